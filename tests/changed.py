@@ -14,13 +14,8 @@ ROOT = Path(__file__).parents[1]
 TOOLS = Path(sys.executable).parent
 PACKAGES = ("evaluator/", "leaderboard/", "scripts/")
 ALWAYS = ("tests/test_architecture.py", "tests/test_spread.py")
-# They need a container engine or a browser, or start the command again and again: a minute is too short for them.
-SLOW = (
-    "tests/act/test_story", "tests/act/test_chapter", "tests/browser/", "tests/docker/", "tests/docs/", "tests/hostile/",
-    "tests/evaluator/conformance/", "tests/scripts/commands/", "tests/scripts/import_evalai/", "tests/scripts/rehearsal/",
-    "tests/scripts/runs/", "tests/scripts/seasons/", "tests/scripts/static_site/", "tests/scripts/verification/",
-    "tests/workflows/test_rehearsal", "tests/workflows/test_story",
-)  # fmt: skip
+# What is marked takes more than the minute that this is for.
+QUICK = "not docker and not browser and not slow and not act"
 # Test files that are run for one changed module, besides those that bear its name.
 MOST = 6
 
@@ -33,7 +28,7 @@ def git(*words: str) -> str:
 
 def changed() -> list[str]:
     """Paths of what was added or changed and is there."""
-    base = next((found for name in ("origin/main", "main") if (found := git("merge-base", "HEAD", name).strip())), "HEAD")
+    base = next((commit for name in ("origin/main", "main") if (commit := git("merge-base", "HEAD", name).strip())), "HEAD")
     names = git("diff", "--name-only", "-z", base) + git("ls-files", "--others", "--exclude-standard", "-z")
     return sorted({name for name in names.split("\0") if name and (ROOT / name).is_file()})
 
@@ -60,10 +55,9 @@ def tests_of(path: str, texts: dict[str, str]) -> list[str]:
     return named + [test for test, text in texts.items() if test not in named and uses.search(text)][:MOST]
 
 
-def chosen(paths: Iterable[str], texts: dict[str, str]) -> tuple[list[str], list[str]]:
-    """The tests to run now, and those that `make test` is for."""
-    wanted = list(dict.fromkeys([*ALWAYS, *(test for path in paths for test in tests_of(path, texts))]))
-    return [one for one in wanted if not one.startswith(SLOW)], [one for one in wanted if one.startswith(SLOW)]
+def chosen(paths: Iterable[str], texts: dict[str, str]) -> list[str]:
+    """The test files for these changes."""
+    return list(dict.fromkeys([*ALWAYS, *(test for path in paths for test in tests_of(path, texts))]))
 
 
 def lints(paths: list[str]) -> list[list[str]]:
@@ -88,15 +82,14 @@ def main() -> int:
     """Run what is chosen; the number of commands that failed."""
     paths = changed()
     texts = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in sorted(ROOT.glob("tests/**/test_*.py"))}
-    now, later = chosen(paths, texts)
-    print(f"{len(paths)} changed files, {len(now)} files of tests", flush=True)
+    tests = chosen(paths, texts)
+    print(f"{len(paths)} changed files, {len(tests)} files of tests", flush=True)
     failed = []
-    for command in [*lints(paths), ["python", "-m", "pytest", *now]]:
+    for command in [*lints(paths), ["python", "-m", "pytest", "-m", QUICK, *tests]]:
         print(" ".join(command[:3]), "…", flush=True)
         if subprocess.run([str(TOOLS / command[0]), *command[1:]], cwd=ROOT, check=False).returncode:
             failed.append(command[0])
-    if later:
-        print(f"Not run here, too slow: make test ARGS='{' '.join(later)}'")
+    print("Tests that are marked docker, browser, slow or act were left to `make test`.")
     if failed:
         print(f"Failed: {', '.join(failed)}")
     return len(failed)

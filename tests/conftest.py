@@ -1,4 +1,4 @@
-"""What every test may ask for: pinned arithmetic, and the container engine with the evaluator image."""
+"""Fixtures for all tests: the container engine with the evaluator image, its sandboxes, and GitHub's expression engine."""
 
 import os
 import signal
@@ -13,21 +13,43 @@ from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from tests import spread
 from tests.needs import lacking, without_gvisor
+from tests.workflows.engine import Expressions
 
-# How long an example takes says something of the machine only.
+# How long an example takes depends on the machine.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
-# Whatever is begun in a shell's background ignores Ctrl-C, and so would every command that a test starts and stops.
+# A process in a shell's background ignores Ctrl-C, and so would every command that a test starts and stops.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# By folder or file; everything else that is marked says so itself. Slow is what takes more than ten seconds by itself: it
+# starts the command, git or an environment again and again.
+MARKS = {
+    "browser": ("tests/browser/",),
+    "slow": (
+        "tests/docs/test_blocks.py", "tests/docs/test_examples.py", "tests/evaluator/conformance/",
+        "tests/leaderboard/scoring/test_same_on_every_processor.py", "tests/scripts/commands/",
+        "tests/scripts/git/test_path_guard.py", "tests/scripts/git/test_tree_diff.py", "tests/scripts/github/doctor/",
+        "tests/scripts/github/official/", "tests/scripts/import_evalai/", "tests/scripts/rehearsal/", "tests/scripts/runs/",
+        "tests/scripts/seasons/", "tests/scripts/static_site/", "tests/scripts/verification/",
+    ),
+}  # fmt: skip
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark tests of whole folders."""
+    for mark, paths in MARKS.items():
+        if item.nodeid.startswith(paths):
+            item.add_marker(mark)
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """What `-n auto` means here."""
+    """The number of workers for `-n auto`."""
     return spread.workers()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> spread.Spread:
-    """Who hands out the tests when there are several workers."""
+    """The scheduler that hands out tests to several workers."""
     return spread.Spread(config, log)
 
 
@@ -42,12 +64,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def engine() -> Iterator[Engine]:
     """The container engine; where there is none the test is skipped, or an error under PULLRANK_REQUIRE_DOCKER=1."""
     try:
-        found = Engine()
-        evaluator_image.ensure_evaluator_image(found, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
+        engine = Engine()
+        evaluator_image.ensure_evaluator_image(engine, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
     except EngineError as error:
         lacking(f"a container engine: {error}", "DOCKER")
-    yield found
-    found.close()
+    yield engine
+    engine.close()
 
 
 @pytest.fixture(scope="session")
@@ -62,3 +84,11 @@ def gvisor(engine: Engine) -> SelectedSandbox:
     if "runsc" not in engine.runtimes():
         without_gvisor()
     return select_sandbox("gvisor", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
+
+
+@pytest.fixture(scope="session")
+def expressions() -> Iterator[Expressions]:
+    """GitHub's expression engine: one Node process for all tests of workflows."""
+    opened = Expressions()
+    yield opened
+    opened.close()

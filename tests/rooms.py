@@ -59,10 +59,10 @@ def played(source: str, task: Task, chosen: SelectedSandbox, limits: Limits | No
             sandbox.close()
 
 
-def order(found: SubmissionFolder, task: Task, **changes: object) -> EvaluationRequest:
+def order(folder: SubmissionFolder, task: Task, **changes: object) -> EvaluationRequest:
     """An order with the preview's seeds."""
     fields: dict[str, object] = {
-        "login": "alice", "login_id": None, "agent": "test", "folder": found, "world": load_gym_task(task),
+        "login": "alice", "login_id": None, "agent": "test", "folder": folder, "world": load_gym_task(task),
         "limits": Limits(),
         "season": SEASON, "beacon": "preview", "beacon_verified": False, "tier": Tier.LOCAL, "runtime_digest": DIGEST,
     }  # fmt: skip
@@ -85,11 +85,11 @@ class SameSeeds(EvaluationRequest):
 
 
 def on_the_same_seeds(
-    found: SubmissionFolder, task: Task, chosen: SelectedSandbox | None = None, **changes: object
+    folder: SubmissionFolder, task: Task, chosen: SelectedSandbox | None = None, **changes: object
 ) -> Evaluation:
     """What an agent reaches in the episodes that every other one is given here, too."""
     box = chosen or process()
-    wanted = SameSeeds(**vars(order(found, task, **changes)))
+    wanted = SameSeeds(**vars(order(folder, task, **changes)))
     return evaluate_agent(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None)
 
 

@@ -1,11 +1,15 @@
 """What `make check` looks at."""
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests import changed
+from tests.conftest import MARKS
+
+ROOT = Path(__file__).parents[1]
 
 TEXTS = {
     "tests/leaderboard/scoring/test_ranking.py": "from leaderboard.scoring.ranking import rank_intervals\n",
@@ -25,11 +29,24 @@ def test_a_module_brings_the_tests_that_bear_its_name_and_those_that_import_it()
     assert changed.tests_of("README.md", TEXTS) == []
 
 
-def test_a_changed_test_is_run_and_what_needs_containers_is_named_only() -> None:
-    now, later = changed.chosen(["evaluator/host/docker/evaluator_image.py", "tests/leaderboard/ratings/test_fit.py"], TEXTS)
+def test_the_tests_of_every_change_are_run_once() -> None:
+    paths = [
+        "evaluator/host/docker/evaluator_image.py",
+        "tests/leaderboard/ratings/test_fit.py",
+        "tests/docker/test_image.py",
+    ]
 
-    assert now == [*changed.ALWAYS, "tests/evaluator/test_seeds.py", "tests/leaderboard/ratings/test_fit.py"]
-    assert later == ["tests/docker/test_image.py"]
+    assert changed.chosen(paths, TEXTS) == [
+        *changed.ALWAYS,
+        "tests/docker/test_image.py",
+        "tests/evaluator/test_seeds.py",
+        "tests/leaderboard/ratings/test_fit.py",
+    ]
+
+
+def test_what_is_marked_is_left_out_and_every_marked_path_is_there() -> None:
+    assert [path for paths in MARKS.values() for path in paths if not (ROOT / path).exists()] == []
+    assert set(re.findall(r"not (\w+)", changed.QUICK)) == {"docker", "act", *MARKS}
 
 
 def test_only_what_changed_is_looked_at() -> None:

@@ -200,7 +200,7 @@ def run_on(place: Path, *fails: int) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("fails", "code", "said"),
+    ("fails", "code", "message"),
     [
         ((0, 0), 0, "2 passed"),
         ((1, 0), 0, "Passed by itself"),
@@ -210,9 +210,11 @@ def run_on(place: Path, *fails: int) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_only_what_fails_twice_fails_the_run_and_many_failures_do_at_once(
-    tmp_path: Path, fails: tuple[int, ...], code: int, said: str
+    tmp_path: Path, fails: tuple[int, ...], code: int, message: str
 ) -> None:
     done = run_on(tmp_path, *fails)
 
-    assert (min(done.returncode, 1), said in done.stdout) == (code, True), done.stdout + done.stderr
-    assert ("Running what failed again" in done.stdout) == (said not in ("2 passed", "Failed: 6 tests", "Failed: 0 tests"))
+    assert (min(done.returncode, 1), message in done.stdout) == (code, True), done.stdout + done.stderr
+    assert ("Running what failed again" in done.stdout) == (
+        message not in ("2 passed", "Failed: 6 tests", "Failed: 0 tests")
+    )

@@ -19,16 +19,17 @@ from leaderboard.api.documents import (
     EntryJson,
     ExclusionJson,
     MeasuredJson,
-    Moment,
     OverallScoresJson,
     PlaceJson,
     PlayedJson,
     SourceJson,
+    UtcTime,
 )
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.leaderboards import cost_document, measured_document, played_document
 from leaderboard.api.standings_json import exclusion_document, flags, overall_scores, place_document
 from leaderboard.api.table import failure_reason
+from leaderboard.charts.agent_charts import curve_points
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameFailure, GameRow
@@ -45,8 +46,6 @@ RETURN_DIGITS = 7
 _EXACT_POWERS = 22
 _POWERS = 10.0 ** np.arange(_EXACT_POWERS + 1)
 _EXPONENT = 1e16  # from here on, JSON has an exponent and no `.0`
-# Points of a learning curve: as many as its chart has.
-CURVE_POINTS = 200
 # Versions of one agent on one task in its history, the newest.
 HISTORY_VERSIONS = 50
 
@@ -88,7 +87,7 @@ class ReplayJson(ClosedObject):
 class VersionJson(ClosedObject):
     """An earlier version."""
 
-    evaluated_at: Moment
+    evaluated_at: UtcTime
     verdict: Verdict
     score: float | None
     digest: str | None
@@ -136,7 +135,7 @@ class AgentFailedJson(AgentResultJson, ClaimJson):
     message: str
     log_tail: str
     attempts: int
-    evaluated_at: Moment
+    evaluated_at: UtcTime
     cost: CostJson
 
 
@@ -154,7 +153,7 @@ class AgentRefusedJson(ClosedObject):
     state: Literal["refused"]
     reason: str
     attempts: int
-    evaluated_at: Moment
+    evaluated_at: UtcTime
 
 
 class AgentWaitingJson(ClosedObject):
@@ -224,7 +223,7 @@ class RecordedJson(ClosedObject):
 
     task: str
     verdict: Verdict
-    evaluated_at: Moment
+    evaluated_at: UtcTime
 
 
 class FormerAgentJson(ClosedObject):
@@ -431,9 +430,7 @@ def _script(result: Result, task: Task) -> DetailsJson:
     if record is None:
         return {}
     curve = learning_curve(result, task.script)
-    points = list(curve.points()) if curve else []
-    count = min(CURVE_POINTS, len(points))
-    shown = [points[index * (len(points) - 1) // max(1, count - 1)] for index in range(count)]
+    shown = curve_points(curve) if curve else []
     return {
         "script": {
             "claimed": serialise.finite(record.claimed), "steps": record.steps, "episodes": len(record.returns),

@@ -1,7 +1,6 @@
 """Badges: an entry's place as a small SVG picture, and as a JSON document from which badge services draw one."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from evaluator.model.config.challenge import Task
@@ -16,8 +15,8 @@ from leaderboard.scoring.metrics import digits
 from leaderboard.text import format, serialise
 
 # White text has a contrast of at least 4.5 on each of these: the first three places, other places, faults, all else.
-_MEDALS = {1: "8a6500", 2: "5c6670", 3: "8c4a1f"}
-_RANKED, _FAULT, _QUIET = "1a5fb4", "b3261e", "57606a"
+_PLACE_COLOURS = {1: "8a6500", 2: "5c6670", 3: "8c4a1f"}
+_RANKED, _FAULT, _NEUTRAL = "1a5fb4", "b3261e", "57606a"
 # Digits after the point of an overall score, as on the home page.
 _OVERALL_DIGITS = 3
 # Rough widths of letters at 11 pixels. `textLength` fits the text to the width computed here, whatever the font.
@@ -32,15 +31,6 @@ class BadgeJson(ClosedObject):
     """As shields.io reads it."""
 
     schemaVersion: Literal[1]  # noqa: N815  # its name there
-    label: str
-    message: str
-    color: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Badge:
-    """What one badge says: `message` stands on the right, on `color`, which is six hexadecimal digits."""
-
     label: str
     message: str
     color: str
@@ -66,15 +56,15 @@ def badge_files(
         yield from _former(former, title, {task.id: task for task in facts.standings.challenge.tasks})
 
 
-def overall_badge(title: str, row: OverallRow | None, count: int) -> Badge:
+def overall_badge(title: str, row: OverallRow | None, count: int) -> BadgeJson:
     """Its place across all tasks."""
     if row is None:
-        return Badge(label=title, message="no score yet", color=_QUIET)
+        return _badge(title, "no score yet", _NEUTRAL)
     score = format.number(row.estimate.score, _OVERALL_DIGITS)
     return _ranked(title, row, count, score)
 
 
-def task_badge(task: Task, row: BoardRow, count: int) -> Badge:
+def task_badge(task: Task, row: BoardRow, count: int) -> BadgeJson:
     """Its place on a task of `count` ranked entries, or why it has none."""
     label = task.title or task.id
     match row:
@@ -84,43 +74,46 @@ def task_badge(task: Task, row: BoardRow, count: int) -> Badge:
             return _ranked(label, row, count, f"Elo {format.number(row.rating.elo, 0)}")
         case Failure():
             if row.claimed is not None:
-                return Badge(label=label, message="self-reported", color=_QUIET)
-            return Badge(label=label, message=row.result.verdict.value.replace("_", " "), color=_FAULT)
+                return _badge(label, "self-reported", _NEUTRAL)
+            return _badge(label, row.result.verdict.value.replace("_", " "), _FAULT)
         case GameFailure():
-            return Badge(label=label, message="refused", color=_FAULT)
-    return Badge(label=label, message="waiting", color=_QUIET)
+            return _badge(label, "refused", _FAULT)
+    return _badge(label, "waiting", _NEUTRAL)
 
 
-def _ranked(label: str, row: Row | GameRow | OverallRow, count: int, score: str) -> Badge:
+def _ranked(label: str, row: Row | GameRow | OverallRow, count: int, score: str) -> BadgeJson:
     if row.entry.is_aside:
-        return Badge(label=label, message=f"{'baseline' if row.entry.baseline else 'host'} · {score}", color=_QUIET)
-    return Badge(label=label, message=f"#{row.place} of {count} · {score}", color=_MEDALS.get(row.place, _RANKED))
+        return _badge(label, f"{'baseline' if row.entry.baseline else 'host'} · {score}", _NEUTRAL)
+    return _badge(label, f"#{row.place} of {count} · {score}", _PLACE_COLOURS.get(row.place, _RANKED))
 
 
 def _former(former: FormerEntry, title: str, tasks: Mapping[str, Task]) -> Iterator[tuple[str, bytes]]:
     """Badges of an agent that left, so that pages which show them have no broken picture."""
     word = "excluded" if former.exclusion else "withdrawn"
     folder = f"badges/{former.login}/{former.agent}"
-    yield from _both(f"{folder}/overall", Badge(label=title, message=word, color=_QUIET))
+    yield from _both(f"{folder}/overall", _badge(title, word, _NEUTRAL))
     for task_id in sorted({result.task for result in former.results} & set(tasks)):
         label = tasks[task_id].title or task_id
-        yield from _both(f"{folder}/{serialise.segment(task_id)}", Badge(label=label, message=word, color=_QUIET))
+        yield from _both(f"{folder}/{serialise.segment(task_id)}", _badge(label, word, _NEUTRAL))
 
 
-def _both(path: str, badge: Badge) -> tuple[tuple[str, bytes], tuple[str, bytes]]:
-    document: BadgeJson = {"schemaVersion": 1, "label": badge.label, "message": badge.message, "color": badge.color}
-    return (f"{path}.json", serialise.json_document(document)), (f"{path}.svg", badge_svg(badge).encode("utf-8", "replace"))
+def _badge(label: str, message: str, color: str) -> BadgeJson:
+    return {"schemaVersion": 1, "label": label, "message": message, "color": color}
 
 
-def badge_svg(badge: Badge) -> str:
+def _both(path: str, badge: BadgeJson) -> tuple[tuple[str, bytes], tuple[str, bytes]]:
+    return (f"{path}.json", serialise.json_document(badge)), (f"{path}.svg", badge_svg(badge).encode("utf-8", "replace"))
+
+
+def badge_svg(badge: BadgeJson) -> str:
     """The picture."""
-    label, message = serialise.xml(badge.label), serialise.xml(badge.message)
-    left, right = _width(badge.label), _width(badge.message)
+    label, message = serialise.xml(badge["label"]), serialise.xml(badge["message"])
+    left, right = _width(badge["label"]), _width(badge["message"])
     total, edge = left + right, right - _ROUND
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" aria-label="{label}: {message}">'
         f'<rect width="{total}" height="20" rx="{_ROUND}" fill="#333"/>'
-        f'<path fill="#{badge.color}" d="M{left} 0h{edge}q3 0 3 3v14q0 3-3 3h-{edge}z"/>'
+        f'<path fill="#{badge["color"]}" d="M{left} 0h{edge}q3 0 3 3v14q0 3-3 3h-{edge}z"/>'
         '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
         f'<text x="{_AIR // 2}" y="14" textLength="{left - _AIR}">{label}</text>'
         f'<text x="{left + _AIR // 2}" y="14" textLength="{right - _AIR}">{message}</text></g></svg>'

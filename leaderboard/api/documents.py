@@ -12,7 +12,7 @@ from evaluator.model.config.metric import Direction
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.records.verdict import Verdict
 
-Moment = Annotated[str, Field(description="UTC, ISO 8601")]
+UtcTime = Annotated[str, Field(description="UTC, ISO 8601")]
 Address = Annotated[str, Field(description="below the site's root")]
 Medal = Literal["gold", "silver", "bronze"]
 
@@ -130,7 +130,7 @@ class ScoresJson(ClosedObject):
 class MeasuredJson(ScoresJson):
     """What was measured for a row."""
 
-    evaluated_at: Moment
+    evaluated_at: UtcTime
     cost: CostJson
     medal: Medal | None
 
@@ -191,7 +191,7 @@ class RatedJson(CountJson):
     points_place: int
     opponents: int
     attempts: int
-    since: Moment
+    since: UtcTime
 
 
 class RatedRowJson(PlaceJson, EntryJson, RatedJson):
@@ -201,7 +201,7 @@ class RatedRowJson(PlaceJson, EntryJson, RatedJson):
 class PlayedJson(RatedJson):
     """All that is shown of a player's matches."""
 
-    evaluated_at: Moment
+    evaluated_at: UtcTime
     episodes: int
     medal: Medal | None
 
@@ -227,7 +227,7 @@ class FailureJson(UnscoredJson, ClaimJson, LinksJson):
     """An entry without a score."""
 
     attempts: int
-    evaluated_at: Moment
+    evaluated_at: UtcTime
 
 
 class GameFailureJson(EntryJson):
@@ -261,7 +261,7 @@ class WithdrawnJson(ClosedObject):
     agent: str
     score: float | None
     verdict: Verdict
-    evaluated_at: Moment
+    evaluated_at: UtcTime
     key: str | None
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import NotRequired
 
 from evaluator.model.config.challenge import Task
-from leaderboard.api.documents import ClosedObject, Moment
+from leaderboard.api.documents import ClosedObject, UtcTime
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.history import BoardEvent, BoardHistory, game_events
 from leaderboard.scoring import metrics
-from leaderboard.text import format, serialise, urls
+from leaderboard.text import format, serialise
 
 # Events of a feed.
 FEED_LIMIT = 50
@@ -47,7 +47,7 @@ class FeedItemJson(FeedItemLinkJson):
     id: str
     title: str
     content_text: str
-    date_published: Moment
+    date_published: UtcTime
     authors: list[FeedAuthorJson]
     tags: list[str]
     _pullrank: FeedEventJson
@@ -135,10 +135,6 @@ def _event_id(event: BoardEvent, facts: ApiInputs) -> str:
     return _stable_id(facts, event.task.id, event.entry.login, event.entry.agent, event.at)
 
 
-def _page(event: BoardEvent) -> str:
-    return urls.address(urls.agent_page(event.entry.login, event.entry.agent))
-
-
 def atom(feed: Feed, facts: ApiInputs) -> str:
     """The feed as Atom (RFC 4287)."""
     base = serialise.xml(_base(facts))
@@ -157,11 +153,12 @@ def atom(feed: Feed, facts: ApiInputs) -> str:
 
 
 def _atom_entry(event: BoardEvent, base: str, facts: ApiInputs) -> str:
+    page = serialise.agent_address(event.entry.login, event.entry.agent)
     return (
         f"<entry><id>{_event_id(event, facts)}</id><title>{serialise.xml(feed_headline(event))}</title>"
         f"<updated>{event.at}</updated><published>{event.at}</published>"
         f"<author><name>{serialise.xml(event.entry.login)}</name></author>"
-        f'<link rel="alternate" type="text/html" href="{base}{serialise.xml(_page(event))}"/>'
+        f'<link rel="alternate" type="text/html" href="{base}{serialise.xml(page)}"/>'
         f"<summary>{serialise.xml(event_words(event))}</summary></entry>"
     )
 
@@ -185,7 +182,7 @@ def _links(feed: Feed, facts: ApiInputs) -> FeedLinksJson:
 
 def _item(event: BoardEvent, facts: ApiInputs) -> FeedItemJson:
     site, entry = facts.context.site_url, event.entry
-    link: FeedItemLinkJson = {"url": site + _page(event)} if site else {}
+    link: FeedItemLinkJson = {"url": site + serialise.agent_address(entry.login, entry.agent)} if site else {}
     return {
         "id": _event_id(event, facts),
         **link,

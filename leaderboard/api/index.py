@@ -7,10 +7,9 @@ from typing import Literal
 from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import Address, ClosedObject, MetricJson, Moment, NextJson, OverallRowJson
+from leaderboard.api.documents import Address, ClosedObject, MetricJson, OverallRowJson, UtcTime
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.api.standings_json import metric_document, overall_improvements, overall_row
-from leaderboard.core.standings import OverallRow
+from leaderboard.api.standings_json import links_document, metric_document, overall_improvements, overall_row
 from leaderboard.pages.health import REFUSED_PLAYERS, health
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
@@ -56,7 +55,7 @@ class SiteHeadJson(ClosedObject):
     title: str
     season: str
     official: bool
-    generated_at: Moment
+    generated_at: UtcTime
 
 
 class CountsJson(ClosedObject):
@@ -147,7 +146,7 @@ class TaskHealthJson(ClosedObject):
 class HealthJson(SiteHeadJson):
     """What ran last, what waits, what failed."""
 
-    last_evaluation: Moment | None
+    last_evaluation: UtcTime | None
     last_run: str | None
     recorded: int
     waiting: int
@@ -221,10 +220,9 @@ def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
         return None if is_hidden else serialise.address(serialise.task_file(task.id, name))
 
     part = serialise.segment(task.id)
-    kind: Literal["game", "script", "task"] = "game" if task.game else "script" if task.script else "task"
     return {
         "id": task.id, "segment": safe_path_segment(task.id), "badge": part, "digest": task.digest(),
-        "title": task.title or task.id, "description": task.description, "kind": kind,
+        "title": task.title or task.id, "description": task.description, "kind": format.task_kind(task),
         "env": task.game or task.env_id,
         "metrics": [] if task.game else [metric_document(metric) for metric in metrics_of(task)],
         "anchors": {"random": _anchor(task.random), "reference": _anchor(task.reference)},
@@ -242,16 +240,8 @@ def _anchor(anchor: Anchor | None) -> AnchorJson | None:
 
 def overall_document(facts: ApiInputs) -> OverallJson:
     """The overall leaderboard; its rows are those of `pullrank rank --json` with addresses."""
-    return {**_head(facts), "rows": [_overall(row, beside) for row, beside in overall_improvements(facts.standings)]}
-
-
-def _overall(row: OverallRow, beside: NextJson) -> OverallRowJson:
-    login, agent = row.entry.login, row.entry.agent
-    return {
-        **overall_row(row, beside),
-        "page": serialise.agent_address(login, agent),
-        "api": serialise.address(serialise.agent_file(login, agent)),
-    }
+    rows = overall_improvements(facts.standings)
+    return {**_head(facts), "rows": [{**overall_row(row, beside), **links_document(row.entry)} for row, beside in rows]}
 
 
 def health_document(facts: ApiInputs) -> HealthJson:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
-from leaderboard.core.standings import Row, Standings, TaskStandings
+from leaderboard.core.standings import Row, Standings, TaskStandings, results_of
 from leaderboard.core.versions import version_folders_of
 from leaderboard.pages.page_context import PageContext
 
@@ -60,19 +60,12 @@ def api_inputs(standings: Standings, context: PageContext, names: Collection[Age
     """Group the results that count by agent; only those of `names`, where they are given."""
     recorded: dict[AgentName, list[Result]] = {}
     folders = version_folders_of(standings)
-    for result in _counting(context.results or _ranked(standings), standings):
+    for result in _counting(context.results or results_of(standings), standings):
         name = folders.of(result)
         if names is None or name in names:
             recorded.setdefault(name, []).append(result)
     by_agent = {name: tuple(results) for name, results in recorded.items()}
     return ApiInputs(standings=standings, context=context, recorded=by_agent)
-
-
-def _ranked(standings: Standings) -> Iterator[Result]:
-    """The results in the standings, for a context without results."""
-    for board in standings.tasks:
-        yield from (row.result for row in board.rows)
-        yield from (failure.result for failure in board.failures)
 
 
 def _counting(results: Iterable[Result], standings: Standings) -> Iterable[Result]:

@@ -13,7 +13,6 @@ from leaderboard.api.documents import (
     GameRowJson,
     LeaderboardByDateJson,
     LeaderboardJson,
-    LinksJson,
     MeasuredJson,
     Medal,
     PlayedJson,
@@ -27,6 +26,7 @@ from leaderboard.api.standings_json import (
     excluded_document,
     failure_document,
     game_document,
+    links_document,
     place_document,
     rated_document,
     scores_document,
@@ -49,7 +49,7 @@ def task_rows(board: TaskStandings, facts: ApiInputs) -> list[RowJson]:
     return [
         {
             **place_document(row), **entry_document(row.entry), **measured_document(row, board.task), **beside,
-            **_source(row.entry), "since": since, **_links(row.entry),
+            **_source(row.entry), "since": since, **links_document(row.entry),
         }
         for (row, beside), since in zip(task_improvements(board), facts.firsts(board), strict=True)
     ]  # fmt: skip
@@ -114,9 +114,8 @@ def cost_document(cost: Cost) -> CostJson:
 
 def _game_row(row: GameRow) -> GameRowJson:
     return {
-        **place_document(row), **entry_document(row.entry), **rated_document(row), **_source(row.entry),
-        "evaluated_at": row.since, "episodes": row.count.matches, "medal": _medal(row.entry, row.place),
-        **_links(row.entry),
+        **place_document(row), **entry_document(row.entry), **played_document(row), **_source(row.entry),
+        **links_document(row.entry),
     }  # fmt: skip
 
 
@@ -128,11 +127,6 @@ def _medal(entry: Entry, place: int) -> Medal | None:
 def _source(entry: Entry) -> SourceJson:
     manifest = entry.submission
     return {"algorithm": manifest.algorithm, "authors": list(manifest.authors), "kind": manifest.kind}
-
-
-def _links(entry: Entry) -> LinksJson:
-    file = serialise.agent_file(entry.login, entry.agent)
-    return {"page": serialise.agent_address(entry.login, entry.agent), "api": serialise.address(file)}
 
 
 def _unranked(board: TaskStandings) -> TaskUnrankedJson:
@@ -148,7 +142,7 @@ def _failure(failure: Failure) -> FailureJson:
     claim: ClaimJson = {} if failure.claimed is None else {"claimed": serialise.finite(failure.claimed)}
     return {
         **failure_document(failure), **claim, "attempts": failure.attempts,
-        "evaluated_at": failure.result.provenance.evaluated_at, **_links(failure.entry),
+        "evaluated_at": failure.result.provenance.evaluated_at, **links_document(failure.entry),
     }  # fmt: skip
 
 

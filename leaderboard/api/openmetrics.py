@@ -11,6 +11,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import entries_of
+from leaderboard.pages.game_page import shown_duels
 from leaderboard.pages.health import health
 
 # Upper ends in seconds: from an agent that crashes at once to a script's whole budget.
@@ -29,7 +30,7 @@ def openmetrics_document(facts: ApiInputs) -> str:
 
 
 def _counters(facts: ApiInputs) -> Iterator[str]:
-    results, duels = list(facts.results), _duels(facts)
+    results, duels = list(facts.results), [duel for game in facts.standings.games for duel in shown_duels(game)]
     yield from _family(
         "submissions_received", "counter", "Versions of agents that were entered, by the door they came through.",
         {(("mode", mode),): count for mode, count in sorted(_received(facts).items())},
@@ -109,14 +110,6 @@ def _received(facts: ApiInputs) -> Counter[str]:
         kinds.setdefault(name, "script" if any(result.script for result in results) else "policy")
         versions |= {(name, result.submission_digest) for result in results}
     return Counter(kinds[name] for name, _ in versions)
-
-
-def _duels(facts: ApiInputs) -> list[Duel]:
-    """All duels, each once: a crosstable has each from both sides."""
-    games = facts.standings.games
-    duels = [pairing.duel for game in games for pairing in game.crosstable.values()]
-    duels += [failure.duel for game in games for failure in game.failures]
-    return list({duel.key: duel for duel in duels}.values())
 
 
 def _broken_rule(duel: Duel) -> str:

@@ -16,6 +16,7 @@ from leaderboard.api.documents import (
     GameFailureJson,
     GameStandingsJson,
     HeadToHeadJson,
+    LinksJson,
     MetricJson,
     NextJson,
     OverallScoresJson,
@@ -36,6 +37,7 @@ from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, 
 from leaderboard.scoring.improvement import Improvement, compared_values, improvement, mean_improvement
 from leaderboard.scoring.metrics import metrics_of, value_or_none
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED, common_scale
+from leaderboard.text import serialise
 
 # A former entry does not say whether its name is hidden, so this is read from the name that it has meanwhile.
 _ANONYMOUS_LOGIN = re.compile(r"entry-[0-9a-f]{8}")
@@ -89,6 +91,12 @@ def game_document(board: GameStandings) -> GameStandingsJson:
 def entry_document(entry: Entry) -> EntryJson:
     """Which agent it is, and what the hosts say of it."""
     return {"login": entry.login, "agent": entry.agent, "name": entry.submission.name, **flags(entry)}
+
+
+def links_document(entry: Entry) -> LinksJson:
+    """The addresses of an agent's page and document."""
+    file = serialise.agent_file(entry.login, entry.agent)
+    return {"page": serialise.agent_address(entry.login, entry.agent), "api": serialise.address(file)}
 
 
 def flags(entry: Entry) -> FlagsJson:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import Address, ClosedObject, Moment
+from leaderboard.api.documents import Address, ClosedObject, UtcTime
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.former_entries import FormerEntry
@@ -44,7 +44,7 @@ class VerdictWordsJson(ClosedObject):
 class StatusJson(ClosedObject):
     """Where every submission stands."""
 
-    generated_at: Moment
+    generated_at: UtcTime
     verdicts: dict[Verdict, VerdictWordsJson]
     tasks: list[StatusTaskJson]
     agents: list[StatusAgentJson]

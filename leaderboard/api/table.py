@@ -69,9 +69,9 @@ _PLACE = (_column("place"), _column("rank_low"), _column("rank_high"), _column("
 _WHO = (_column("login", "text"), _column("agent", "text"), _column("name", "text"), _column("algorithm", "text"))
 _AUTHORS = Column(name="authors", kind="text", value=lambda row: ", ".join(row["authors"]))
 _SCORE = (_estimate("score"), _estimate("low"), _estimate("high"))
-_ELO = (_rating("score", "elo"), _rating("low", "low"), _rating("high", "high"))
-_EPISODES, _ATTEMPTS = _column("episodes"), _column("attempts")
-_CPU, _MEMORY = _cost("cpu_seconds"), _cost("peak_memory_bytes", label="Memory", title="the agent's largest memory")
+_ELO_COLUMNS = (_rating("score", "elo"), _rating("low", "low"), _rating("high", "high"))
+_EPISODES_COLUMN, _ATTEMPTS_COLUMN = _column("episodes"), _column("attempts")
+_CPU, _MEMORY_COLUMN = _cost("cpu_seconds"), _cost("peak_memory_bytes", label="Memory", title="the agent's largest memory")
 _KIND = _column("kind", "text", label="Kind", title="policy, script or image")
 _DAY = Column(name="evaluated_at", kind="text", value=lambda row: format.day(row["evaluated_at"]))
 _FLAGS = Column(name="flags", kind="list", value=lambda row: set_flags(row))
@@ -83,21 +83,22 @@ _WHY = (
         name="message", kind="text", value=lambda row: "", label="Why", title="the reason where there is no score",
     ),
 )  # fmt: skip
-_RESULTS = ("wins", "draws", "losses", "errors", "points", "opponents")
+_RESULT_COLUMNS = ("wins", "draws", "losses", "errors", "points", "opponents")
 _GAME_COLUMNS = (
-    *_PLACE, *_WHO, _AUTHORS, *_ELO, *map(_column, _RESULTS), _EPISODES, _ATTEMPTS, _nothing("cpu_seconds"),
-    _nothing("peak_memory_bytes"), _column("kind", "text"), _DAY, _FLAGS, *_WHY,
+    *_PLACE, *_WHO, _AUTHORS, *_ELO_COLUMNS, *map(_column, _RESULT_COLUMNS), _EPISODES_COLUMN, _ATTEMPTS_COLUMN,
+    _nothing("cpu_seconds"), _nothing("peak_memory_bytes"), _column("kind", "text"), _DAY, _FLAGS, *_WHY,
 )  # fmt: skip
 
 _CSV_AUTHORS = Column(name="authors", kind="text", value=lambda row: "; ".join(row["authors"]))
 _CSV_FLAGS = Column(name="flags", kind="text", value=lambda row: " ".join(set_flags(row)))
 _CSV_FIRST = (*_PLACE, *_WHO, _CSV_AUTHORS, _KIND)
 _CSV_LAST = (
-    _ATTEMPTS, _EPISODES, _column("key", "text"), _column("evaluated_at", "text"), _column("medal", "text"),
-    _column("since", "text"), _column("page", "text"), _CPU, _cost("wall_seconds"), _MEMORY, _cost("steps"), _CSV_FLAGS,
+    _ATTEMPTS_COLUMN, _EPISODES_COLUMN, _column("key", "text"), _column("evaluated_at", "text"), _column("medal", "text"),
+    _column("since", "text"), _column("page", "text"), _CPU, _cost("wall_seconds"), _MEMORY_COLUMN, _cost("steps"),
+    _CSV_FLAGS,
 )  # fmt: skip
 _GAME_CSV = (
-    *_CSV_FIRST, *_ELO, *map(_column, ("wins", "draws", "losses", "errors")),
+    *_CSV_FIRST, *_ELO_COLUMNS, *map(_column, ("wins", "draws", "losses", "errors")),
     # Beside the rating, a game's own score needs another name.
     Column(name="returns", kind="number", value=lambda row: row["score"]),
     *map(_column, ("points", "points_place", "opponents", "attempts", "since", "evaluated_at", "episodes", "medal", "page")),
@@ -109,7 +110,8 @@ def task_columns(task: Task) -> tuple[Column, ...]:
     """The columns of a task's table."""
     further = map(_metric, metrics_of(task)[1:])
     return (
-        *_PLACE, *_WHO, _AUTHORS, *_SCORE, *further, _EPISODES, _ATTEMPTS, _CPU, _MEMORY, _KIND, _DAY, _FLAGS, *_WHY,
+        *_PLACE, *_WHO, _AUTHORS, *_SCORE, *further, _EPISODES_COLUMN, _ATTEMPTS_COLUMN, _CPU, _MEMORY_COLUMN, _KIND, _DAY,
+        _FLAGS, *_WHY,
     )  # fmt: skip
 
 

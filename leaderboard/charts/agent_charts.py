@@ -13,7 +13,7 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from leaderboard.scoring.bootstrap import Floats, by_length, draw_sample
-from leaderboard.scoring.metrics import learning_curve
+from leaderboard.scoring.metrics import LearningCurve, learning_curve
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, span
 
@@ -106,9 +106,7 @@ def learning_curve_svg(result: Result, task: Task) -> Markup | None:
     curve = learning_curve(result, task.script)
     if curve is None:
         return None
-    points = list(curve.points())
-    count = min(CURVE_POINTS, len(points))
-    shown = [points[index * (len(points) - 1) // max(1, count - 1)] for index in range(count)]
+    shown = curve_points(curve)
     low, high = min(value for _, value in shown), max(value for _, value in shown)
     reach = max(curve.rules.steps, shown[-1][0])
     line = " ".join(
@@ -121,6 +119,13 @@ def learning_curve_svg(result: Result, task: Task) -> Markup | None:
         '<line class="pr-axis" x1="0" x2="{w}" y1="{floor}" y2="{floor}"/>'
         '<polyline class="pr-line" fill="none" points="{line}"/></svg>'
     ).format(w=_CURVE_WIDTH, h=_CURVE_HEIGHT + 1, floor=_CURVE_HEIGHT + 0.5, words=words, line=line)
+
+
+def curve_points(curve: LearningCurve) -> list[tuple[int, float]]:
+    """Steps and moving mean return, at most `CURVE_POINTS` of them, at equal distances in episodes."""
+    points = list(curve.points())
+    count = min(CURVE_POINTS, len(points))
+    return [points[index * (len(points) - 1) // max(1, count - 1)] for index in range(count)]
 
 
 def _height(value: float, low: float, high: float) -> float:

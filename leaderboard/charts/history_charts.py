@@ -1,42 +1,42 @@
-"""Charts of a leaderboard's history: the best score over time, and places over time. The stylesheet sets the colours."""
+"""Charts of a leaderboard's history: best score, places and ratings over time. The stylesheet sets the colours."""
 
 import math
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import NamedTuple
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 
 from markupsafe import Markup
 
 from leaderboard.charts.interval_chart import ChartScale
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import GameStandings
 from leaderboard.history import RankHistory, RecordScore
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import day, number
 
 _TICKS = 5
+# Players whose ratings are drawn: the stylesheet has this many colours for lines.
+RATING_LINES = 8
+# Pixels: the width of a picture, the height of the plot in it, and the space around the plot.
+_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT = 600, 200, 48, 10, 10
 
 
-class PlotArea(NamedTuple):
-    """The place of a plot inside its picture, in pixels."""
+@dataclass(frozen=True, kw_only=True)
+class RatingHistory:
+    """A chart of ratings over time."""
 
-    width: float
-    """Of the picture."""
-    height: float
-    """Of the plot."""
-    left: float
-    top: float
-    right: float
-    """Space to the right of the plot."""
-
-    def x(self, scale: ChartScale, value: float) -> float:
-        """The horizontal position of a value."""
-        return self.left + (self.width - self.left - self.right) * scale.at(value) / 100
-
-    def y(self, scale: ChartScale, value: float) -> float:
-        """The vertical position of a value."""
-        return self.top + self.height * (1 - scale.at(value) / 100)
+    picture: Markup
+    """A line for each player, of the classes `pr-series-0`, `pr-series-1`, …"""
+    shown: tuple[Entry, ...]
+    """The players, in the order of the lines."""
 
 
-_HISTORY_AREA = PlotArea(width=600.0, height=200.0, left=48.0, top=10.0, right=10)
+def _x(scale: ChartScale, value: float) -> float:
+    return _LEFT + (_WIDTH - _LEFT - _RIGHT) * scale.at(value) / 100
+
+
+def _y(scale: ChartScale, value: float) -> float:
+    return _TOP + _HEIGHT * (1 - scale.at(value) / 100)
 
 
 def epoch_seconds(at: str) -> float:
@@ -59,7 +59,7 @@ def best_score_chart(records: Sequence[RecordScore], ends: tuple[str, str], deci
     points = [*((record.at, record.score) for record in records), (ends[1], values[-1])]
 
     def height(value: float) -> float:
-        return _HISTORY_AREA.y(up, value)
+        return _y(up, value)
 
     line = _steps(0, points, ends, height, "best score")
     marks = [(value, number(value, decimals)) for value in ticks(up.low, up.high)]
@@ -78,7 +78,7 @@ def places_chart(tracks: Sequence[RankHistory], ends: tuple[str, str]) -> Markup
     worst = max([place for track in tracks for _, place in track.places if place is not None], default=1)
 
     def height(place: float) -> float:
-        return _HISTORY_AREA.top + 6 + (_HISTORY_AREA.height - 12) * ((place - 1) / max(worst - 1, 1))
+        return _TOP + 6 + (_HEIGHT - 12) * ((place - 1) / max(worst - 1, 1))
 
     lines = Markup("").join(
         _steps(index, part, ends, height, track.entry.shown)
@@ -88,6 +88,44 @@ def places_chart(tracks: Sequence[RankHistory], ends: tuple[str, str]) -> Markup
     marks = [(float(place), str(place)) for place in _places(worst)]
     words = f"places from {day(ends[0])} to {day(ends[1])}"
     return _frame(marks, height, lines, ends, words)
+
+
+def rating_history(board: GameStandings) -> RatingHistory | None:
+    """The first players' ratings by day; None before there are two days."""
+    if len(board.history) < 2 or not board.rows:
+        return None
+    shown = tuple(row.entry for row in board.rows[:RATING_LINES])
+    days = [float(date.fromisoformat(snapshot.day).toordinal()) for snapshot in board.history]
+    ratings = [snapshot.elo[entry.name] for snapshot in board.history for entry in shown if entry.name in snapshot.elo]
+    low, high = min([*ratings, 0.0]), max([*ratings, 0.0])
+    margin = max(10.0, 0.06 * (high - low))
+    across, up = ChartScale(low=days[0], high=max(days[-1], days[0] + 1)), ChartScale(low=low - margin, high=high + margin)
+
+    def height(rating: float) -> float:
+        return _y(up, rating)
+
+    lines = Markup("").join(
+        _polyline(index, [(_x(across, at), height(elo)) for at, elo in _ratings_of(entry, days, board)], entry.shown)
+        for index, entry in enumerate(shown)
+    )
+    marks = [(value, number(value, 0)) for value in ticks(up.low, up.high)]
+    ends = (board.history[0].day, board.history[-1].day)
+    return RatingHistory(picture=_frame(marks, height, lines, ends, "ratings from day to day"), shown=shown)
+
+
+def _ratings_of(entry: Entry, days: Sequence[float], board: GameStandings) -> list[tuple[float, float]]:
+    """Day and rating of one player."""
+    pairs = zip(days, board.history, strict=True)
+    return [(number_of_day, snapshot.elo[entry.name]) for number_of_day, snapshot in pairs if entry.name in snapshot.elo]
+
+
+def _polyline(index: int, points: Sequence[tuple[float, float]], name: str) -> Markup:
+    if not points:
+        return Markup()
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return Markup(
+        '<g class="pr-series-{}"><title>{}</title><polyline points="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="3"/></g>'
+    ).format(index, escape(name), line, *points[-1])
 
 
 def _parts(track: RankHistory, end: str) -> list[list[tuple[str, float]]]:
@@ -125,7 +163,7 @@ def _steps(
     across = ChartScale(low=start, high=max(end, start + 1))
 
     def x(at: str) -> float:
-        return _HISTORY_AREA.x(across, epoch_seconds(at))
+        return _x(across, epoch_seconds(at))
 
     path = f"M{x(points[0][0]):.1f},{height(points[0][1]):.1f}"
     path += "".join(f"H{x(at):.1f}V{height(value):.1f}" for at, value in points[1:])
@@ -143,7 +181,7 @@ def _frame(
     ends: tuple[str, str],
     words: str,
 ) -> Markup:
-    left, right, bottom = _HISTORY_AREA.left, _HISTORY_AREA.width - _HISTORY_AREA.right, _HISTORY_AREA.height
+    left, right, bottom = _LEFT, _WIDTH - _RIGHT, _HEIGHT
     grid = Markup("").join(
         Markup(
             '<line class="pr-axis" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/><text x="{3}" y="{4:.1f}">{5}</text>'
@@ -154,5 +192,5 @@ def _frame(
         left, bottom + 26, escape(day(ends[0])), right, bottom + 26, escape(day(ends[1]))
     )
     return Markup('<svg class="pr-history" viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}{}{}</svg>').format(
-        _HISTORY_AREA.width, bottom + 32, escape(words), grid, below, lines
+        _WIDTH, bottom + 32, escape(words), grid, below, lines
     )

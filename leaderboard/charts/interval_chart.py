@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
+from leaderboard.core.game_standings import GameStandings, Rating
 from leaderboard.core.standings import Estimate
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, span
@@ -43,6 +44,16 @@ def chart_scale(estimates: Iterable[Estimate], marks: Sequence[float] = ()) -> C
 def task_scale(task: Task, estimates: Iterable[Estimate]) -> ChartScale:
     """The scale of a task's table, with the random and the reference score as marks."""
     return chart_scale(estimates, [anchor.score for anchor in (task.random, task.reference) if anchor])
+
+
+def rating_estimate(rating: Rating) -> Estimate:
+    """A rating in the form that charts of scores take."""
+    return Estimate(score=rating.elo, low=rating.low, high=rating.high)
+
+
+def rating_scale(board: GameStandings) -> ChartScale:
+    """The scale of a game's table, with a tick at 0, the rating of the anchor."""
+    return chart_scale((rating_estimate(row.rating) for row in board.rows), [0.0])
 
 
 def as_point(estimate: Estimate) -> Estimate:

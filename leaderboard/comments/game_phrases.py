@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from leaderboard.charts.rating_charts import rating_estimate
+from leaderboard.charts.interval_chart import rating_estimate
 from leaderboard.comments.phrases import compared_bars, is_plain, title_of
 from leaderboard.comments.states import AgentPreview, GamePreview, PreviewDuel
 from leaderboard.comments.text_charts import text_shares

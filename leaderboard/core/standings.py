@@ -158,6 +158,13 @@ class Standings:
         return (*self.tasks, *self.games)
 
 
+def results_of(standings: Standings) -> Iterator[Result]:
+    """The results of all ranked and failed entries."""
+    for board in standings.tasks:
+        yield from (row.result for row in board.rows)
+        yield from (failure.result for failure in board.failures)
+
+
 def entries_of(board: TaskStandings | GameStandings) -> Iterator[Entry]:
     """All entries of a leaderboard: ranked, failed and waiting."""
     yield from (row.entry for row in board.rows)

@@ -41,7 +41,6 @@ class ReplayCard:
     """The side, 0 or 1; None for a draw or if both lose."""
     outcome: str
     why: str
-    """How it ended."""
     broken: bool
     """Whether a player broke a rule or could not continue."""
     plies: int
@@ -57,7 +56,6 @@ class MatchReplay:
 
     cards: tuple[ReplayCard, ...]
     ground: Markup
-    """The ground of all pictures."""
     document: Markup
     """JSON for the replay script, safe inside a script element."""
 

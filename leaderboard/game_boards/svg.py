@@ -53,7 +53,6 @@ class BoardStyle:
     ground: tuple[SvgSymbol, ...]
     """The shapes below the marks, from the upper left corner."""
     symbols: tuple[SvgSymbol, ...]
-    """The shapes of marks."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,9 +27,7 @@ class EpisodeReplay:
     number: int
     """The index among the result's episodes, from 0."""
     total: float
-    """The return."""
     length: int
-    """Number of steps."""
     file: str
     """The picture with all frames, row by row, as a path below the site's root."""
     columns: int

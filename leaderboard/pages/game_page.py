@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
-from leaderboard.charts import rating_charts
+from leaderboard.charts import history_charts, interval_chart
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount
 from leaderboard.core.standings import Entry
@@ -72,7 +72,7 @@ def last_position(board: GameStandings, duel: Duel) -> str | None:
     return None if broken is None else position_text(board.task, moves_of(duel)[broken])
 
 
-def duel_rows(board: GameStandings) -> Iterator[Duel]:
+def shown_duels(board: GameStandings) -> Iterator[Duel]:
     """Every duel that has a page: one for each pair, and the validations that refused a player."""
     yield from {crossing.duel.key: crossing.duel for crossing in board.crosstable.values()}.values()
     yield from (failure.duel for failure in board.failures)
@@ -81,10 +81,14 @@ def duel_rows(board: GameStandings) -> Iterator[Duel]:
 def render_game_pages(board: GameStandings, page: Callable[..., str], frames: AllFrames) -> Mapping[str, str]:
     """The page of the leaderboard and the pages of its duels; `page` renders a template."""
     path = urls.task_page(board.task.id)
-    scale = rating_charts.rating_scale(board)
-    pages = {path: page(path, "game.md.jinja", board=board, task=board.task, scale=scale)}
+    pages = {
+        path: page(
+            path, "game.md.jinja", board=board, task=board.task, scale=interval_chart.rating_scale(board),
+            crosstable=crosstable(board), history=history_charts.rating_history(board),
+        )
+    }  # fmt: skip
     entries = {row.entry.name: row.entry for row in board.rows} | {f.entry.name: f.entry for f in board.failures}
-    for duel in duel_rows(board):
+    for duel in shown_duels(board):
         path = urls.duel_page(board.task.id, duel)
         replay = match_replay(duel, board.task, frames)
         counts = [_count(duel, side) for side in (0, 1)]

@@ -1,13 +1,13 @@
 """The state of the evaluation system: its last run, what is waiting for evaluation, and what failed."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.standings import Standings
+from leaderboard.core.standings import Standings, results_of
+from leaderboard.pages.game_page import shown_duels
 
 # Stands for a verdict: the validation of a player has none.
 REFUSED_PLAYERS = "refused"
@@ -53,8 +53,8 @@ def health(standings: Standings, results: Iterable[Result] = ()) -> Health:
         standings: the leaderboards.
         results: all recorded results; without them only results in the standings are counted.
     """
-    recorded = list(results) or list(_shown(standings))
-    duels = _duels(standings)
+    recorded = list(results) or list(results_of(standings))
+    duels = [duel for game in standings.games for duel in shown_duels(game)]
     records = [result.provenance for result in recorded] + [duel.provenance for duel in duels]
     last = max(records, key=lambda record: record.evaluated_at, default=None)
     ours = Counter({board.task.id: sum(_is_ours(f.result) for f in board.failures) for board in standings.tasks})
@@ -74,16 +74,3 @@ def health(standings: Standings, results: Iterable[Result] = ()) -> Health:
 
 def _is_ours(result: Result) -> bool:
     return result.verdict is Verdict.INTERNAL_ERROR
-
-
-def _shown(standings: Standings) -> Iterator[Result]:
-    for board in standings.tasks:
-        yield from (row.result for row in board.rows)
-        yield from (failure.result for failure in board.failures)
-
-
-def _duels(standings: Standings) -> list[Duel]:
-    """Every duel once: a crosstable holds it from both sides."""
-    duels = {crossing.duel.key: crossing.duel for board in standings.games for crossing in board.crosstable.values()}
-    duels |= {failure.duel.key: failure.duel for board in standings.games for failure in board.failures}
-    return list(duels.values())

@@ -1,4 +1,4 @@
-"""Values that only the home page shows: the end of the season, news, and a small animation for each leader."""
+"""Values of the home page: the end of the season, and a small animation for each leader."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -9,32 +9,21 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import to_utc
 from evaluator.model.records.duel_record import Duel, MatchEnd, Side
-from leaderboard import history
 from leaderboard.charts import social_cards
 from leaderboard.core.game_standings import GameStandings, HeadToHead
-from leaderboard.core.standings import Row, Standings
+from leaderboard.core.standings import Row
 from leaderboard.game_boards.board_registry import kind_of, moves_of
 from leaderboard.game_boards.svg import BoardKind, BoardMark
-from leaderboard.pages import episode_replays, health
+from leaderboard.pages import episode_replays
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import format_utc
 from leaderboard.text.serialise import segment
 
 # Rows of the overall table on the home page, and on its own page.
-FEW, MANY = 10, 100
+HOME_ROWS, MOST_ROWS = 10, 100
 # Events under "What is new", and former entries, on the home page.
 NEWS, GONE = 8, 5
-
-
-def latest_events(past: history.BoardHistory) -> tuple[history.BoardEvent, ...]:
-    """The newest entries and changes of place."""
-    return past.events(NEWS)
-
-
-def board_state(standings: Standings, context: PageContext) -> health.Health:
-    """The state of the evaluation system."""
-    return health.health(standings, context.results)
 
 
 def feed_name(task_id: str) -> str:
@@ -120,7 +109,6 @@ def _picture(kind: BoardKind, marks: Iterable[BoardMark], count: int, words: str
 
 
 HOME_GLOBALS: Mapping[str, object] = {
-    "season_end": season_end, "news": latest_events, "machine_state": board_state, "episode_picture": episode_picture,
-    "match_picture": match_picture, "card_file": social_cards.task_card, "FEW": FEW, "MANY": MANY, "GONE": GONE,
-    "minute": to_minute, "feed_name": feed_name,
+    "episode_picture": episode_picture, "match_picture": match_picture, "card_file": social_cards.task_card,
+    "HOME_ROWS": HOME_ROWS, "MOST_ROWS": MOST_ROWS, "GONE": GONE, "minute": to_minute, "feed_name": feed_name,
 }  # fmt: skip

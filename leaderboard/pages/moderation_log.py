@@ -81,7 +81,6 @@ class Rescore:
     changed: int
     """Number of versions whose score or verdict changed."""
     named: tuple[ScoreChange, ...]
-    """The largest changes."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,6 @@ class PageContext:
     frames: AllFrames = field(default_factory=dict)
     """Rendered matches of games that the site cannot draw itself."""
     episodes: Episodes = field(default_factory=dict)
-    """Rendered episodes of the best results of each task."""
     results: tuple[Result, ...] = ()
     """All recorded results that may be shown, including those of earlier versions."""
     pulls: Mapping[AgentName, int] = field(default_factory=dict)

@@ -15,12 +15,12 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import INVISIBLE, LOGIN, NEW_AGENT, safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.charts import agent_charts, history_charts, interval_chart, rating_charts
+from leaderboard.charts import agent_charts, history_charts, interval_chart
 from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.comments import samples
 from leaderboard.core.standings import OverallRow, Standings, TaskStandings
 from leaderboard.history import BoardHistory, RankHistory, RecordScore
-from leaderboard.pages import game_page, home_page, html_frame, moderation_log
+from leaderboard.pages import game_page, health, home_page, html_frame, moderation_log
 from leaderboard.pages.page_context import PageContext
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed, digits
@@ -50,7 +50,9 @@ def form_rules(standings: Standings, context: PageContext) -> str:
         {
             "title": challenge.title,
             "repository": (context.repository or challenge.repository or "").rstrip("/") or None,
-            "tasks": [{"id": task.id, "title": task.title or task.id, "kind": task_kind(task)} for task in tasks.values()],
+            "tasks": [
+                {"id": task.id, "title": task.title or task.id, "kind": format.task_kind(task)} for task in tasks.values()
+            ],
             "kinds": [kind.value for kind in SubmissionKind],
             "adapters": list(ADAPTERS),
             "adapters_of_models": list(MODEL_ADAPTERS),
@@ -66,17 +68,11 @@ def form_rules(standings: Standings, context: PageContext) -> str:
     )
 
 
-def task_kind(task: Task) -> str:
-    """`game` and `task` are open to agents, `script` to scripts."""
-    return "game" if task.game else "script" if task.script else "task"
-
-
 @dataclass(frozen=True, kw_only=True)
 class TaskHistory:
     """The history of a task's leaderboard."""
 
     best: Markup
-    """Chart of the best score over time."""
     records: tuple[RecordScore, ...]
     """The newest scores that were the best when they were measured, newest first."""
     places: Markup | None
@@ -132,9 +128,14 @@ def render_pages(standings: Standings, context: PageContext, past: BoardHistory 
     The pages of agents are too many for MkDocs: `leaderboard.pages.agent` makes them. `past` saves computing the history
     again.
     """
-    renderer = TemplateRenderer(standings, context, past=past)
+    past = past or BoardHistory(standings, context.results)
+    renderer = TemplateRenderer(standings, context)
     pages = {html_frame.FRAME_PAGE: html_frame.FRAME_SOURCE}
-    pages[urls.HOME_PAGE] = renderer.page(urls.HOME_PAGE, "home.md.jinja")
+    pages[urls.HOME_PAGE] = renderer.page(
+        urls.HOME_PAGE, "home.md.jinja", events=past.events(home_page.NEWS),
+        machine=health.health(standings, context.results),
+        season_end=home_page.season_end(standings.challenge, context.now),
+    )  # fmt: skip
     pages[urls.TASKS_PAGE] = renderer.page(urls.TASKS_PAGE, "tasks.md.jinja")
     pages[urls.OVERALL_PAGE] = renderer.page(urls.OVERALL_PAGE, "overall.md.jinja")
     ledger = moderation_log.moderation_log(standings, context)
@@ -146,7 +147,10 @@ def render_pages(standings: Standings, context: PageContext, past: BoardHistory 
     for board in standings.tasks:
         path = urls.task_page(board.task.id)
         scale = interval_chart.task_scale(board.task, (row.estimate for row in board.rows))
-        pages[path] = renderer.page(path, "task.md.jinja", board=board, task=board.task, scale=scale)
+        pages[path] = renderer.page(
+            path, "task.md.jinja", board=board, task=board.task, scale=scale, history=task_history(board, past),
+            difference=significant_difference(board),
+        )  # fmt: skip
     for game in standings.games:
         pages |= game_page.render_game_pages(game, renderer.page, context.frames)
     for task in context.hidden:
@@ -164,7 +168,6 @@ class TemplateRenderer:
         standings: Standings,
         context: PageContext,
         environment: Environment | None = None,
-        past: BoardHistory | None = None,
     ) -> None:
         self._environment = environment or _markdown()
         self._shared = {
@@ -172,7 +175,6 @@ class TemplateRenderer:
             "challenge": standings.challenge,
             "context": context,
             "repository": context.repository or standings.challenge.repository,
-            "history": past or BoardHistory(standings, context.results),
             "gone_pages": {urls.agent_page(gone.login, gone.agent) for gone in context.departed},
             "sealed": any(any_sealed(row.result for row in board.rows) for board in standings.tasks),
             "unshown": {field.name for field in standings.challenge.people.fields if not field.shown},
@@ -221,17 +223,14 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         span=format.span, ranks=format.ranks, counted=format.counted, href=urls.href, task_page=urls.task_page,
         agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
         result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_chart.interval_svg,
-        duel_page=urls.duel_page, up=urls.up, rating_scale=rating_charts.rating_scale,
-        rating_estimate=rating_charts.rating_estimate, rating_history=rating_charts.rating_history,
-        crosstable=game_page.crosstable, CROSSTABLE_PLAYERS=game_page.CROSSTABLE_PLAYERS,
-        last_position=game_page.last_position,
+        duel_page=urls.duel_page, up=urls.up, rating_scale=interval_chart.rating_scale,
+        rating_estimate=interval_chart.rating_estimate, last_position=game_page.last_position,
         ranking=metrics.ranking, others=metrics.other_metrics, digits=metrics.digits, arrow=metrics.arrow,
         better=metrics.better,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
         is_other_claim=interval_chart.is_other_claim,
         task_file=serialise.task_file, address=serialise.address,
-        documents=task_documents, scale_marks=scale_marks, significant_difference=significant_difference,
-        task_history=task_history, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
+        documents=task_documents, scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED,
         task_scale=interval_chart.task_scale,
     )  # fmt: skip

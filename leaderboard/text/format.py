@@ -5,8 +5,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
-from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.phase import Phase, to_utc
 
 MINUS = "\N{MINUS SIGN}"
@@ -87,6 +88,11 @@ def short(digest: str) -> str:
 def counted(count: int, word: str, plural: str = "") -> str:
     """`1 agent`, `2 agents`."""
     return f"{count} {word if count == 1 else plural or word + 's'}"
+
+
+def task_kind(task: Task) -> Literal["game", "script", "task"]:
+    """`game` and `task` are open to agents, `script` to training scripts."""
+    return "game" if task.game else "script" if task.script else "task"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
@@ -43,17 +43,6 @@ def json_text(value: Any) -> str:
     except PydanticSerializationError:
         # A text with a lone surrogate.
         return _JSON.encode(value)
-
-
-def json_scalars(values: Sequence[float | None]) -> list[str]:
-    """Each number, true, false or null as JSON; one call for all, as none of them contains a comma."""
-    return json_text(values)[1:-1].split(",") if values else []
-
-
-def wrap_json_list(head: Mapping[str, Any], name: str, items: Iterable[str], tail: Mapping[str, Any]) -> bytes:
-    """A document with the fields of `head`, a list of items that are JSON already, and the fields of `tail`."""
-    text = f"{json_text(head)[:-1]},{json_text(name)}:[{','.join(items)}]"
-    return (f"{text},{json_text(tail)[1:]}" if tail else f"{text}}}").encode("utf-8", "replace")
 
 
 def finite(value: float | None) -> float | None:

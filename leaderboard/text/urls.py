@@ -14,7 +14,6 @@ OVERALL_PAGE = "overall.md"
 COMPARE = "compare.md"
 STATUS = "status.md"
 LEDGER = "ledger.md"
-MACHINES = "machines.md"
 # MkDocs serves these two at the address of their folder.
 _INDEX_NAMES = ("index", "readme")
 
@@ -39,11 +38,6 @@ def duel_page(task_id: str, duel: Duel) -> str:
     # In an address "%" would have to be encoded again.
     pair = sides(*(player.name_as_written for player in duel.players)).replace("%", "~")
     return f"{task_page(task_id).removesuffix('.md')}/duels/{pair}/index.html"
-
-
-def replay_mark(number: int, ply: int | None = None) -> str:
-    """The fragment of a duel page's address that shows one match, counted from 1, and the position after `ply` moves."""
-    return f"#match={number}" + ("" if ply is None else f"&ply={ply}")
 
 
 def up(source: str) -> str:

@@ -19,7 +19,7 @@ from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
 from leaderboard.game_boards.board_registry import kind_of
 from leaderboard.game_boards.match_replay import AllFrames, ReplayFrames
-from leaderboard.pages.game_page import duel_rows
+from leaderboard.pages.game_page import shown_duels
 from scripts.console import progress_bar, say
 
 # Matches of each duel: its first opening from both sides, and the first two in which a rule was broken.
@@ -38,7 +38,7 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
     for board in standings.games:
         if kind_of(board.task) is not None:
             continue
-        shown = list(duel_rows(board))
+        shown = list(shown_duels(board))
         artist: _FrameRenderer | None = None
         with progress_bar(f"Rendering {board.task.id}", len(shown)) as done:
             for number, duel in enumerate(shown, 1):

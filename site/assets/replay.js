@@ -1,16 +1,16 @@
-/* Steps through the matches of a duel. It knows no game: each mark says when it comes and when it goes. */
+/* Steps through the matches of a duel, of any game: each mark has the moves at which it appears and disappears. */
 "use strict";
 
 (() => {
   const root = document.documentElement;
   root.dataset.script = "";
-  // The scheme that a reader chose on the board's other pages; without a choice the stylesheet follows the system.
+  // The colour scheme chosen on other pages of the site; without a choice the stylesheet follows the system.
   try {
     const site = new URL(root.dataset.root, location).pathname;
     const palette = JSON.parse(localStorage.getItem(`${site}.__palette`));
     if (palette && palette.color && palette.color.scheme) root.dataset.scheme = palette.color.scheme;
   } catch {
-    // A reader may forbid storage.
+    // Storage may be disabled.
   }
 
   const SVG = "http://www.w3.org/2000/svg";
@@ -64,7 +64,7 @@
 
     /* What is shown */
 
-    /* A side's class; `movers` has a character for each move, or none where nobody knows. */
+    /* A side's class; `movers` has a character for each move, or none where that is unknown. */
     colour(side) { return side === undefined ? "" : `pr-${"ab"[side]}`; }
 
     show(index, ply) {
@@ -83,7 +83,7 @@
       if (match.marks !== undefined) {
         this.picture = svg("svg", { viewBox: duel.view, role: "img" });
         for (const [style, path] of duel.ground) this.picture.append(svg("path", { class: style, d: `M0 0${path}` }));
-        // Each is its symbol, its place in quarters of a cell, and after how many moves it comes and perhaps goes.
+        // Each is its symbol, its place in quarters of a cell, and the numbers of moves after which it appears and disappears.
         for (const mark of match.marks.split(",").filter(Boolean)) {
           const [symbol, x, y, begin, end = Infinity] = mark.split(" ").map(Number);
           const [style, path] = duel.symbols[symbol];
@@ -163,7 +163,7 @@
       const turn = this.part(".pr-turn");
       const over = ply === last;
       const side = over ? match.winner : match.movers[ply] ?? null;
-      const words = over ? match.outcome : `${this.who(ply) || "somebody"} to move`;
+      const words = over ? match.outcome : `${this.who(ply) || "a player"} to move`;
       const dot = document.createElement("span");
       dot.className = side === null ? "" : `pr-dot ${this.colour(side)}`;
       turn.replaceChildren(dot, words);
@@ -220,7 +220,7 @@
       addEventListener("hashchange", () => this.read());
     }
 
-    /* Whether a key is meant for the replay: the page is long, and the same keys scroll it. */
+    /* Whether a key is meant for the replay, not for scrolling the page. */
     concerned(event) {
       if (this.section.contains(event.target)) return true;
       const { top, bottom } = this.section.getBoundingClientRect();
@@ -245,7 +245,7 @@
 
     playing(words, live) {
       this.part(".pr-play").textContent = words;
-      // Nobody wants every move read aloud while it plays.
+      // Screen readers should not read every move aloud during play.
       this.part(".pr-status").setAttribute("aria-live", live);
     }
   }

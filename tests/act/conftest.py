@@ -18,14 +18,6 @@ UNDESCRIBED = "/repos/host/board/hash-algorithm"
 Opened = Callable[..., ActForge]
 
 
-@pytest.fixture(scope="session")
-def expressions() -> Iterator[Expressions]:
-    """One Node process that answers."""
-    opened = Expressions()
-    yield opened
-    opened.close()
-
-
 @pytest.fixture(scope="module")
 def open_forge(
     expressions: Expressions, engine: Engine, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest

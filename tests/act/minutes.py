@@ -24,10 +24,10 @@ def read(place: Path) -> list[Timed]:
 
 def table(jobs: Iterable[Timed]) -> str:
     """A row for each occasion: jobs, billed minutes, and how long a person waits for machines to work."""
-    found = list(jobs)
+    timed_jobs = list(jobs)
     lines = ["| | jobs | billed minutes | seconds of all jobs | waits for | seconds |", "|---|---:|---:|---:|---|---:|"]
     for occasion, (words, path) in PATHS.items():
-        own = [job for job in found if job.occasion == occasion]
+        own = [job for job in timed_jobs if job.occasion == occasion]
         billed, seconds = sum(job.billed for job in own), sum(job.seconds for job in own)
         waited = sum(longest(own, name) for name in path)
         lines.append(f"| {occasion} | {len(own)} | {billed} | {seconds:.0f} | {words} | {waited:.0f} |")

@@ -98,8 +98,8 @@ class ActRunner:
             # Of a job that is skipped act says nothing. What a called workflow does stands under its own jobs' names.
             if "uses" not in job:
                 run.jobs.setdefault(name, Job("skipped"))
-        found = timed(lines, Path(path).stem, github["event_name"])
-        self.jobs += [replace(job, occasion=self.occasion) for job in found]
+        timed_jobs = timed(lines, Path(path).stem, github["event_name"])
+        self.jobs += [replace(job, occasion=self.occasion) for job in timed_jobs]
         self.finished(github["run_id"], run)
         return run
 
@@ -215,8 +215,8 @@ def read_log(place: Path) -> list[dict[str, Any]]:
 
 def act_faults(lines: list[dict[str, Any]]) -> list[str]:
     """Where act itself failed, so that what it says of jobs is not to be trusted."""
-    said = [str(line.get("msg")) for line in lines if line.get("level") in ("error", "fatal") and not line.get("jobID")]
-    return [line for line in said if not line.startswith(NOT_DONE)]
+    errors = [str(line.get("msg")) for line in lines if line.get("level") in ("error", "fatal") and not line.get("jobID")]
+    return [line for line in errors if not line.startswith(NOT_DONE)]
 
 
 def _key(line: dict[str, Any]) -> tuple[str, str]:

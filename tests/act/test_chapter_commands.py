@@ -85,6 +85,6 @@ def test_6_a_merge_queues_commit_is_told_what_the_pull_request_was_told(forge: A
     sha = forge.enqueue(NUMBERS["alice"])
 
     run_of(forge, "queue")
-    told = [(one["state"], one["creator"]) for one in forge.world.statuses if one["sha"] == sha]
-    assert told == [("success", BOT)]
+    statuses = [(one["state"], one["creator"]) for one in forge.world.statuses if one["sha"] == sha]
+    assert statuses == [("success", BOT)]
     assert recorded(forge) == []

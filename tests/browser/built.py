@@ -30,8 +30,8 @@ class Site:
     @cached_property
     def pages(self) -> dict[str, "Page"]:
         """Every page by its path below the site's root."""
-        found = sorted(self.folder.rglob("*.html"))
-        return {str(path.relative_to(self.folder)): Page(path.read_text("utf-8")) for path in found}
+        paths = sorted(self.folder.rglob("*.html"))
+        return {str(path.relative_to(self.folder)): Page(path.read_text("utf-8")) for path in paths}
 
     def text(self, path: str) -> str:
         return (self.folder / path).read_text("utf-8")
@@ -97,11 +97,11 @@ class Tab:
 
     def __init__(self, page: Any) -> None:
         self.page = page
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.asked: list[str] = []
         self._waiting: set[Any] = set()
-        page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("console", lambda message: self.messages.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.messages.append(str(error)))
         page.on("dialog", self._dialog)
         page.on("request", self._request)
         page.on("requestfinished", lambda request: self._waiting.discard(request))
@@ -110,7 +110,7 @@ class Tab:
     def visit(self, address: str) -> Any:
         """Open a page, and wait until it has all it asks for."""
         self.page.goto("about:blank")
-        self.said.clear()
+        self.messages.clear()
         self.asked.clear()
         self._waiting.clear()
         self.page.goto(address, wait_until="load")
@@ -128,7 +128,7 @@ class Tab:
         return [url for url in self.asked if not url.startswith((root, "data:", "blob:", "about:"))]
 
     def _dialog(self, dialog: Any) -> None:
-        self.said.append(f"dialog: {dialog.message}")
+        self.messages.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
     def _request(self, request: Any) -> None:
@@ -138,7 +138,7 @@ class Tab:
 
     def _failed(self, request: Any) -> None:
         self._waiting.discard(request)
-        self.said.append(f"failed: {request.url} {request.failure}")
+        self.messages.append(f"failed: {request.url} {request.failure}")
 
 
 def on_disk(address: str) -> str:

@@ -127,7 +127,7 @@ def windows(chromium):
 @pytest.fixture
 def visit(windows, site):
     """Opens pages of the site; afterwards nothing may have been said on the console or asked of another host."""
-    said, asked, pages = [], [], []
+    messages, asked, pages = [], [], []
     kept = {"origin": site.partition("/board/")[0], "storageTypes": "cookies,local_storage,indexeddb"}
 
     def open_page(path, before="", **options):
@@ -135,8 +135,8 @@ def visit(windows, site):
         pages.append(page)
         # As in a browser that was never here.
         page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
         if before:
             page.add_init_script(before)
@@ -147,5 +147,5 @@ def visit(windows, site):
     for page in pages:
         page.close()
 
-    assert said == []
+    assert messages == []
     assert [url for url in asked if not url.startswith((site, "data:"))] == []

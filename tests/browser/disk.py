@@ -128,13 +128,13 @@ def full(root: Path) -> Checkout:
     return Checkout(root)
 
 
-def hostile(root: Path, said: Callable[[str, int], str] = lambda text, index: text) -> Checkout:
-    """Everybody writes something hostile wherever they may; `said` makes other text of it, for a twin of this board."""
+def hostile(root: Path, reword: Callable[[str, int], str] = lambda text, index: text) -> Checkout:
+    """Everybody writes something hostile wherever they may; `reword` makes other text of it, for a twin of this board."""
     board = _begun(root)
     pole, _, _, lake, _, script, _, four, _ = board.challenge.tasks
     players = []
     for index, evil in enumerate(EVIL):
-        text = said(evil, index)
+        text = reword(evil, index)
         short, line = one_line(text, 60), one_line(text, 300)
         paragraphs = INVISIBLE.sub(" ", text).strip() or "-"
         words = {
@@ -153,15 +153,15 @@ def hostile(root: Path, said: Callable[[str, int], str] = lambda text, index: te
             players.append(
                 enter(board, f"user-{index}", "player", source=f"# p {index}\n", tasks=[four.id], **{**words, **names})
             )
-    broken = {i: {"end": "malformed", "winner": 1, "offenders": [0], "message": said(evil, i)[:300]} for i, evil in
+    broken = {i: {"end": "malformed", "winner": 1, "offenders": [0], "message": reword(evil, i)[:300]} for i, evil in
               enumerate(OWN[:4])}  # fmt: skip
     _play(board, four, players, broken=broken)
     cheat = enter(board, "cheat", "crooked", tasks=["connect_four"])
     board.store.write_duel(game_samples.duel(cheat, cheat, four, broken={0: broken[1]}))
     # Whoever left is named by the result alone.
     gone = samples.entry("gone", "frank")
-    record(board, gone, pole, returns(333, 9, 3), message=said(OWN[0], 0), log_tail=said(OWN[1], 1))
-    _moderate(board, one_line(said(OWN[0], 0), 300))
+    record(board, gone, pole, returns(333, 9, 3), message=reword(OWN[0], 0), log_tail=reword(OWN[1], 1))
+    _moderate(board, one_line(reword(OWN[0], 0), 300))
     return Checkout(root)
 
 
@@ -237,11 +237,11 @@ def _scripts(board: Checkout, script: Task) -> None:
     enter(board, "judy", "waits", kind="script", name="Waits", tasks=[script.id])
 
 
-def _run(board: Checkout, who: Entry, script: Task, score: float, **said: Any) -> None:
+def _run(board: Checkout, who: Entry, script: Task, score: float, **fields: Any) -> None:
     """A script that learnt, as its learning curve shows."""
     chance = random.Random(score)
     learnt = [round(20 + (score - 20) * min(1, i / 60) + chance.gauss(0, 5), 1) for i in range(80)]
-    done = {"claimed": score + 9, "exit_code": 0, "returns": learnt, "lengths": [30] * 80, "unfinished": [3], **said}
+    done = {"claimed": score + 9, "exit_code": 0, "returns": learnt, "lengths": [30] * 80, "unfinished": [3], **fields}
     record(board, who, script, learnt[-EPISODES:], lengths=[30] * EPISODES, script=done)
 
 

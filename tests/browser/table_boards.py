@@ -65,8 +65,8 @@ def board() -> tuple[Standings, PageContext]:
     out = samples.entry("copycat", "mallory", name="Copy")
     results.append(result(samples.entry("gone", "dave"), 30))
     ruled = Exclusion(login="mallory", since="2026-04-01", who="host", why=HOSTILE, link="https://example.org/1")
-    found = build_standings(
+    standings = build_standings(
         samples.challenge(HILL, EMPTY), [*entries, *bad, late, out], results, official=True,
         moderation=Moderation(exclusions=(ruled,)),
     )  # fmt: skip
-    return found, replace(samples.CONTEXT, results=tuple(results))
+    return standings, replace(samples.CONTEXT, results=tuple(results))

@@ -34,14 +34,14 @@ def look(chromium):
         page = tab.visit(address)
         page.add_style_tag(content=STILL)
         page.evaluate(axe)
-        found = {"light": page.evaluate(FOUND, {})}
+        violations_by_view = {"light": page.evaluate(FOUND, {})}
         page.emulate_media(color_scheme="dark")
         page.evaluate(DARKEN)
-        found["dark"] = page.evaluate(FOUND, COLOURS)
+        violations_by_view["dark"] = page.evaluate(FOUND, COLOURS)
         page.set_viewport_size(NARROW)
         with contextlib.suppress(PlaywrightTimeout):
             page.wait_for_function(REACHED, timeout=2000)
-        return {**found, "narrow": page.evaluate(FOUND, {})}
+        return {**violations_by_view, "narrow": page.evaluate(FOUND, {})}
 
     yield violations
     context.close()

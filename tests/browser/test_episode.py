@@ -65,14 +65,14 @@ def place(tmp_path_factory):
 @pytest.fixture
 def look(chromium, place):
     """Opens pages; nothing may be said on the console or asked of another host."""
-    said, asked, contexts = [], [], []
+    messages, asked, contexts = [], [], []
 
     def open_page(name, **options):
         context = chromium.new_context(**{"viewport": {"width": 600, "height": 700}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{place}{name}.html")
         return page
@@ -81,7 +81,7 @@ def look(chromium, place):
     for context in contexts:
         context.close()
 
-    assert said == []
+    assert messages == []
     assert [url for url in asked if not url.startswith((place, "data:"))] == []
 
 
@@ -167,11 +167,11 @@ def test_small_pictures_move_until_a_reader_holds_them(look):
     moving = "() => document.getAnimations().filter((one) => one.playState === 'running').length"
 
     assert page.evaluate(moving) == 2
-    page.get_by_role("button", name="Hold the pictures still").click()
+    page.get_by_role("button", name="Stop the animations").click()
     assert page.evaluate(moving) == 0
     page.reload()
     assert page.evaluate(moving) == 0
-    page.get_by_role("button", name="Let the pictures move").click()
+    page.get_by_role("button", name="Play the animations").click()
     assert page.evaluate(moving) == 2
 
 

@@ -67,7 +67,7 @@ def looked_at(tab, site, address):
         tab.page.set_viewport_size(BROAD)
 
     assert tab.elsewhere(site.address) == []
-    assert tab.said == []
+    assert tab.messages == []
     assert wide == [False, []]
 
 
@@ -88,7 +88,7 @@ def test_the_page_for_what_is_not_there_works_at_any_depth(address, tab, full_si
     assert page.locator("main h1").inner_text().startswith("404")
     assert page.evaluate("() => getComputedStyle(document.querySelector('.md-header')).position") == "sticky"
     # Of the page itself the browser says that it is not there.
-    assert [line for line in tab.said if "404" not in line] == []
+    assert [line for line in tab.messages if "404" not in line] == []
     assert tab.elsewhere(full_site.address) == []
 
 

@@ -58,9 +58,9 @@ def tab(chromium):
 def test_nothing_runs_and_nothing_appears(kind, tab, hostile_site, tame_site):
     page = tab.visit(hostile_site.address + PAGES[kind])
     # An address may name an agent that is not there.
-    said = [line for line in tab.said if not (kind.startswith("address-") and "404 (Not Found)" in line)]
+    messages = [line for line in tab.messages if not (kind.startswith("address-") and "404 (Not Found)" in line)]
 
-    assert said == []
+    assert messages == []
     assert page.evaluate("() => window.pwned === undefined")
     assert page.evaluate(ODD) == []
     assert tab.elsewhere(hostile_site.address) == []
@@ -107,29 +107,29 @@ def test_documents_hold_it_as_data(hostile_site):
     for index, evil in enumerate(EVIL):
         agent = json.loads(hostile_site.text(f"api/agents/user-{index}/agent.json"))
         manifest = hostile_site.board.root / "submissions" / f"user-{index}" / "agent" / "submission.yml"
-        said = yaml.safe_load(manifest.read_text("utf-8"))
+        fields = yaml.safe_load(manifest.read_text("utf-8"))
 
-        assert agent["name"] == said["name"] == one_line(evil, 60)
+        assert agent["name"] == fields["name"] == one_line(evil, 60)
     for path in hostile_site.folder.rglob("*.json"):
         content = path.read_text("utf-8")
         json.loads(content, parse_constant=pytest.fail)
 
 
 def test_no_cell_of_a_table_is_a_formula(hostile_site):
-    found = list(hostile_site.folder.glob("api/**/*.csv"))
+    paths = list(hostile_site.folder.glob("api/**/*.csv"))
 
-    assert found
-    for path in found:
+    assert paths
+    for path in paths:
         for cells in csv.reader(io.StringIO(path.read_text("utf-8"), newline="")):
             for cell in cells:
                 assert not re.match(r"[=+@\t\r]|-(?!\d+(\.\d+)?(e[+-]?\d+)?$)", cell), (path, cell)
 
 
 def test_feeds_and_pictures_are_well_formed_and_hold_nothing_that_runs(hostile_site):
-    found = [path for kind in ("*.atom", "*.svg", "*.xml") for path in hostile_site.folder.rglob(kind)]
+    paths = [path for kind in ("*.atom", "*.svg", "*.xml") for path in hostile_site.folder.rglob(kind)]
 
-    assert {path.suffix for path in found} == {".atom", ".svg", ".xml"}
-    for path in found:
+    assert {path.suffix for path in paths} == {".atom", ".svg", ".xml"}
+    for path in paths:
         root = ET.parse(path).getroot()
         for one in root.iter():
             tag = one.tag.rpartition("}")[2].lower()

@@ -30,15 +30,15 @@ def faults():
     """What html-validate says of all pages of a site, but for what is the theme's."""
 
     def found(site, place, paths):
-        said = place / "said.json"
-        command = ["node", str(needed("html-validate") / "bin" / "html-validate.mjs"), "--formatter", f"json={said}"]
+        report_file = place / "said.json"
+        command = ["node", str(needed("html-validate") / "bin" / "html-validate.mjs"), "--formatter", f"json={report_file}"]
         command += ["--config", str(PACKAGES.with_name("htmlvalidate.cjs"))]
         command += [str(site.folder / path) for path in paths]
         done = subprocess.run(command, capture_output=True, text=True, cwd=place, check=False)
         assert not done.stderr
         return [
             f"{report['filePath']}:{one['line']}: {one['ruleId']}: {one['message']} ({one['selector']})"
-            for report in json.loads(said.read_text("utf-8"))
+            for report in json.loads(report_file.read_text("utf-8"))
             for one in report["messages"]
             if not is_the_themes(one)
         ]

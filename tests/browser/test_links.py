@@ -40,14 +40,14 @@ def broken(site, path: str, address: str) -> str | None:
             steps.append(step)
     if steps[:1] != ["board"]:
         return "leads out of the site"
-    found = site.folder.joinpath(*steps[1:])
-    if found.is_dir():
+    file = site.folder.joinpath(*steps[1:])
+    if file.is_dir():
         if not target.endswith(("/", ".", "..")):
             return "needs a slash at its end"
-        found /= "index.html"
-    if not found.is_file():
+        file /= "index.html"
+    if not file.is_file():
         return "is not there"
-    page = site.pages.get(str(found.relative_to(site.folder)))
+    page = site.pages.get(str(file.relative_to(site.folder)))
     if parts.fragment and page and unquote(parts.fragment) not in page.ids:
         return "names no part of that page"
     return None
@@ -117,7 +117,7 @@ def test_labels_and_descriptions_name_what_is_there(site):
 
 
 def test_everything_that_a_stylesheet_loads_is_there(site):
-    found = [
+    missing = [
         fault
         for path in site.folder.rglob("*.css")
         for fault in faults(
@@ -127,7 +127,7 @@ def test_everything_that_a_stylesheet_loads_is_there(site):
         )
     ]
 
-    assert not found
+    assert not missing
 
 
 def test_every_script_imports_what_is_there(site):
@@ -150,8 +150,8 @@ def test_every_address_in_documents_and_feeds_leads_somewhere(site):
         if not name.startswith(("search/", "schemas/", "assets/")):
             missing += faults(site, "index.html", _addresses(json.loads(path.read_text("utf-8"))))
     for path in [*site.folder.rglob("*.atom"), site.folder / "sitemap.xml"]:
-        found = ET.parse(path).getroot().iter()
-        given = [value for one in found for value in (*one.attrib.values(), one.text or "") if value.startswith(URL)]
+        elements = ET.parse(path).getroot().iter()
+        given = [value for one in elements for value in (*one.attrib.values(), one.text or "") if value.startswith(URL)]
         missing += faults(site, "index.html", given)
 
     assert not missing

@@ -80,19 +80,19 @@ def known(value):
 
 
 def estimated(row) -> tuple[float, float, float]:
-    found = row["estimate"] if "estimate" in row else {**row["rating"], "score": row["rating"]["elo"]}
-    return tuple(known(found[key]) for key in ("score", "low", "high"))
+    estimate = row["estimate"] if "estimate" in row else {**row["rating"], "score": row["rating"]["elo"]}
+    return tuple(known(estimate[key]) for key in ("score", "low", "high"))
 
 
-def same(found, wanted) -> bool:
+def same(actual, wanted) -> bool:
     """The same document: the same names and words, and numbers as far as rounding leaves them."""
     if isinstance(wanted, dict):
-        return isinstance(found, dict) and all(key in found and same(found[key], wanted[key]) for key in wanted)
+        return isinstance(actual, dict) and all(key in actual and same(actual[key], wanted[key]) for key in wanted)
     if isinstance(wanted, list):
-        return len(found) == len(wanted) and all(map(same, found, wanted))
-    if isinstance(wanted, float) and isinstance(found, (int, float)):
-        return math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-9)
-    return found == wanted
+        return len(actual) == len(wanted) and all(map(same, actual, wanted))
+    if isinstance(wanted, float) and isinstance(actual, (int, float)):
+        return math.isclose(actual, wanted, rel_tol=1e-9, abs_tol=1e-9)
+    return actual == wanted
 
 
 def place(row) -> str:
@@ -129,15 +129,15 @@ def test_every_task_says_the_same_everywhere(printed, full_site):
 def is_one_board(site, task, board) -> int:
     """Compare page, documents, tables, agents' pages and badges of one board with what was printed; how many rows."""
     segment = safe_path_segment(task.id)
-    said = document(site, f"tasks/{segment}/leaderboard.json")
+    published = document(site, f"tasks/{segment}/leaderboard.json")
     table = document(site, f"tasks/{segment}/table.json")
     lines = list(csv.DictReader(io.StringIO(site.text(f"api/tasks/{segment}/leaderboard.csv"), newline="")))
     page = {row["who"]: row["cells"] for row in all_rows(site.text(f"tasks/{segment}/index.html")) if row["who"]}
     decimals = 0 if task.game else digits(task)
     ranked = [row for row in board["rows"] if row["place"] is not None]
-    assert same(said["rows"], board["rows"]), task.id
+    assert same(published["rows"], board["rows"]), task.id
     for key in ("failures", "excluded", "withdrawn", "waiting"):
-        assert same(said.get(key, []), board.get(key, [])), (task.id, key)
+        assert same(published.get(key, []), board.get(key, [])), (task.id, key)
     order = [name(row) for row in board["rows"]]
     assert order == [name(row) for row in lines]
     assert order == [name(dict(zip(table["columns"], values, strict=True))) for values in table["rows"]]
@@ -186,14 +186,14 @@ def is_one_agent(site, task, row, decimals: int, count: int) -> None:
 
 
 def test_the_overall_board_says_the_same_everywhere(printed, full_site):
-    said = document(full_site, "overall.json")
+    published = document(full_site, "overall.json")
     count = sum(row["place"] is not None for row in printed["overall"])
 
-    assert same(said["rows"], printed["overall"])
+    assert same(published["rows"], printed["overall"])
     for path, at in (("index.html", "agents/"), ("overall/index.html", "../agents/")):
-        found = [row for row in all_rows(full_site.text(path)) if row["links"] and row["links"][0].startswith(at)]
+        table_rows = [row for row in all_rows(full_site.text(path)) if row["links"] and row["links"][0].startswith(at)]
         for row in printed["overall"]:
-            cells = next(one["cells"] for one in found if one["links"][0] == f"{at}{name(row)}/")
+            cells = next(one["cells"] for one in table_rows if one["links"][0] == f"{at}{name(row)}/")
             assert [cells[0], cells[3]] == [place(row), shown(row, OVERALL)], path
             assert number(row["iqm"], OVERALL) in cells, path
     for row in printed["overall"]:

@@ -64,9 +64,9 @@ def test_the_probability_of_improvement_is_pythons(node):
 def test_quantiles_and_means_are_numpys(node):
     for values in [a for a, _ in samples()] + [np.array([3.0])]:
         quarters = [0, 0.1, 0.25, 0.5, 0.75, 1]
-        found = node("stats.js", "[mean(v), ...quarters.map(q => quantile(v, q))]", v=values.tolist(), quarters=quarters)
+        results = node("stats.js", "[mean(v), ...quarters.map(q => quantile(v, q))]", v=values.tolist(), quarters=quarters)
 
-        assert found == pytest.approx([values.mean(), *np.quantile(values, quarters)])
+        assert results == pytest.approx([values.mean(), *np.quantile(values, quarters)])
 
 
 def test_nothing_has_no_mean_and_no_quantile(node):
@@ -76,9 +76,9 @@ def test_nothing_has_no_mean_and_no_quantile(node):
 def test_a_profile_is_the_share_that_reaches_each_value(node):
     for a, b in samples():
         thresholds = node("stats.js", "pooledThresholds([a, b], 50)", a=a.tolist(), b=b.tolist())
-        found = node("stats.js", "profile(a, thresholds)", a=a.tolist(), thresholds=thresholds)
+        shares = node("stats.js", "profile(a, thresholds)", a=a.tolist(), thresholds=thresholds)
 
-        assert found == pytest.approx([(a >= one).mean() for one in thresholds])
+        assert shares == pytest.approx([(a >= one).mean() for one in thresholds])
         assert thresholds == sorted(set(thresholds))
         assert len(thresholds) <= 50
         assert (thresholds[0], thresholds[-1]) == (min(*a, *b), max(*a, *b))

@@ -49,7 +49,7 @@ def test_the_address_holds_what_was_asked(visit):
 def test_an_unknown_number_leads_to_the_pull_request(visit):
     page = visit("status/?find=977")
 
-    expect(page.locator("#pr-status-said")).to_have_text("Nothing on the board is called so.")
+    expect(page.locator("#pr-status-said")).to_have_text("No submission matches.")
     expect(page.get_by_role("link", name="Pull request #977")).to_have_attribute(
         "href", "https://github.com/example/board/pull/977"
     )

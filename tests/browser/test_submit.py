@@ -155,7 +155,7 @@ def test_whatever_is_typed_is_read_back_as_it_was(visit, name):
 def test_the_beginning_that_it_offers_passes(visit):
     page = visit("submit/")
     fill(page)
-    page.get_by_role("button", name="Begin with one that works").click()
+    page.get_by_role("button", name="Start from a working agent").click()
     expect(page.locator("#pr-submit-source")).to_have_value(re.compile("acts at random"))
     check(page)
     blobs = tuple(
@@ -176,7 +176,7 @@ def test_downloads_are_what_the_command_writes(start, template):
 def test_tasks_are_chosen_one_by_one(visit):
     page = visit("submit/")
     fill(page)
-    page.get_by_label("all that it fits").uncheck()
+    page.get_by_label("all that fit its kind").uncheck()
     check(page)
     expect(fault(page, "tasks")).to_have_text("'tasks' is an empty list; name a task or write 'all'")
     page.get_by_label("CartPole").check()

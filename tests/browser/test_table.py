@@ -25,8 +25,8 @@ def site(tmp_path_factory, whole):
 
 
 def lengths(page) -> list[float]:
-    found = table(page).locator("tbody tr").evaluate_all("all => all.map(one => one.querySelector('.pr-right').textContent)")
-    return [float(text) for text in found]
+    texts = table(page).locator("tbody tr").evaluate_all("all => all.map(one => one.querySelector('.pr-right').textContent)")
+    return [float(text) for text in texts]
 
 
 def requested(page) -> list[str]:
@@ -99,12 +99,12 @@ CLICKED = """async ([label, again]) => {
 def test_rows_in_the_window_come_at_once_and_the_rest_after_them(visit):
     page = visit(HILL + "?sort=-metric:1")
     settled(page)
-    found = page.evaluate(CLICKED, ["Length", False])
+    state = page.evaluate(CLICKED, ["Length", False])
     all_of_them = [float(5 + index) for index in range(100)]
 
-    assert found["busy"] == "true"
-    assert found["lengths"] == all_of_them[: len(found["lengths"])]
-    assert found["bottom"] >= page.viewport_size["height"]
+    assert state["busy"] == "true"
+    assert state["lengths"] == all_of_them[: len(state["lengths"])]
+    assert state["bottom"] >= page.viewport_size["height"]
     expect(rows(page)).to_have_count(100)
     settled(page)
     assert lengths(page) == all_of_them
@@ -113,13 +113,13 @@ def test_rows_in_the_window_come_at_once_and_the_rest_after_them(visit):
 def test_a_second_click_before_the_rest_is_there_wins(visit):
     page = visit(HILL + "?sort=-metric:1")
     settled(page)
-    found = page.evaluate(CLICKED, ["Length", True])
+    state = page.evaluate(CLICKED, ["Length", True])
     expect(page).to_have_url(re.compile(r"\?sort=-metric:1$"))
     expect(rows(page)).to_have_count(100)
     settled(page)
     page.wait_for_timeout(100)
 
-    assert found["lengths"][0] == 5
+    assert state["lengths"][0] == 5
     assert lengths(page) == [float(234 - index) for index in range(100)]
 
 
@@ -222,12 +222,12 @@ def test_files_hold_exactly_what_is_shown(visit):
     expect(status(page)).to_contain_text("of 230 entries")
     shown = names(page)
     read = list(csv.DictReader(io.StringIO(saved(page, "Save as CSV"))))
-    told = json.loads(saved(page, "Save as JSON"))
+    records = json.loads(saved(page, "Save as JSON"))
 
-    assert list(told[0]) == ["place", "login", "agent", "name", "flags", "score", "low", "high", "algorithm"]
-    assert len(read) == len(told) > 100
-    assert [one["name"] for one in told[: len(shown)]] == shown
-    assert [float(one["score"]) for one in read] == [one["score"] for one in told]
+    assert list(records[0]) == ["place", "login", "agent", "name", "flags", "score", "low", "high", "algorithm"]
+    assert len(read) == len(records) > 100
+    assert [one["name"] for one in records[: len(shown)]] == shown
+    assert [float(one["score"]) for one in read] == [one["score"] for one in records]
 
 
 def test_a_cell_of_a_file_is_no_formula(visit):
@@ -295,7 +295,7 @@ def test_an_address_of_nothing_does_no_harm(visit, query):
 def test_of_picked_ones_without_a_score_nothing_is_asked_for(visit):
     page = visit(HILL + "?pick=nobody/nothing,zoe/broken-0")
 
-    expect(page.locator(".pr-picks")).to_contain_text("No returns to show of nobody/nothing, Broken 0.")
+    expect(page.locator(".pr-picks")).to_contain_text("No returns to show for nobody/nothing, Broken 0.")
     assert not [url for url in requested(page) if "/api/agents/" in url]
 
 

@@ -54,6 +54,6 @@ def test_ten_thousand_rows_sort_fast(visit, capsys):
     expect(status(page)).to_contain_text("10\u202f000 entries")
     times = {label: [sorting(page, label) for _ in range(4)] for label in ("CPU", "Agent", "Algorithm", "Return", "Place")}
     with capsys.disabled():
-        print("\nsorting 10,000 rows, ms:", {label: [round(one) for one in found] for label, found in times.items()})
+        print("\nsorting 10,000 rows, ms:", {label: [round(one) for one in durations] for label, durations in times.items()})
 
-    assert all(found for found in times.values())
+    assert all(durations for durations in times.values())

@@ -36,9 +36,9 @@ TASK = Task(id="CartPole-v1", env="CartPole-v1", episodes=4)
 PATIENT = Limits(answer_seconds=60, start_seconds=300)
 
 
-def played(chosen: SelectedSandbox, found: SubmissionFolder, task: Task = TASK, **changes: object) -> Evaluation:
+def played(chosen: SelectedSandbox, folder: SubmissionFolder, task: Task = TASK, **changes: object) -> Evaluation:
     """What came of it, with seeds that do not hang on the file."""
-    wanted = order(found, task, **{"limits": PATIENT, **changes})
+    wanted = order(folder, task, **{"limits": PATIENT, **changes})
     return evaluate_agent(wanted, chosen.kind, chosen.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None)
 
 
@@ -243,7 +243,7 @@ def under(
     docker: SelectedSandbox,
     monkeypatch: pytest.MonkeyPatch,
     profile: dict[str, str],
-    found: SubmissionFolder,
+    folder: SubmissionFolder,
     *,
     pinned: bool,
 ) -> tuple[float, ...]:
@@ -251,7 +251,7 @@ def under(
     environment = {**profile, **(pinned_environment() if pinned else {})}
     monkeypatch.setattr(evaluating, "pinned_environment", lambda: environment)
     task = Task(id="Pendulum-v1", env="Pendulum-v1", episodes=2)
-    result = played(docker, found, task).result
+    result = played(docker, folder, task).result
     assert result.verdict is Verdict.OK, (result.message, result.log_tail)
     return result.returns
 

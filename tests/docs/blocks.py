@@ -49,7 +49,7 @@ class Block:
 
 def blocks_of(path: Path) -> list[Block]:
     """The blocks of a page."""
-    found: list[Block] = []
+    blocks: list[Block] = []
     note, begun, lines = None, None, path.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):
         fence = _FENCE.match(line)
@@ -59,11 +59,11 @@ def blocks_of(path: Path) -> list[Block]:
             start, indent, language = begun
             text = "".join(one[indent:] + "\n" for one in lines[start : number - 1])
             name = str(path.relative_to(ROOT))
-            found.append(Block(page=name, line=start, language=language, text=text, note=note))
+            blocks.append(Block(page=name, line=start, language=language, text=text, note=note))
             begun = note = None
-        elif begun is None and (said := _NOTE.match(line)):
-            note = said[1], said[2]
-    return found
+        elif begun is None and (match := _NOTE.match(line)):
+            note = match[1], match[2]
+    return blocks
 
 
 def every_block() -> list[Block]:

@@ -40,11 +40,11 @@ def test_the_pages_have_blocks_of_known_languages_only() -> None:
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.note], ids=str)
 def test_an_exception_has_a_reason_and_a_test_that_is_named_reads_the_page(block: Block) -> None:
     assert block.note
-    kind, said = block.note
+    kind, reason = block.note
     if kind == "run by":
-        assert Path(block.page).name in (ROOT / said).read_text()
+        assert Path(block.page).name in (ROOT / reason).read_text()
     else:
-        assert said
+        assert reason
 
 
 @pytest.mark.parametrize("block", of("yaml"), ids=str)

@@ -75,15 +75,15 @@ def test_every_field_stands_there_and_no_other(model: type[BaseModel]) -> None:
 
 @pytest.mark.parametrize("model", SECTIONS, ids=lambda model: model.__name__)
 def test_defaults_that_are_numbers_or_words_are_the_models(model: type[BaseModel]) -> None:
-    said = rows(model)
+    defaults = rows(model)
     for name, field in model.model_fields.items():
         default = field.default
         if field.is_required():
-            assert said[name].strip() == "" or (model, name) == (Task, "id"), name
+            assert defaults[name].strip() == "" or (model, name) == (Task, "id"), name
         elif isinstance(default, (bool, int, float)) and not isinstance(default, PydanticUndefined.__class__):
-            assert yaml.safe_load(said[name]) == default, name
+            assert yaml.safe_load(defaults[name]) == default, name
         elif isinstance(default, str) and default:
-            assert said[name] == f"`{default}`", name
+            assert defaults[name] == f"`{default}`", name
 
 
 def test_a_star_marks_exactly_what_is_measured() -> None:

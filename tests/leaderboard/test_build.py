@@ -23,19 +23,19 @@ def board(entries, results, *, official=True, task=None, moderation=None):
 
 def excluding(*who):
     """A moderation of logins, or of logins and agents."""
-    said = {"since": "2026-05-01", "who": "host", "why": "copies weights", "link": "https://example.org/1"}
+    fields = {"since": "2026-05-01", "who": "host", "why": "copies weights", "link": "https://example.org/1"}
     named = [dict(zip(("login", "agent"), one.split("/"), strict=False)) for one in who]
-    return Moderation.model_validate({"exclusions": [{**one, **said} for one in named]})
+    return Moderation.model_validate({"exclusions": [{**one, **fields} for one in named]})
 
 
 def test_a_scored_entry_has_a_row():
     own = make.result(ALICE, [1.0, 3.0])
-    found = board([ALICE], [own])
+    standings = board([ALICE], [own])
 
-    (row,) = found.rows
+    (row,) = standings.rows
     assert (row.entry, row.result, row.estimate.score, row.attempts) == (ALICE, own, 2, 1)
     assert (row.place, row.rank_low, row.rank_high, row.with_leader) == (1, 1, 1, True)
-    assert (found.failures, found.waiting) == ((), ())
+    assert (standings.failures, standings.waiting) == ((), ())
 
 
 def test_an_empty_board_is_a_board():
@@ -62,7 +62,7 @@ def test_an_entry_stands_only_on_the_boards_it_enters():
 
     boards = build_standings(make.challenge(one, other), [picky], results, official=True).tasks
 
-    assert [len(found.rows) for found in boards] == [0, 1]
+    assert [len(standings.rows) for standings in boards] == [0, 1]
     assert boards[0].waiting == ()
 
 
@@ -172,14 +172,14 @@ def test_an_excluded_entry_is_listed_and_neither_ranked_nor_waiting_nor_failed()
 
     whole = build_standings(rules, entries, results, official=True, moderation=moderation)
 
-    (found,) = whole.tasks
-    assert found.excluded == (
+    (standings,) = whole.tasks
+    assert standings.excluded == (
         Excluded(login="alice", agent="agent", exclusion=moderation.exclusions[0]),
         Excluded(login="bob", agent="agent", exclusion=moderation.exclusions[1]),
     )
-    assert [(row.entry, row.place, row.rank_high) for row in found.rows] == [(CAROL, 1, 1)]
+    assert [(row.entry, row.place, row.rank_high) for row in standings.rows] == [(CAROL, 1, 1)]
     assert [row.entry for row in whole.overall] == [CAROL]
-    assert (found.failures, found.waiting, found.withdrawn) == ((), (entries[0],), ())
+    assert (standings.failures, standings.waiting, standings.withdrawn) == ((), (entries[0],), ())
 
 
 def test_an_exclusion_stands_only_on_the_boards_that_the_entry_enters():
@@ -188,7 +188,7 @@ def test_an_exclusion_stands_only_on_the_boards_that_the_entry_enters():
 
     boards = build_standings(rules, [picky], [], official=True, moderation=excluding("alice")).tasks
 
-    assert [len(found.excluded) for found in boards] == [0, 1]
+    assert [len(standings.excluded) for standings in boards] == [0, 1]
 
 
 def test_an_agent_without_a_folder_is_withdrawn_with_its_last_official_result():
@@ -200,14 +200,14 @@ def test_an_agent_without_a_folder_is_withdrawn_with_its_last_official_result():
         make.result(BOB),
     ]
 
-    found = board([CAROL], results)
+    standings = board([CAROL], results)
 
-    assert [(one.login, one.agent, one.result, one.score) for one in found.withdrawn] == [
+    assert [(one.login, one.agent, one.result, one.score) for one in standings.withdrawn] == [
         ("alice", "agent", results[0], 1.5),
         ("bob", "agent", results[4], None),
     ]
-    assert [row.entry for row in found.rows] == [CAROL]
-    assert (found.failures, found.waiting, found.excluded) == ((), (), ())
+    assert [row.entry for row in standings.rows] == [CAROL]
+    assert (standings.failures, standings.waiting, standings.excluded) == ((), (), ())
 
 
 def test_the_last_score_of_a_withdrawn_agent_is_the_tasks_own():
@@ -235,10 +235,10 @@ def test_an_agent_that_only_left_a_task_or_changed_is_not_withdrawn():
 
 
 def test_who_was_excluded_stays_so_without_a_folder():
-    found = board([], [make.result(ALICE, [1.0]), make.result(BOB, [1.0])], moderation=excluding("alice"))
+    standings = board([], [make.result(ALICE, [1.0]), make.result(BOB, [1.0])], moderation=excluding("alice"))
 
-    assert [one.login for one in found.excluded] == ["alice"]
-    assert [one.login for one in found.withdrawn] == ["bob"]
+    assert [one.login for one in standings.excluded] == ["alice"]
+    assert [one.login for one in standings.withdrawn] == ["bob"]
 
 
 def test_the_examples_take_part_only_in_a_local_board():

@@ -24,23 +24,23 @@ def board(entries, results, *, official=True, moderation=None, task=TASK):
     return build_standings(make.challenge(task), entries, results, official=official, moderation=moderation)
 
 
-def records(found, results):
-    return BoardHistory(found, results).progress(found.tasks[0])
+def records(standings, results):
+    return BoardHistory(standings, results).progress(standings.tasks[0])
 
 
-def tracks(found, results):
-    return {t.entry.login: t.places for t in _tracks(found, results)}
+def tracks(standings, results):
+    return {t.entry.login: t.places for t in _tracks(standings, results)}
 
 
-def _tracks(found, results):
-    return BoardHistory(found, results).standing(found.tasks[0])
+def _tracks(standings, results):
+    return BoardHistory(standings, results).standing(standings.tasks[0])
 
 
 def test_the_best_score_over_time_only_rises():
     results = [make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [0.5], at=SECOND), make.result(CAROL, [2.0], at=THIRD)]
-    found = records(board([ALICE, BOB, CAROL], results), results)
+    best_scores = records(board([ALICE, BOB, CAROL], results), results)
 
-    assert found == (
+    assert best_scores == (
         RecordScore(login="alice", agent="agent", at=FIRST, score=1.0),
         RecordScore(login="carol", agent="agent", at=THIRD, score=2.0),
     )
@@ -52,10 +52,10 @@ def test_where_lower_is_better_the_best_only_falls():
         make.result(who, [0.0], on=task, at=at, lengths=[length])
         for who, at, length in [(ALICE, FIRST, 5), (BOB, SECOND, 9), (CAROL, THIRD, 2)]
     ]
-    found = board([ALICE, BOB, CAROL], results, task=task)
+    standings = board([ALICE, BOB, CAROL], results, task=task)
 
-    assert [one.score for one in records(found, results)] == [5.0, 2.0]
-    assert tracks(found, results)["alice"] == ((FIRST, 1), (THIRD, 2))
+    assert [one.score for one in records(standings, results)] == [5.0, 2.0]
+    assert tracks(standings, results)["alice"] == ((FIRST, 1), (THIRD, 2))
 
 
 def test_an_equal_score_is_no_record():
@@ -67,19 +67,19 @@ def test_an_equal_score_is_no_record():
 def test_who_was_withdrawn_keeps_a_record_and_who_is_excluded_has_none():
     results = [make.result(ALICE, [9.0], at=FIRST), make.result(BOB, [5.0], at=SECOND), make.result(CAROL, [7.0], at=THIRD)]
     out = Exclusion(login="alice", since="2026-01-01", who="host", why="copied", link="https://example.org")
-    found = board([ALICE, BOB], results, moderation=Moderation(exclusions=(out,)))
+    standings = board([ALICE, BOB], results, moderation=Moderation(exclusions=(out,)))
 
-    assert [one.login for one in records(found, results)] == ["bob", "carol"]
-    assert tracks(found, results) == {"bob": ((SECOND, 1),)}
+    assert [one.login for one in records(standings, results)] == ["bob", "carol"]
+    assert tracks(standings, results) == {"bob": ((SECOND, 1),)}
 
 
 def test_a_baseline_sets_no_record_and_takes_no_place():
     base = replace(ALICE, baseline=True)
     results = [make.result(base, [9.0], at=FIRST), make.result(BOB, [1.0], at=SECOND)]
-    found = board([base, BOB], results)
+    standings = board([base, BOB], results)
 
-    assert [one.login for one in records(found, results)] == ["bob"]
-    assert tracks(found, results) == {"bob": ((SECOND, 1),)}
+    assert [one.login for one in records(standings, results)] == ["bob"]
+    assert tracks(standings, results) == {"bob": ((SECOND, 1),)}
 
 
 def test_places_change_when_others_come_and_when_a_new_version_is_measured():
@@ -87,9 +87,9 @@ def test_places_change_when_others_come_and_when_a_new_version_is_measured():
     results = [
         make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [2.0], at=SECOND), make.result(better, [3.0], at=THIRD)
     ]  # fmt: skip
-    found = board([better, BOB], results)
+    standings = board([better, BOB], results)
 
-    assert tracks(found, results) == {"alice": ((FIRST, 1), (SECOND, 2), (THIRD, 1)), "bob": ((SECOND, 1), (THIRD, 2))}
+    assert tracks(standings, results) == {"alice": ((FIRST, 1), (SECOND, 2), (THIRD, 1)), "bob": ((SECOND, 1), (THIRD, 2))}
 
 
 def test_a_version_that_failed_has_no_place_but_a_failure_of_ours_says_nothing():
@@ -111,10 +111,10 @@ def test_other_seasons_settings_and_previews_do_not_count():
         make.result(BOB, [9.0], at=SECOND, task_digest="0" * 64),
         make.result(BOB, [9.0], at=SECOND, **{"class": "preview"}),
     ]
-    found = board([ALICE, BOB], results)
+    standings = board([ALICE, BOB], results)
 
-    assert [one.login for one in records(found, results)] == ["alice"]
-    assert [event.entry.login for event in BoardHistory(found, results).events(9)] == ["alice"]
+    assert [one.login for one in records(standings, results)] == ["alice"]
+    assert [event.entry.login for event in BoardHistory(standings, results).events(9)] == ["alice"]
 
 
 def test_places_end_where_the_board_is_even_when_an_earlier_version_came_back():
@@ -129,9 +129,9 @@ def test_events_tell_the_place_and_the_one_before_newest_first():
     results = [
         make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [2.0], at=SECOND), make.result(better, [3.0], at=THIRD)
     ]  # fmt: skip
-    found = BoardHistory(board([better, BOB], results), results).events(2)
+    events = BoardHistory(board([better, BOB], results), results).events(2)
 
-    assert [(e.entry.login, e.at, e.score, e.place, e.place_before) for e in found] == [
+    assert [(e.entry.login, e.at, e.score, e.place, e.place_before) for e in events] == [
         ("alice", THIRD, 3.0, 1, 2),
         ("bob", SECOND, 2.0, 1, None),
     ]
@@ -150,36 +150,36 @@ def test_a_player_is_news_when_it_is_rated_first():
         RatingSnapshot(day="2026-01-01", elo={one.name: 10.0, two.name: 50.0}),
     )
     game = game_samples.board(game_samples.TICTACTOE, [one, two], history=moments)
-    found = BoardHistory(replace(samples.empty(), games=(game,)), []).events(9)
+    events = BoardHistory(replace(samples.empty(), games=(game,)), []).events(9)
 
-    assert [(e.entry.login, e.at, e.score, e.place) for e in found] == [
+    assert [(e.entry.login, e.at, e.score, e.place) for e in events] == [
         ("bob", samples.NOON, 50.0, 1),
         ("alice", "2025-12-30T00:00:00Z", 0.0, 1),
     ]
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(1, 28)), min_size=1, max_size=14))
-def test_the_last_places_are_those_of_the_board(told):
+def test_the_last_places_are_those_of_the_board(submitted):
     versions = {}
     results = []
-    for who, score, day in sorted(told, key=lambda one: one[2]):
+    for who, score, day in sorted(submitted, key=lambda one: one[2]):
         entry = make.entry(f"user-{who}", version=str(day))
         versions[who] = entry
         at = f"2026-01-{day:02}T00:00:{len(results):02}Z"
         results.append(make.result(entry, [float(score)] if score else (), at=at))
-    found = board(versions.values(), results)
-    ends = {login: places[-1][1] for login, places in tracks(found, results).items()}
+    standings = board(versions.values(), results)
+    ends = {login: places[-1][1] for login, places in tracks(standings, results).items()}
 
-    assert ends == {row.entry.login: row.place for row in found.tasks[0].rows[:8]}
-    assert all(event.place >= 1 for event in BoardHistory(found, results).events(99))
+    assert ends == {row.entry.login: row.place for row in standings.tasks[0].rows[:8]}
+    assert all(event.place >= 1 for event in BoardHistory(standings, results).events(99))
 
 
 def test_pictures_hold_every_step():
     results = [make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [2.0], at=SECOND)]
-    found = board([ALICE, BOB], results)
+    standings = board([ALICE, BOB], results)
     ends = (FIRST, SECOND)
-    best = best_score_chart(records(found, results), ends, 1)
-    places = places_chart(_tracks(found, results), ends)
+    best = best_score_chart(records(standings, results), ends, 1)
+    places = places_chart(_tracks(standings, results), ends)
 
     assert "from 1.0 to 2.0" in best.replace("&#46;", ".")
     assert best.count("<path") == 1
@@ -195,10 +195,10 @@ def test_a_gap_parts_a_line():
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "found"), [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (-200, -100, [-200, -180, -160, -140, -120, -100])]
+    ("low", "high", "expected"), [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (-200, -100, [-200, -180, -160, -140, -120, -100])]
 )
-def test_ticks_are_round(low, high, found):
-    assert ticks(low, high) == pytest.approx(found)
+def test_ticks_are_round(low, high, expected):
+    assert ticks(low, high) == pytest.approx(expected)
 
 
 def test_many_places_have_few_marks():
@@ -215,7 +215,7 @@ def test_equal_agents_of_two_owners_keep_a_score_each():
     first = make.result(ALICE, [5.0], at=FIRST)
     twin = make.result(replace(BOB, digest=ALICE.digest), [3.0], at=SECOND, key=first.key)
     bob = replace(BOB, digest=ALICE.digest)
-    found = board([ALICE, bob], [first, twin])
+    standings = board([ALICE, bob], [first, twin])
 
-    assert [(one.login, one.score) for one in records(found, [twin, first])] == [("alice", 5.0)]
-    assert tracks(found, [first, twin])["bob"] == ((SECOND, 2),)
+    assert [(one.login, one.score) for one in records(standings, [twin, first])] == [("alice", 5.0)]
+    assert tracks(standings, [first, twin])["bob"] == ((SECOND, 2),)

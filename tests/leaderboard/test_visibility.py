@@ -101,10 +101,10 @@ def test_who_is_excluded_stays_excluded_under_another_name() -> None:
     out = Exclusion(login="ann", since="2026-01-01", who="host", why="ann copied", link="https://x.example/")
     season = whole(people(anonymous_until=UNTIL), [secretive("ann"), secretive("bobby")], Moderation(exclusions=(out,)))
 
-    found = board(as_shown(season, BEFORE)).tasks[0]
+    standings = board(as_shown(season, BEFORE)).tasks[0]
 
-    assert len(found.rows) == len(found.excluded) == 1
-    assert "ann" not in str(found.excluded)
+    assert len(standings.rows) == len(standings.excluded) == 1
+    assert "ann" not in str(standings.excluded)
 
 
 def test_hosts_and_baselines_keep_their_names() -> None:
@@ -162,16 +162,16 @@ def test_a_comment_names_no_leader_before_the_date() -> None:
 def test_hosts_and_baselines_take_no_place_from_others() -> None:
     entries = [secretive("ann"), replace(secretive("base"), baseline=True), secretive("cy"), secretive("hosty")]
 
-    found = board(as_shown(whole(people(hosts=("hosty",)), entries), AFTER))
+    standings = board(as_shown(whole(people(hosts=("hosty",)), entries), AFTER))
 
-    rows = {row.entry.login: row for row in found.tasks[0].rows}
-    assert [row.entry.login for row in found.tasks[0].rows] == ["hosty", "cy", "base", "ann"]
+    rows = {row.entry.login: row for row in standings.tasks[0].rows}
+    assert [row.entry.login for row in standings.tasks[0].rows] == ["hosty", "cy", "base", "ann"]
     assert {login: row.place for login, row in rows.items()} == {"hosty": 1, "cy": 1, "base": 2, "ann": 2}
     assert rows["ann"].rank_high <= 2
     assert rows["cy"].with_leader
     assert not rows["hosty"].with_leader
-    assert {row.entry.login: row.place for row in found.overall if not row.entry.is_aside} == {"cy": 1, "ann": 2}
-    assert found.tasks[0].best.entry.login == "cy"
+    assert {row.entry.login: row.place for row in standings.overall if not row.entry.is_aside} == {"cy": 1, "ann": 2}
+    assert standings.tasks[0].best.entry.login == "cy"
 
 
 def test_pages_mark_hosts_and_whom_the_host_verified() -> None:
@@ -207,10 +207,10 @@ NAMES = ("ann", "bobby", "cyril", "dora", "emil", "fritz")
 def telling(one):
     """The same duel with the players' names wherever something of theirs may stand."""
     words = " ".join(player.login for player in one.players)
-    told = {"message": f"{words} failed", "log_tail": f"{words} say hello"}
+    texts = {"message": f"{words} failed", "log_tail": f"{words} say hello"}
     numbers = [int("77001177" + "".join(str(ord(letter)) for letter in player.login)) for player in one.players]
     players = tuple(
-        player.model_copy(update={**told, "login_id": number}) for player, number in zip(one.players, numbers, strict=True)
+        player.model_copy(update={**texts, "login_id": number}) for player, number in zip(one.players, numbers, strict=True)
     )
     matches = tuple(match.model_copy(update={"message": f"{words} went wrong"}) for match in one.matches)
     where = one.provenance.model_copy(update={"commit": "9b7e1d3f" * 5, "run_url": f"https://x.example/{words}"})
@@ -220,7 +220,7 @@ def telling(one):
     )
 
 
-def season_of_games(told=telling, **fields):
+def season_of_games(altered=telling, **fields):
     """Three rated players, one refused, one excluded, and a host's."""
     entries = [*map(secretive, NAMES[:-1]), secretive("hosty")]
     ann, bobby, cyril, dora, emil, hosty = entries
@@ -233,7 +233,7 @@ def season_of_games(told=telling, **fields):
         update={"people": People(anonymous_until=UNTIL, hosts=("hosty",)), "repository": "https://github.com/o/b", **fields}
     )
     return RankingInput(
-        challenge=rules, entries=tuple(entries), results=(), duels=tuple(map(told, duels)),
+        challenge=rules, entries=tuple(entries), results=(), duels=tuple(map(altered, duels)),
         moderation=Moderation(exclusions=(out, out.model_copy(update={"login": "fritz"}))),
     )  # fmt: skip
 
@@ -264,10 +264,16 @@ def test_other_names_change_nothing_of_a_games_ratings() -> None:
 
     (masked,), (plain,) = board(as_shown(season, BEFORE)).games, board(as_shown(season, AFTER)).games
 
-    def numbers(found):
+    def numbers(standings):
         return sorted(
-            (row.place, row.rank_low, row.rank_high, round(row.rating.elo - found.rows[0].rating.elo, 6), row.count.points)
-            for row in found.rows
+            (
+                row.place,
+                row.rank_low,
+                row.rank_high,
+                round(row.rating.elo - standings.rows[0].rating.elo, 6),
+                row.count.points,
+            )
+            for row in standings.rows
         )
 
     assert len(masked.failures) == len(masked.excluded) == 1
@@ -284,7 +290,7 @@ def test_an_anchor_that_is_no_baseline_keeps_its_name_and_no_other_does() -> Non
 
 
 def test_comments_on_games_name_no_opponent_before_the_date() -> None:
-    season = season_of_games(told=lambda one: one)
+    season = season_of_games(altered=lambda one: one)
 
     def told(at):
         recorded = RecordedResults(challenge=season.challenge, entries=season.entries, results=(), duels=season.duels, at=at)

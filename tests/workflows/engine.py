@@ -48,10 +48,10 @@ class Expressions:
 
     def conditions(self, path: Path) -> dict[str, dict[str, Any]]:
         """Job id to its condition and its steps' conditions, as GitHub reads them."""
-        found = self._ask("conditions", name=path.name, content=path.read_text(encoding="utf-8"))
-        if found["errors"]:
-            raise ExpressionError("; ".join(found["errors"]))
-        read: dict[str, dict[str, Any]] = found["jobs"]
+        parsed = self._ask("conditions", name=path.name, content=path.read_text(encoding="utf-8"))
+        if parsed["errors"]:
+            raise ExpressionError("; ".join(parsed["errors"]))
+        read: dict[str, dict[str, Any]] = parsed["jobs"]
         return read
 
     def holds(self, condition: str, contexts: dict[str, Any], status: str = "success") -> bool:
@@ -73,5 +73,5 @@ class Expressions:
 
     def payloads(self, event: str) -> list[dict[str, Any]]:
         """GitHub's own examples of an event."""
-        found: list[dict[str, Any]] = self._ask("payloads", event=event)
-        return found
+        payloads: list[dict[str, Any]] = self._ask("payloads", event=event)
+        return payloads

@@ -25,8 +25,8 @@ def workflow(name: str) -> dict[str, Any]:
 
 def jobs(name: str) -> dict[str, dict[str, Any]]:
     """Its jobs by id."""
-    found: dict[str, dict[str, Any]] = workflow(name)["jobs"]
-    return found
+    jobs_by_name: dict[str, dict[str, Any]] = workflow(name)["jobs"]
+    return jobs_by_name
 
 
 def steps(name: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -158,15 +158,19 @@ class Forge:
     def _pull_event(self, pull: PullRequest, action: str) -> None:
         event = copy.deepcopy(self.expressions.payloads("pull_request")[0])
         event |= {"action": action, "number": pull.number}
-        found = event["pull_request"]
-        found |= {"number": pull.number, "title": pull.title, "state": "open"}
-        found["user"] |= {"login": pull.author, "id": self.world.people[pull.author].id}
-        found["head"] |= {"sha": pull.head_sha, "ref": pull.branch, "label": f"{pull.author}:{pull.branch}"}
+        pull_json = event["pull_request"]
+        pull_json |= {"number": pull.number, "title": pull.title, "state": "open"}
+        pull_json["user"] |= {"login": pull.author, "id": self.world.people[pull.author].id}
+        pull_json["head"] |= {"sha": pull.head_sha, "ref": pull.branch, "label": f"{pull.author}:{pull.branch}"}
         owner = pull.fork_owner or pull.author
-        found["head"]["repo"] |= {"id": pull.fork_id, "full_name": f"{owner}/{NAME}", "fork": pull.fork_id != REPOSITORY_ID}
-        found["head"]["repo"]["owner"] |= {"login": owner}
-        found["base"] |= {"sha": self.remote.tip(), "ref": "main"}
-        found["base"]["repo"] |= {"id": REPOSITORY_ID, "full_name": f"{OWNER}/{NAME}"}
+        pull_json["head"]["repo"] |= {
+            "id": pull.fork_id,
+            "full_name": f"{owner}/{NAME}",
+            "fork": pull.fork_id != REPOSITORY_ID,
+        }
+        pull_json["head"]["repo"]["owner"] |= {"login": owner}
+        pull_json["base"] |= {"sha": self.remote.tip(), "ref": "main"}
+        pull_json["base"]["repo"] |= {"id": REPOSITORY_ID, "full_name": f"{OWNER}/{NAME}"}
         changed = self.remote.changed(self.remote.tip(), pull.head_sha)
         self.deliver("pull_request", event, changed, f"refs/pull/{pull.number}/merge")
 
@@ -215,13 +219,13 @@ class Forge:
 
     def _noted(self, path: str, name: str, event: dict[str, Any], sha: str) -> WorkflowRun:
         head = event.get("pull_request", {}).get("head")
-        found = WorkflowRun(
+        run = WorkflowRun(
             id=self.world.fresh(), event=name, path=path, head_sha=head["sha"] if head else sha,
             head_branch=head["ref"] if head else "main", fork_id=head["repo"]["id"] if head else REPOSITORY_ID,
             fork_owner=head["repo"]["owner"]["login"] if head else OWNER, conclusion=None, status="queued",
         )  # fmt: skip
-        self.world.runs[found.id] = found
-        return found
+        self.world.runs[run.id] = run
+        return run
 
     def _workflow_run(self, noted: WorkflowRun, action: str, sha: str, path: str) -> None:
         if noted.event == "workflow_run":
@@ -267,7 +271,7 @@ class Forge:
     def overreaches(self) -> list[str]:
         """Calls that a job made without having been permitted to."""
         asked = [(path, header) for path, header in self.stand_in.authorizations if not path.startswith("/storage/")]
-        found = []
+        overreaching = []
         for call, (path, header) in zip(self.stand_in.calls, asked, strict=True):
             assert call.path == path
             token = (header or "").rpartition(" ")[2]
@@ -277,8 +281,8 @@ class Forge:
                 LEVELS.index(held.get(scope, "none")) >= LEVELS.index(level)
                 for scope, level in (one.split(":") for one in needed.split())
             ):
-                found.append(f"{call.verb} {path} with {held}")
-        return found
+                overreaching.append(f"{call.verb} {path} with {held}")
+        return overreaching
 
     def before_step(self, deed: Callable[[str, str, dict[str, Any], str], None]) -> None:
         """Let something happen right before steps; raise LostError to lose the machine."""

@@ -91,8 +91,8 @@ def with_fork(world: World, branches: Branches, **about: Any) -> None:
 def _simple(world: World) -> dict[str, Any]:
     from tests.github.contract import example
 
-    found: dict[str, Any] = example("full-repository")["parent"]
-    return found | {"full_name": f"{OWNER}/{NAME}"}
+    repository: dict[str, Any] = example("full-repository")["parent"]
+    return repository | {"full_name": f"{OWNER}/{NAME}"}
 
 
 class KilledError(KeyboardInterrupt):

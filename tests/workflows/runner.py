@@ -142,7 +142,7 @@ class Runner:
         place = self.root / "called.yml"
         place.write_text(text, encoding="utf-8")
         declared = ((read(place)["on"].get("workflow_call") or {}).get("outputs")) or {}
-        jobs = {name: _need(found) for name, found in inner.jobs.items()}
+        jobs = {name: _need(result) for name, result in inner.jobs.items()}
         outputs = {name: self._text(one["value"], {"jobs": jobs}) for name, one in declared.items()}
         return Job("success" if inner.conclusion == "skipped" else inner.conclusion, outputs, inner=inner)
 
@@ -151,13 +151,13 @@ class Runner:
         axes = {name: self.expressions.fill(value, contexts) for name, value in strategy.get("matrix", {}).items()}
         assert len(axes) <= 1, "one axis is all that our workflows have"
         cells = [{name: value} for name, values in axes.items() for value in values] or [{}]
-        found = []
+        instances = []
         for index, cell in enumerate(cells):
             place = {"job-index": index, "job-total": len(cells), "fail-fast": strategy.get("fail-fast", True)}
             here = {**contexts, "matrix": cell, "strategy": place}
             assert self.expressions.fill(job["runs-on"], here), "a job needs a machine"
-            found.append(self._job(path, job_id, job, here, ifs))
-        return found
+            instances.append(self._job(path, job_id, job, here, ifs))
+        return instances
 
     def _job(self, path: str, job_id: str, job: dict[str, Any], contexts: dict[str, Any], ifs: list[str]) -> Job:
         self.machines += 1
@@ -195,8 +195,8 @@ class Runner:
         return Job(status, outputs, steps, summary)
 
     def _text(self, value: Any, contexts: dict[str, Any]) -> str:
-        found = self.expressions.fill(value, contexts)
-        return "" if found is None else found if isinstance(found, str) else json.dumps(found)
+        filled = self.expressions.fill(value, contexts)
+        return "" if filled is None else filled if isinstance(filled, str) else json.dumps(filled)
 
     def _step(self, step: dict[str, Any], name: str, machine: Machine, contexts: dict[str, Any], files: Path) -> Step:
         if "uses" in step:
@@ -206,23 +206,25 @@ class Runner:
             except StepFailedError as error:
                 return Step(name, "failure", log=str(error))
         number = len(list(files.glob("*output")))
-        told = {kind: files / f"{number:02}-{kind}" for kind in ("output", "summary", "env", "path")}
-        for file in told.values():
+        command_files = {kind: files / f"{number:02}-{kind}" for kind in ("output", "summary", "env", "path")}
+        for file in command_files.values():
             file.touch()
         own = {key: self._text(value, contexts) for key, value in step.get("env", {}).items()}
-        environment = {**self._environment(machine, told), **own}
+        environment = {**self._environment(machine, command_files), **own}
         script = files / f"{number:02}.sh"
         script.write_text(step["run"] + "\n", encoding="utf-8")
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)], cwd=machine.workspace, env=environment,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS, check=False,
         )  # fmt: skip
-        assert told["env"].read_text() == told["path"].read_text() == "", "no step of ours changes what later steps run in"
+        assert command_files["env"].read_text() == command_files["path"].read_text() == "", (
+            "no step of ours changes what later steps run in"
+        )
         outcome = "success" if done.returncode == 0 else "failure"
         log = f"{done.stdout.decode(errors='replace')}exit code {done.returncode}\n"
-        return Step(name, outcome, parse_outputs(told["output"].read_text()), log)
+        return Step(name, outcome, parse_outputs(command_files["output"].read_text()), log)
 
-    def _environment(self, machine: Machine, told: dict[str, Path]) -> dict[str, str]:
+    def _environment(self, machine: Machine, command_files: dict[str, Path]) -> dict[str, str]:
         github = machine.github
         event = machine.temp.parent / "event.json"
         event.write_text(json.dumps(github["event"]), encoding="utf-8")
@@ -232,14 +234,14 @@ class Runner:
             **{f"GITHUB_{name.upper()}": str(github[name]) for name in names},
             "HOME": str(machine.temp.parent), "RUNNER_TEMP": str(machine.temp), "CI": "true", "GITHUB_ACTIONS": "true",
             "GITHUB_EVENT_PATH": str(event), "GITHUB_WORKSPACE": str(machine.workspace),
-            "GITHUB_OUTPUT": str(told["output"]), "GITHUB_STEP_SUMMARY": str(told["summary"]),
-            "GITHUB_ENV": str(told["env"]), "GITHUB_PATH": str(told["path"]), **self.environment,
+            "GITHUB_OUTPUT": str(command_files["output"]), "GITHUB_STEP_SUMMARY": str(command_files["summary"]),
+            "GITHUB_ENV": str(command_files["env"]), "GITHUB_PATH": str(command_files["path"]), **self.environment,
         }  # fmt: skip
 
 
 def parse_outputs(text: str) -> dict[str, str]:
     """GITHUB_OUTPUT: `name=value`, or `name<<word` with lines up to the word."""
-    found: dict[str, str] = {}
+    outputs: dict[str, str] = {}
     lines = iter(text.splitlines())
     for line in lines:
         if "<<" in line.partition("=")[0]:
@@ -249,11 +251,11 @@ def parse_outputs(text: str) -> dict[str, str]:
                 if inner == word:
                     break
                 kept.append(inner)
-            found[name] = "\n".join(kept)
+            outputs[name] = "\n".join(kept)
         elif "=" in line:
             name, _, value = line.partition("=")
-            found[name] = value
-    return found
+            outputs[name] = value
+    return outputs
 
 
 def _needs(job: dict[str, Any]) -> list[str]:

@@ -134,7 +134,7 @@ def planned(count: str = "3", result: str = OK, due: str = "true", unasked: str 
         "results_sha": '""',
     }
     needs = {"plan": {"result": result, "outputs": outputs if result == OK else {}}}
-    return needs | {name: {"result": found, "outputs": {}} for name, found in others.items()}
+    return needs | {name: {"result": conclusion, "outputs": {}} for name, conclusion in others.items()}
 
 
 def listed(lists: str, result: str = OK) -> dict[str, Any]:

@@ -65,13 +65,13 @@ def _billed(job_id: str, job: dict[str, Any]) -> list[str]:
 def quiet_month(expressions: Expressions, days: int) -> dict[str, int]:
     """Job-minutes of a month of so many days by workflow, each job taken for less than a minute."""
     month = {28: 2, 30: 4, 31: 1}[days]
-    found = {}
+    minutes = {}
     for name in NAMES:
         crons = [one["cron"] for one in workflow(name)["on"].get("schedule") or []]
         if crons:
             each = len(jobs_of_a_quiet_run(expressions, name))
-            found[name] = each * sum(strikes(cron, 2026, month) for cron in crons)
-    return found
+            minutes[name] = each * sum(strikes(cron, 2026, month) for cron in crons)
+    return minutes
 
 
 @pytest.mark.parametrize("days", [28, 30, 31])

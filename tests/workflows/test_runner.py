@@ -27,7 +27,7 @@ def run(expressions: Expressions, place: Path, text: str, **settings: Any) -> Ru
 
 
 def test_outputs_are_handed_to_later_steps_and_jobs(expressions: Expressions, tmp_path: Path) -> None:
-    found = run(expressions, tmp_path, """
+    outcome = run(expressions, tmp_path, """
         one:
           runs-on: ubuntu-24.04
           outputs: {word: "${{ steps.say.outputs.word }}"}
@@ -41,11 +41,11 @@ def test_outputs_are_handed_to_later_steps_and_jobs(expressions: Expressions, tm
             - {run: 'test "$WORD" = hello', env: {WORD: "${{ needs.one.outputs.word }}"}}
     """)  # fmt: skip
 
-    assert found.conclusion == "success", found.log()
+    assert outcome.conclusion == "success", outcome.log()
 
 
 def test_a_failure_skips_what_follows_unless_asked_otherwise(expressions: Expressions, tmp_path: Path) -> None:
-    found = run(expressions, tmp_path, """
+    outcome = run(expressions, tmp_path, """
         one:
           runs-on: ubuntu-24.04
           steps:
@@ -57,14 +57,14 @@ def test_a_failure_skips_what_follows_unless_asked_otherwise(expressions: Expres
         four: {needs: [one, two], if: "${{ !cancelled() }}", runs-on: ubuntu-24.04, steps: [{run: "true"}]}
     """)  # fmt: skip
 
-    assert {name: job.result for name, job in found.jobs.items()} == {
+    assert {name: job.result for name, job in outcome.jobs.items()} == {
         "one": "failure", "two": "skipped", "three": "skipped", "four": "success",
     }  # fmt: skip
-    assert [step.outcome for step in found.jobs["one"].steps] == ["failure", "skipped", "success"]
+    assert [step.outcome for step in outcome.jobs["one"].steps] == ["failure", "skipped", "success"]
 
 
 def test_a_step_may_fail_where_that_was_said(expressions: Expressions, tmp_path: Path) -> None:
-    found = run(expressions, tmp_path, """
+    outcome = run(expressions, tmp_path, """
         one:
           runs-on: ubuntu-24.04
           steps:
@@ -72,7 +72,7 @@ def test_a_step_may_fail_where_that_was_said(expressions: Expressions, tmp_path:
             - {run: 'test "$OUTCOME" = failure', env: {OUTCOME: "${{ steps.bad.outcome }}"}}
     """)  # fmt: skip
 
-    assert found.conclusion == "success"
+    assert outcome.conclusion == "success"
 
 
 def test_every_cell_of_a_matrix_runs_and_a_lost_machine_costs_only_itself(expressions: Expressions, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_every_cell_of_a_matrix_runs_and_a_lost_machine_costs_only_itself(expres
         if matrix == {"shard": 1}:
             raise LostError
 
-    found = run(expressions, tmp_path, """
+    outcome = run(expressions, tmp_path, """
         one:
           runs-on: ubuntu-24.04
           strategy: {fail-fast: false, matrix: {shard: "${{ fromJSON('[0,1,2]') }}"}}
@@ -88,8 +88,8 @@ def test_every_cell_of_a_matrix_runs_and_a_lost_machine_costs_only_itself(expres
             - {run: 'test "$SHARDS" = 3', env: {SHARDS: "${{ strategy.job-total }}"}}
     """, before_step=dies)  # fmt: skip
 
-    assert [job.result for job in found.shards["one"]] == ["success", "failure", "success"]
-    assert found.jobs["one"].result == "failure"
+    assert [job.result for job in outcome.shards["one"]] == ["success", "failure", "success"]
+    assert outcome.jobs["one"].result == "failure"
 
 
 def test_a_called_workflow_hands_outputs_back(expressions: Expressions, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_called_workflow_hands_outputs_back(expressions: Expressions, tmp_path
             outputs: {word: "${{ steps.say.outputs.word }}"}
             steps: [{id: say, run: 'echo "word=hello" >> "$GITHUB_OUTPUT"'}]
     """)
-    found = run(expressions, tmp_path, """
+    outcome = run(expressions, tmp_path, """
         one: {uses: ./called.yml}
         two:
           needs: one
@@ -110,18 +110,18 @@ def test_a_called_workflow_hands_outputs_back(expressions: Expressions, tmp_path
           steps: [{run: 'test "$WORD" = hello', env: {WORD: "${{ needs.one.outputs.word }}"}}]
     """, files={"called.yml": called})  # fmt: skip
 
-    assert found.conclusion == "success", found.log()
+    assert outcome.conclusion == "success", outcome.log()
 
 
 def test_untrusted_text_in_the_environment_is_only_text(expressions: Expressions, tmp_path: Path) -> None:
-    found = run(expressions, tmp_path, """
+    outcome = run(expressions, tmp_path, """
         one:
           runs-on: ubuntu-24.04
           steps: [{run: 'echo "$TITLE"; test ! -e pwned', env: {TITLE: "${{ github.event.title }}"}}]
     """)  # fmt: skip
 
-    assert "$(touch pwned)" in found.log()
-    assert found.conclusion == "success"
+    assert "$(touch pwned)" in outcome.log()
+    assert outcome.conclusion == "success"
 
 
 def test_outputs_in_both_of_githubs_forms() -> None:

@@ -105,7 +105,7 @@ def test_nothing_runs_on_pull_request_target() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_action_is_pinned_to_the_commit_we_looked_at(name: str) -> None:
-    lines = [found.strip() for found in re.findall(r"^ +(?:- )?uses: (.*)$", text(name), re.MULTILINE)]
+    lines = [reference.strip() for reference in re.findall(r"^ +(?:- )?uses: (.*)$", text(name), re.MULTILINE)]
     actions = [line for line in lines if not line.startswith("./.github/workflows/")]
 
     assert [line for line in actions if line not in {f"{action}@{pin}" for action, pin in PINS.items()}] == []
@@ -170,7 +170,9 @@ def test_the_seasons_secret_reaches_two_steps_of_jobs_in_a_protected_environment
     reading = [(name, job, step["name"]) for name in NAMES for job, step in steps(name) if "SEASON_SECRET" in str(step)]
     # Nothing is deployed with it: else GitHub would list a deployment for every hour.
     season = {"name": "season", "deployment": False}
-    held = [(name, job) for name in NAMES for job, found in jobs(name).items() if found.get("environment") == season]
+    held = [
+        (name, job) for name in NAMES for job, definition in jobs(name).items() if definition.get("environment") == season
+    ]
 
     assert reading == [("official", "evaluate", "Evaluate"), ("official", "publish", "Check and replay")]
     assert held == [("official", "plan"), ("official", "evaluate"), ("official", "publish")]
@@ -187,13 +189,15 @@ def test_the_token_for_teams_reaches_the_one_step_that_asks_who_is_a_member() ->
 def test_whoever_evaluates_knows_where_torchs_cpu_build_is_and_no_participant_says_where() -> None:
     """The index is a variable of the repository, which only who may write to its settings can set; else PyTorch's own."""
     public = "${{ vars.PULLRANK_WHEELS || 'https://download.pytorch.org/whl/cpu' }}"
-    told = {(name, job, step["name"]): step["env"] for name in NAMES for job, step in steps(name) if WHEELS in str(step)}
+    environments = {
+        (name, job, step["name"]): step["env"] for name in NAMES for job, step in steps(name) if WHEELS in str(step)
+    }
 
-    assert set(told) == {
+    assert set(environments) == {
         ("preview", "preview", "Preview"), ("evaluate", "play", "Play"), ("official", "evaluate", "Evaluate"),
         ("ci", "test", "Test"),
     }  # fmt: skip
-    assert {env[WHEELS] for env in told.values()} == {public}
+    assert {env[WHEELS] for env in environments.values()} == {public}
 
 
 def test_in_the_untrusted_tier_a_token_reaches_only_the_step_that_reads_the_results() -> None:

@@ -45,8 +45,8 @@ def zizmor(path: Path) -> list[dict[str, object]]:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout, done.stderr
-    found: list[dict[str, object]] = json.loads(done.stdout)
-    return found
+    findings: list[dict[str, object]] = json.loads(done.stdout)
+    return findings
 
 
 def schema(name: str, *paths: Path) -> subprocess.CompletedProcess[str]:

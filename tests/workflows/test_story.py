@@ -56,8 +56,8 @@ def recorded(forge: Forge) -> list[str]:
 
 def places(forge: Forge) -> list[str]:
     """The agents that the deployed page of the task links to, from the first row down."""
-    found = re.findall(r'href="[./]*/agents/(\w+/\w+)/"', html.unescape(forge.page("tasks/CartPole-v1/index.html")))
-    return list(dict.fromkeys(found))
+    agents = re.findall(r'href="[./]*/agents/(\w+/\w+)/"', html.unescape(forge.page("tasks/CartPole-v1/index.html")))
+    return list(dict.fromkeys(agents))
 
 
 def test_1_before_anything_the_site_builds(forge: Forge) -> None:
@@ -128,8 +128,8 @@ def test_7_a_file_with_the_same_name_is_not_believed(forge: Forge) -> None:
     before = len([name for name, _ in forge.runs if name == "report"])
     number = forge.open("eve", {".github/workflows/other.yml": evil, **agent("eve", "twin", LEANS)})
 
-    said = [run for name, run in forge.runs if name == "report"][before:]
-    assert "skipped" in [job.result for run in said for job in run.jobs.values()]  # attack 3
+    reports = [run for name, run in forge.runs if name == "report"][before:]
+    assert "skipped" in [job.result for run in reports for job in run.jobs.values()]  # attack 3
     assert ".github/workflows/other.yml" in only_comment(forge, number)
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
+from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 from leaderboard.core.parallel import WHOLE, Partition
 from leaderboard.core.standings import Entry, Failure, OverallRow, Row, Standings, TaskStandings, entries_of
 from leaderboard.pages.game_page import Opponent, opponents_of
-
-_LoginAndAgent = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,21 +57,18 @@ class AgentProfile:
 
 def agent_profiles(standings: Standings, share: Partition = WHOLE) -> tuple[AgentProfile, ...]:
     """The profiles of a share of all agents, sorted by login and agent."""
-    # By identity, since all leaderboards share their entries: reading the name for each row takes longer than all the rest.
-    by_id = {id(entry): entry for board in standings.boards for entry in entries_of(board)}
-    entries = {_name(entry): entry for entry in by_id.values()}
-    names = share.of(sorted(entries, key=lambda name: (name[0].casefold(), name)))
-    task_results: dict[_LoginAndAgent, list[TaskResult]] = {name: [] for name in names}
-    game_results: dict[_LoginAndAgent, list[GameResult]] = {name: [] for name in names}
-    chosen = {key: name for key, entry in by_id.items() if (name := _name(entry)) in task_results}
+    entries = {entry.name: entry for board in standings.boards for entry in entries_of(board)}
+    names = share.of(sorted(entries))
+    task_results: dict[AgentName, list[TaskResult]] = {name: [] for name in names}
+    game_results: dict[AgentName, list[GameResult]] = {name: [] for name in names}
     for board in standings.tasks:
-        for entry, fields in _row_or_failure(board, chosen):
-            task_results[chosen[id(entry)]].append(TaskResult(task=board.task, **fields))
+        for name, fields in _rows_and_failures(board, task_results):
+            task_results[name].append(TaskResult(task=board.task, **fields))
     for game in standings.games:
-        for entry, fields in _row_or_failure(game, chosen):
-            opponents = tuple(opponents_of(game, entry.name)) if "row" in fields else ()
-            game_results[chosen[id(entry)]].append(GameResult(board=game, opponents=opponents, **fields))
-    overall = {name: row for row in standings.overall if (name := _name(row.entry)) in task_results}
+        for name, fields in _rows_and_failures(game, game_results):
+            opponents = tuple(opponents_of(game, name)) if "row" in fields else ()
+            game_results[name].append(GameResult(board=game, opponents=opponents, **fields))
+    overall = {row.entry.name: row for row in standings.overall}
     return tuple(
         AgentProfile(
             entry=entries[name],
@@ -84,12 +80,10 @@ def agent_profiles(standings: Standings, share: Partition = WHOLE) -> tuple[Agen
     )
 
 
-def _name(entry: Entry) -> _LoginAndAgent:
-    return entry.login, entry.agent
-
-
-def _row_or_failure(board: TaskStandings | GameStandings, chosen: Container[int]) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """Each chosen entry of a leaderboard with its row, its failure, or nothing while it waits."""
-    yield from ((row.entry, {"row": row}) for row in board.rows if id(row.entry) in chosen)
-    yield from ((failure.entry, {"failure": failure}) for failure in board.failures if id(failure.entry) in chosen)
-    yield from ((entry, {}) for entry in board.waiting if id(entry) in chosen)
+def _rows_and_failures(
+    board: TaskStandings | GameStandings, chosen: Container[AgentName]
+) -> Iterator[tuple[AgentName, dict[str, Any]]]:
+    """Each chosen agent on a leaderboard with its row, its failure, or nothing while it waits."""
+    yield from ((name, {"row": row}) for row in board.rows if (name := row.entry.name) in chosen)
+    yield from ((name, {"failure": failure}) for failure in board.failures if (name := failure.entry.name) in chosen)
+    yield from ((name, {}) for entry in board.waiting if (name := entry.name) in chosen)

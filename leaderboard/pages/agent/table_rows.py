@@ -1,7 +1,7 @@
 """The rows of the tables on an agent's page, as HTML. In a template, escaping hundreds of numbers a page is slow."""
 
 import functools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -9,7 +9,7 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.charts.agent_charts import ReturnSpread, return_spreads
+from leaderboard.charts.agent_charts import ReturnSpread
 from leaderboard.charts.interval_chart import ChartScale, interval_element
 from leaderboard.core.standings import Row
 from leaderboard.pages.agent.profile import TaskResult
@@ -17,8 +17,8 @@ from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
 from leaderboard.text.format import NONE, day, number, numbers, provisional, ranks, span
 
-DrawnReturns = Mapping[int, tuple[ReturnSpread, str]]
-"""By `id()` of a result: the statistics of its returns, and their histogram."""
+DrawnReturns = Iterable[tuple[Task, Result, tuple[ReturnSpread, str]]]
+"""Each with the statistics of the result's returns, and their histogram."""
 _MEDAL_PLACES = 3
 _WAITS = "<td></td><td></td><td>waiting</td>"
 _NO_ROW = f"<td>{NONE}</td><td>{NONE}</td><td></td>"
@@ -70,11 +70,6 @@ class _TaskCells:
     """Decimals of a return."""
 
 
-def draw_returns(results: Sequence[Result]) -> DrawnReturns:
-    """The statistics and histograms of results, each with at least one return; many at once are computed faster."""
-    return dict(zip(map(id, results), return_spreads([result.returns for result in results]), strict=True))
-
-
 class TableRows:
     """Formats rows; what all agents share is formatted once."""
 
@@ -89,10 +84,9 @@ class TableRows:
         """The rows of the table of scores."""
         return Markup("\n".join([self._score(entered) for entered in task_results]))
 
-    def returns(self, measured: Iterable[tuple[Task, Result]], drawn: DrawnReturns) -> Markup:
+    def returns(self, measured: DrawnReturns) -> Markup:
         """The rows of the table of returns."""
-        rows = [_returns(self._cells_of(task), result, drawn[id(result)]) for task, result in measured]
-        return Markup("\n".join(rows))
+        return Markup("\n".join([_returns(self._cells_of(task), result, drawn) for task, result, drawn in measured]))
 
     def sources(self, rows: Iterable[tuple[Task, str]]) -> Markup:
         """The rows of the table of provenance, from cells that are HTML."""

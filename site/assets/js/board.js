@@ -1,6 +1,6 @@
 /**
- * The table of a board, taken over from the page: it sorts, filters and pages through all entries, and the address always
- * says what is shown. The entries are fetched when somebody first asks for them; until then the page stays as it came.
+ * The interactive table of a task: sorts, filters and pages through all entries. The address always holds what is shown.
+ * The entries are fetched on the first use; until then the rows of the page stay.
  */
 
 import { el } from "./dom.js";
@@ -12,7 +12,7 @@ import { csv, entriesOf, shownOf } from "./table.js";
 import { fromAddress, PICKS, toAddress } from "./view.js";
 
 const PAGE = 100;
-/** No row is lower than so many pixels. */
+/** The least height of a row in pixels. */
 const LEAST_ROW = 36;
 const place = document.querySelector(".pr-table");
 if (place) takeOver(place);
@@ -49,7 +49,7 @@ function takeOver(place) {
   });
   if (toAddress(view)) void refresh();
 
-  /** The table as it came: its heads become buttons, its rows can be picked. */
+  /** Makes buttons of the heads, and lets rows of the page be picked. */
   function enliven() {
     table.tHead.replaceChildren(headRow(shownColumns()));
     if (!picks) return;
@@ -59,7 +59,7 @@ function takeOver(place) {
     }
   }
 
-  /** What a reader did: the view, the address and the table follow. One word that is typed is one step back. */
+  /** Changes view, address and table. Typing into one field is one step in the browser's history. */
   function change(patch, typed) {
     view = { ...view, page: 1, ...patch };
     const address = location.pathname + toAddress(view) + location.hash;
@@ -71,8 +71,8 @@ function takeOver(place) {
   }
 
   async function refresh() {
-    const there = await load();
-    if (there) draw();
+    const isLoaded = await load();
+    if (isLoaded) draw();
   }
 
   async function load() {
@@ -91,12 +91,12 @@ function takeOver(place) {
       return true;
     } catch {
       loading = null;
-      tools.say("The entries could not be loaded; the table is as the page came. Try again, or take the files below.");
+      tools.say("The entries could not be loaded; the table shows only the rows of this page. Try again, or use the files below.");
       return false;
     }
   }
 
-  /** The names of the further columns come with the entries. */
+  /** Loads the entries: they hold the names of further columns. */
   async function offerColumns() {
     if (!entries && (await load())) tools.say("");
   }
@@ -104,7 +104,7 @@ function takeOver(place) {
   function shownColumns() {
     if (view.columns.length) return columns.filter((one) => view.columns.includes(one.id));
     const usual = columns.filter((one) => one.usual);
-    // The reasons stand beside the names: nobody looks for them behind a dozen columns of dashes.
+    // Reasons stand beside the names, before the columns that are empty for failures.
     const reasons = view.failed ? columns.filter((one) => ["verdict", "message"].includes(one.id)) : [];
     const after = usual.findIndex((one) => one.id === "agent") + 1;
     return [...usual.slice(0, after), ...reasons, ...usual.slice(after)];
@@ -116,20 +116,20 @@ function takeOver(place) {
   }
 
   function draw() {
-    const found = shownEntries();
-    const pages = Math.max(1, Math.ceil(found.length / PAGE));
+    const matches = shownEntries();
+    const pages = Math.max(1, Math.ceil(matches.length / PAGE));
     const page = Math.min(view.page, pages);
     const first = (page - 1) * PAGE;
     const chosen = shownColumns();
-    const had = document.activeElement?.closest?.(".pr-table [data-focus]")?.dataset.focus;
-    const shown = found.slice(first, first + PAGE);
+    const focused = document.activeElement?.closest?.(".pr-table [data-focus]")?.dataset.focus;
+    const shown = matches.slice(first, first + PAGE);
     const count = inWindow();
     table.tHead.replaceChildren(headRow(chosen));
     table.tBodies[0].replaceChildren(...shown.slice(0, count).map((entry) => row(entry, chosen)));
     pager.replaceChildren(...(pages > 1 ? steps(page, pages) : []));
-    refocus(had);
-    drawRest(shown.slice(count), chosen, had);
-    tools.say(sentence(found.length, first));
+    refocus(focused);
+    drawRest(shown.slice(count), chosen, focused);
+    tools.say(sentence(matches.length, first));
     if (picks) void picks.show(view.pick, byName);
   }
 
@@ -138,25 +138,25 @@ function takeOver(place) {
     return Math.max(1, Math.ceil((innerHeight - table.tBodies[0].getBoundingClientRect().top) / LEAST_ROW));
   }
 
-  /** The browser takes far longer to lay out a hundred rows than to sort them all, so those below the window come after the frame that shows the first. */
-  function drawRest(rest, chosen, had) {
+  /** Laying out a hundred rows takes far longer than sorting all, so rows below the window are added after the first frame. */
+  function drawRest(rest, chosen, focused) {
     drawn += 1;
     const mine = drawn;
     if (rest.length) table.setAttribute("aria-busy", "true");
     else table.removeAttribute("aria-busy");
     requestAnimationFrame(() => setTimeout(() => {
-      // Whoever clicks again before that wants to see the last choice.
+      // A later click has drawn another choice.
       if (mine !== drawn || !rest.length) return;
       table.tBodies[0].append(...rest.map((entry) => row(entry, chosen)));
       table.removeAttribute("aria-busy");
-      refocus(had);
+      refocus(focused);
     }));
   }
 
-  /** The button that was pressed is a new one now. */
-  function refocus(had) {
-    if (!had || document.activeElement !== document.body) return;
-    place.querySelector(`[data-focus="${CSS.escape(had)}"]`)?.focus({ preventScroll: true });
+  /** Puts the focus on the new button in the place of the one that had it. */
+  function refocus(focused) {
+    if (!focused || document.activeElement !== document.body) return;
+    place.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 
   function sentence(count, first) {
@@ -202,7 +202,7 @@ function takeOver(place) {
       "aria-sort": isSorted ? (down ? "descending" : "ascending") : null }, button, way);
   }
 
-  /** The first press sorts the better, the newer or the larger first, and words from A; the second turns that round. */
+  /** First press: better, newer or larger first, words from A. Second press: the reverse. */
   function sortBy(column) {
     const down = `-${column.id}`;
     const upFirst = column.upFirst || column.way === "lower";
@@ -217,7 +217,7 @@ function takeOver(place) {
     return [to("Before", page - 1, "before"), el("span", {}, `Page ${page} of ${pages}`), to("Next", page + 1, "next")];
   }
 
-  /** A file of exactly what is shown: these entries in this order, these columns; all pages of them. */
+  /** Saves the shown entries, in this order and with these columns, from all pages of the table. */
   async function save(form) {
     if (!(await load())) return;
     const fields = Object.assign({}, ...shownColumns().map((column) => column.fields));

@@ -1,4 +1,4 @@
-/** The columns of a board: what each is called, sorted by, shown as and written as. */
+/** The columns of a table: the label of each, its value for sorting, its cell, and its fields in files. */
 
 import { bar } from "./charts.js";
 import { el, root, safe } from "./dom.js";
@@ -12,10 +12,10 @@ import { day, NONE, number, ranks, size, span } from "./format.js";
  * @property {boolean} right whether it stands at the right
  * @property {string} way `higher` or `lower` where one is better
  * @property {boolean} usual whether it is shown without being asked for
- * @property {boolean} [upFirst] whether the first press sorts it upwards
+ * @property {boolean} [upFirst] whether the first press sorts it in ascending order
  * @property {(entry: object) => any} value what it is sorted by
  * @property {(entry: object) => HTMLElement} cell
- * @property {Object<string, (entry: object) => any>} fields what files say of it
+ * @property {Object<string, (entry: object) => any>} fields its values in files
  */
 
 const WORDS = { verified: "verified by the host" };
@@ -90,7 +90,7 @@ const KINDS = {
     fields: { login: (e) => e.login, agent: (e) => e.agent, name: (e) => e.name, flags: (e) => e.flags },
   }),
   score: (head, { decimals }) => ({
-    // What somebody claims, or had before it left, does not stand among what was measured.
+    // Claimed scores, and those of withdrawn agents, are not sorted among measured ones.
     value: (entry) => (entry.ranked ? entry.score : null),
     cell: (entry) => score(entry, decimals),
     fields: { score: (entry) => entry.score },
@@ -190,7 +190,7 @@ function agent(entry) {
   );
 }
 
-/** MkDocs serves these two at their folder's own address, so their pages are called otherwise. */
+/** MkDocs serves these two names at the address of their folder, so their pages have another name. */
 function pageName(agentName) {
   return ["index", "readme"].includes(agentName.toLowerCase()) ? `_${agentName}` : agentName;
 }

@@ -1,13 +1,13 @@
-/** Pictures of samples, as SVG in the colours of board.css. Names go in as text only; whoever wants a legend makes one of HTML. */
+/** Charts of samples as SVG, in the colours of board.css. Names are inserted as text only; there is no legend. */
 
 import { svg } from "./dom.js";
 import { day, number, span } from "./format.js";
 import { mean, pooledThresholds, profile, quantile } from "./stats.js";
 
-/** As many colours as board.css has for series. */
-export const COLOURS = 8;
+/** Colours that board.css has for series. */
+const COLOURS = 8;
 
-/** More dots than that in one strip only hide each other; then these many quantiles stand for all. */
+/** Dots of one strip: more would hide each other, so a larger sample is drawn as this many quantiles. */
 const DOTS = 300;
 const LEFT = 44;
 const RIGHT = 14;
@@ -26,8 +26,8 @@ export function strips(series, options = {}) {
   const rowHeight = 58;
   const height = series.length * rowHeight + 26;
   const rows = series.map((one, index) => strip(one, index, index * rowHeight, scale, width, decimals));
-  const said = series.map((one) => `${one.name}: ${summary(one.values, decimals)}`).join("; ");
-  return picture(`${options.label ?? "Returns of each episode"}. ${said}`, width, height, [
+  const summaries = series.map((one) => `${one.name}: ${summary(one.values, decimals)}`).join("; ");
+  return picture(`${options.label ?? "Returns of each episode"}. ${summaries}`, width, height, [
     ...bottomAxis(scale, height - 22, decimals, 0),
     ...rows,
   ]);
@@ -56,8 +56,8 @@ export function profiles(series, options = {}) {
       : profile(one.values, thresholds);
     return group(one, index, svg("path", { class: "pr-way-of", d: stairs(thresholds, shares, scale, y, lower) }));
   });
-  const said = series.map((one) => `${one.name}: half of the episodes reach ${number(quantile(one.values, 0.5), decimals)}`);
-  return picture(`${options.label ?? "Performance profiles"}. ${said.join("; ")}`, width, height, [
+  const summaries = series.map((one) => `${one.name}: half of the episodes reach ${number(quantile(one.values, 0.5), decimals)}`);
+  return picture(`${options.label ?? "Performance profiles"}. ${summaries.join("; ")}`, width, height, [
     ...marks,
     ...bottomAxis(scale, base, decimals, 12),
     ...lines,
@@ -91,8 +91,8 @@ export function lines(series, options = {}) {
   });
   const ends = points.length ? [scale.least, scale.most] : [];
   const words = ends.map((x) => (dated ? day(new Date(x).toISOString()) : number(x, 0)));
-  const said = series.map((one) => `${one.name}: ${one.points.length ? number(one.points[one.points.length - 1][1], decimals) : "none"}`);
-  return picture(`${options.label ?? "Over time"}. Last values: ${said.join("; ")}`, width, height, [
+  const summaries = series.map((one) => `${one.name}: ${one.points.length ? number(one.points[one.points.length - 1][1], decimals) : "none"}`);
+  return picture(`${options.label ?? "Over time"}. Last values: ${summaries.join("; ")}`, width, height, [
     ...marks,
     ...ends.slice(0, words[0] === words[1] ? 1 : 2).map((x, index) =>
       svg("text", { class: "pr-tick", x: fixed(scale.at(x)), y: base + 18, "text-anchor": index ? "end" : "start" }, words[index])),
@@ -101,7 +101,7 @@ export function lines(series, options = {}) {
 }
 
 /**
- * A score in its interval, as tables have it: the twin of `leaderboard/figures.interval`.
+ * A score in its interval, as tables have it; the same as `interval_svg` in leaderboard/charts/interval_chart.py.
  *
  * @param {{score: number, low: number|null, high: number|null}} estimate
  * @param {{low: number, high: number, marks?: number[]}} scale
@@ -128,7 +128,7 @@ export function bar({ score, low, high }, scale, decimals) {
 }
 
 /**
- * The scale of `leaderboard/figures.scale_of`: it holds all of them with a little air, and has a width where all are equal.
+ * A scale that holds all values with a margin, and has a width where all are equal; the same as `chart_scale` there.
  *
  * @param {(number|null|undefined)[]} values
  * @param {number[]} marks
@@ -161,7 +161,7 @@ function strip(one, index, top, scale, width, decimals) {
     svg("path", { class: "pr-mean-of", d: `M${fixed(x)} ${centre - 6}l5 6l-5 6l-5 -6z` }, svg("title", {}, summary(values, decimals))));
 }
 
-/** The words of a strip, for those who can not see it. */
+/** A strip in words, for screen readers. */
 function summary(values, decimals) {
   if (!values.length) return "no episodes";
   const [lower, middle, upper] = [0.25, 0.5, 0.75].map((q) => number(quantile(values, q), decimals));
@@ -177,7 +177,7 @@ function picture(words, width, height, children) {
     ...children);
 }
 
-/** A scale from `from` to `to` in pixels that holds the values, with air unless told. */
+/** A scale from `from` to `to` in pixels that holds the values, with a margin of `air` unless `low` and `high` are given. */
 function across(values, { low, high }, from, to, air = 0.04) {
   const known = values.filter(Number.isFinite);
   const least = known.length ? known.reduce((x, y) => Math.min(x, y)) : 0;
@@ -209,17 +209,17 @@ function leftTick(y, words, width) {
     svg("text", { class: "pr-tick", x: LEFT - 6, y: fixed(y + 4), "text-anchor": "end" }, words));
 }
 
-/** Round numbers between two ends, at most so many, none finer than what is written; each with its words. */
+/** At most `most` round numbers between two ends, no finer than `decimals`, each with its text. */
 function ticks(low, high, most, decimals) {
   const rough = Math.max((high - low) / most, 10 ** -decimals);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((one) => one * power).find((one) => one >= rough * 0.999) ?? 10 * power;
   const digits = [0, 1, 2, 3].find((count) => Math.abs(step - Number(step.toFixed(count))) < step * 1e-6) ?? decimals;
-  const found = [];
+  const marks = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; n += 1) {
-    found.push([n * step, number(n * step, digits)]);
+    marks.push([n * step, number(n * step, digits)]);
   }
-  return found;
+  return marks;
 }
 
 /** The outline of a profile: level between thresholds, down behind each (up before each, where lower is better). */
@@ -261,7 +261,7 @@ function fixed(value) {
   return Number(value.toFixed(1));
 }
 
-/** The width of a picture: what a page has, and no more than reads well. */
+/** The width of a chart in pixels: that of the page, from 280 to 720. */
 function room() {
   return Math.max(280, Math.min(720, document.documentElement.clientWidth - 32));
 }

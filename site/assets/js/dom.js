@@ -1,4 +1,4 @@
-/** Making elements without ever reading text as markup. */
+/** Creates elements; text is never parsed as markup. */
 
 const SVG = "http://www.w3.org/2000/svg";
 const ROOT = new URL("../../", import.meta.url);
@@ -7,9 +7,9 @@ const ROOT = new URL("../../", import.meta.url);
  * An HTML element.
  *
  * @param {string} tag
- * @param {Object<string, unknown>} [attributes] false, null and undefined leave one out, true leaves it without a value; a
- *   function under `onclick` and the like is listened with
- * @param {...(Node|string|number|null|undefined|false|Array)} children text becomes text nodes; nothing is skipped
+ * @param {Object<string, unknown>} [attributes] false, null and undefined leave one out, true sets it without a value; a
+ *   function under `onclick` and the like becomes a listener
+ * @param {...(Node|string|number|null|undefined|false|Array)} children text becomes text nodes; null, undefined and false are left out
  * @returns {HTMLElement}
  */
 export function el(tag, attributes = {}, ...children) {
@@ -29,7 +29,7 @@ export function svg(tag, attributes = {}, ...children) {
 }
 
 /**
- * The root of the site, wherever it lies: this file is at assets/js/ below it.
+ * The root of the site: this file is at assets/js/ below it.
  *
  * @returns {URL} ends with a slash
  */
@@ -41,12 +41,12 @@ export function root() {
  * An address that may be linked to: one below this site, or one with http or https.
  *
  * @param {string} address
- * @returns {string|null} null for any other kind, which must stay text
+ * @returns {string|null} null for any other kind, which is shown as text
  */
 export function safe(address) {
   try {
-    const found = new URL(address, ROOT);
-    return ["http:", "https:"].includes(found.protocol) ? found.href : null;
+    const url = new URL(address, ROOT);
+    return ["http:", "https:"].includes(url.protocol) ? url.href : null;
   } catch {
     return null;
   }

@@ -1,12 +1,12 @@
 /**
- * Episodes as moving pictures. All frames of an episode are one picture, row by row; a window of one frame's size shows
- * one of them. Pages load this file for its players; the compare page makes figures of its own with `create` and plays
+ * Players of recorded episodes. All frames of an episode are one picture, row by row; a window of the size of one frame
+ * shows one of them. Pages load this file for its players; the compare page makes figures of its own with `create` and plays
  * several in step with `together`.
  */
 import { el, root, svg } from "./dom.js";
 
 const FRAMES_A_SECOND = 12;
-/** How many moments several episodes in step are played in. */
+/** Moments of a player for several episodes. */
 const MOMENTS = 60;
 const ICONS = {
   play: "M4 2 14 8 4 14Z",
@@ -34,7 +34,7 @@ class Screen {
     this.image.parentElement.style.transform = `translateY(${(-100 * row) / this.rows}%)`;
   }
 
-  /** The last frame that was taken by then. */
+  /** Shows the last frame at or before a step. */
   showAt(step) {
     let index = 0;
     while (index + 1 < this.steps.length && this.steps[index + 1] <= step) index += 1;
@@ -42,7 +42,7 @@ class Screen {
   }
 }
 
-/** Play, step and slide through moments; knows nothing of pictures. */
+/** The controls of a player: play, step and slide through moments. */
 class Bar {
   constructor(moments, label, show) {
     this.moments = moments;
@@ -69,7 +69,7 @@ class Bar {
       svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: ICONS[icon] })));
   }
 
-  /** To a moment that a reader asked for: whatever plays, stops. */
+  /** Pauses, and shows a moment. */
   go(index) {
     this.pause();
     this.set(index);
@@ -118,7 +118,7 @@ class Bar {
     this.play.title = label;
   }
 
-  /** Keys of whatever holds the bar; a slider and a button know their own. */
+  /** Handles keys, except those that a slider or a button handles itself. */
   press(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const slides = event.target === this.slider;
@@ -159,7 +159,7 @@ export function mount(figure) {
  *
  * @param {{which: string, number: number, total: number, length: number, file: string, columns: number, width: number,
  *   height: number, steps: number[]}} episode
- * @param {{name?: string, said?: string}} [options] whose it is, shown above it; what stands below it
+ * @param {{name?: string, said?: string}} [options] the agent, shown above it; the text below it
  * @returns {HTMLElement}
  */
 export function create(episode, { name = "", said = "" } = {}) {
@@ -186,8 +186,8 @@ export function create(episode, { name = "", said = "" } = {}) {
 /**
  * One player for several figures: all show the same step of their episodes, and one that ends earlier holds its last.
  *
- * @param {HTMLElement[]} figures of `create`, or of the site's pages, that are not players of their own
- * @param {{label?: string}} [options] what is played, for who does not see it
+ * @param {HTMLElement[]} figures of `create`, or of the site's pages, that are not mounted
+ * @param {{label?: string}} [options] what is played, for screen readers
  * @returns {HTMLElement} the player, to be put beside them
  */
 export function together(figures, { label = "all episodes in step" } = {}) {
@@ -202,7 +202,7 @@ export function together(figures, { label = "all episodes in step" } = {}) {
   return bar.element;
 }
 
-/** Where small pictures move by themselves, a reader can stop them, and finds them still the next time. */
+/** A button that stops and starts the animations of a page; the choice is stored. */
 function stopping() {
   const first = document.querySelector(".pr-moving");
   if (!first) return;
@@ -211,11 +211,11 @@ function stopping() {
   const hold = (still) => {
     if (still) document.documentElement.dataset.still = "";
     else delete document.documentElement.dataset.still;
-    button.textContent = still ? "Let the pictures move" : "Hold the pictures still";
+    button.textContent = still ? "Play the animations" : "Stop the animations";
     try {
       localStorage.setItem(STILL, still ? "1" : "");
     } catch {
-      // A reader may forbid storage.
+      // Storage may be disabled.
     }
   };
   let kept = "";

@@ -1,4 +1,4 @@
-/** The controls above a board: search, filters, columns, the switch for what failed, and files of what is shown. */
+/** The controls above a table: search, filters, columns, the switch for failures, and files of what is shown. */
 
 import { el } from "./dom.js";
 import { narrowed } from "./view.js";
@@ -15,11 +15,11 @@ const FIELDS = [
 const KINDS = ["policy", "script", "image"];
 
 /**
- * Controls that say what changed.
+ * Creates the controls.
  *
  * @param {{id: string, label: string, usual: boolean}[]} heads the columns there are
  * @param {{isGame: boolean, unranked: number}} board
- * @param {(patch: object, typed: string) => void} change what is to be seen now; `typed` names the field that is typed in
+ * @param {(patch: object, typed: string) => void} change called with what changed in the view; `typed` is the field that is typed in
  * @param {(form: "csv"|"json") => void} save
  * @param {() => void} open called when the list of columns is opened or closed
  * @returns {{element: HTMLElement, show: (view: import("./view.js").View) => void, say: (text: string) => void,
@@ -50,7 +50,7 @@ export function controls(heads, board, change, save, open) {
   function columns() {
     const chosen = boxes.filter((one) => one.box.checked).map((one) => one.id);
     const usual = boxes.filter((one) => one.usual).map((one) => one.id);
-    // Without any column there is nothing to see, and no box to bring one back by.
+    // Without any column the table would be empty.
     change({ columns: !chosen.length || chosen.join() === usual.join() ? [] : chosen }, "");
   }
   const filters = el("summary", {}, "Filters");

@@ -1,13 +1,13 @@
-/** Numbers and dates as a reader wants them: exactly what leaderboard/text/format.py writes. */
+/** Numbers and dates exactly as leaderboard/text/format.py writes them. */
 
-export const MINUS = "\u2212";
+const MINUS = "\u2212";
 export const NONE = "\u2013";
 const THIN = "\u202f";
-/** A number that lies exactly between two others ends after its 5; so many digits show whether it does. */
+/** Digits that show whether a number lies exactly between two others: it then has a 5 and zeros only. */
 const DIGITS = 25;
 
 /**
- * A number with that many digits after the point, a real minus sign, and no negative zero; no value is a dash.
+ * A number with that many digits after the point, a typographic minus sign, and no negative zero; no value is a dash.
  *
  * @param {number|null|undefined} value
  * @param {number} [decimals]
@@ -36,7 +36,7 @@ export function span(low, high, decimals = 1) {
 }
 
 /**
- * A rank interval: `1–3`, or `2` where there is no doubt.
+ * A rank interval: `1–3`, or `2` if both ends are equal.
  *
  * @param {number} low
  * @param {number} high
@@ -70,7 +70,7 @@ export function size(count) {
   return `${count} B`;
 }
 
-/** As Python rounds: halves, where a number really is one, to the even digit; toFixed rounds them up. */
+/** Rounds as Python does: exact halves to the even digit, where toFixed rounds them up. */
 function rounded(value, decimals) {
   const plain = value >= 1e21 ? BigInt(value).toString() + (decimals ? `.${"0".repeat(decimals)}` : "") : value.toFixed(decimals);
   if (value >= 1e21) return plain;

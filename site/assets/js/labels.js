@@ -1,6 +1,6 @@
-// What the theme's script builds into pages, made fit for those who use a keyboard or a screen reader.
+// Repairs for keyboards and screen readers of what the theme's script adds to pages.
 
-/** Around the button that copies code it puts a `<nav>` without a name, which is no landmark; tables that scroll can not be reached. */
+/** The theme puts a `<nav>` without a name around each copy button, and its scrolling tables cannot take the focus. */
 function mend() {
   for (const one of document.querySelectorAll("nav.md-code__nav:not([role])")) one.setAttribute("role", "presentation");
   for (const one of document.querySelectorAll(".md-typeset__scrollwrap")) {

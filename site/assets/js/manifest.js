@@ -1,7 +1,7 @@
-/** A submission as the form has it: what is wrong with it, in the words of `pullrank check`, and the files it becomes. */
+/** A submission from the form: its problems, in the words of `pullrank check`, and its files. */
 
 /** GitHub's pages take addresses up to about 8 KiB; longer ones end in an error page. */
-export const LONGEST = 8000;
+const LONGEST = 8000;
 const LINE = 60;
 const TEXT = 2000;
 const NAME_RULE = "1 to 40 lower-case letters, digits, '.', '_' or '-', not ending in .json, .html, .md, .svg or .xml";
@@ -11,7 +11,7 @@ const DEFINES = {
   "": ["Agent", "defines no class Agent; write 'class Agent' with a method act(self, observation)"],
   "rl-arena": ["Player", "defines no class Player; rl-arena's players are a class of that name with start, step and end"],
 };
-/** Words that YAML takes for something else than text. */
+/** Words that YAML does not read as text. */
 const NOT_TEXT = /^(true|false|yes|no|on|off|null|y|n|~)$/i;
 
 /**
@@ -24,7 +24,7 @@ const NOT_TEXT = /^(true|false|yes|no|on|off|null|y|n|~)$/i;
  * The file that holds the agent.
  *
  * @param {Draft} draft
- * @returns {string|null} null for an image, which lies elsewhere
+ * @returns {string|null} null for an image, which has none
  */
 export function sourceName(draft) {
   if (draft.kind === "image") return null;
@@ -39,8 +39,8 @@ export function sourceName(draft) {
  * @returns {{field: string, words: string}[]}
  */
 export function faults(draft, rules) {
-  const found = [];
-  const add = (field, words) => words && found.push({ field, words });
+  const problems = [];
+  const add = (field, words) => words && problems.push({ field, words });
   const matches = (pattern, text) => new RegExp(`^(?:${pattern})$`, "u").test(text);
   add("login", matches(rules.patterns.login, draft.login) ? "" : `must be ${LOGIN_RULE}`);
   if (draft.login.toLowerCase() === "local") {
@@ -71,7 +71,7 @@ export function faults(draft, rules) {
     if (field.required && (answer === undefined || answer === "")) add(`meta-${field.name}`, "must be answered");
     else if (typeof answer === "string" && answer) add(`meta-${field.name}`, textFault(answer, rules));
   }
-  return found;
+  return problems;
 }
 
 /**
@@ -85,7 +85,7 @@ export function fits(draft, task) {
   return (draft.kind === "script") === (task.kind === "script");
 }
 
-/** A rough look at Python: what every reader of the file would trip over. `pullrank check` parses it for good. */
+/** Finds the most common mistakes in Python source; `pullrank check` parses it completely. */
 function sourceFaults(draft, rules) {
   const name = sourceName(draft);
   const source = draft.source;
@@ -96,21 +96,21 @@ function sourceFaults(draft, rules) {
   if (source.includes("\0")) return [`${name}: holds a zero byte, so it is not Python source; commit the .py file`];
   if (source.includes("\ufffd")) return [`${name}: is not UTF-8 text; save the source as UTF-8`];
   const code = withoutTexts(source);
-  const found = [];
-  if (code.open) found.push(`${name}:${code.open}: a text begins here and does not end; correct the syntax`);
+  const problems = [];
+  if (code.open) problems.push(`${name}:${code.open}: a text begins here and does not end; correct the syntax`);
   const bracket = unbalanced(code.text);
-  if (bracket && !code.open) found.push(`${name}:${bracket.line}: ${bracket.words}; correct the syntax`);
+  if (bracket && !code.open) problems.push(`${name}:${bracket.line}: ${bracket.words}; correct the syntax`);
   const mixed = source.split("\n").findIndex((line) => /^ +\t|^\t+ /.test(line));
-  if (mixed >= 0) found.push(`${name}:${mixed + 1}: indents with tabs and spaces; use one of them`);
+  if (mixed >= 0) problems.push(`${name}:${mixed + 1}: indents with tabs and spaces; use one of them`);
   if (draft.kind === "policy" && draft.adapter in DEFINES) {
     const [wanted, missing] = DEFINES[draft.adapter];
     const defined = new RegExp(`^(class\\s+${wanted}\\b|${wanted}\\s*=|(from\\s.+)?import\\s.*\\b${wanted}\\b)`, "m");
-    if (!defined.test(code.text)) found.push(`${name}:1: ${missing}`);
+    if (!defined.test(code.text)) problems.push(`${name}:1: ${missing}`);
     else if (!draft.adapter && /^class\s+Agent\s*(\(\s*\))?\s*:/m.test(code.text) && !/\bdef\s+act(_batch)?\s*\(/.test(code.text)) {
-      found.push(`${name}:1: class Agent has no method act(self, observation); write it`);
+      problems.push(`${name}:1: class Agent has no method act(self, observation); write it`);
     }
   }
-  return found;
+  return problems;
 }
 
 /** The source with comments and the insides of texts blanked, line by line as it was; where a text is open, its line. */
@@ -150,9 +150,9 @@ function textFault(text, rules) {
 }
 
 function invisibleFault(text, rules) {
-  const found = new RegExp(rules.patterns.invisible, "u").exec(text);
-  if (!found) return "";
-  const code = found[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+  const match = new RegExp(rules.patterns.invisible, "u").exec(text);
+  if (!match) return "";
+  const code = match[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
   return `holds the invisible character U+${code}; remove it`;
 }
 
@@ -161,7 +161,7 @@ function people(draft) {
 }
 
 /**
- * submission.yml. Whatever YAML could take for something else stands in double quotes, which are JSON's.
+ * submission.yml. Text that YAML could read as something else is written as a JSON string.
  *
  * @param {Draft} draft
  * @param {object} rules

@@ -1,4 +1,4 @@
-/** Entries picked on a board: how their returns are spread, and for two of them which is likely to do better. */
+/** Picked entries: how their returns are spread, and for two of them the probability of improvement. */
 
 import { el, root } from "./dom.js";
 import { number } from "./format.js";
@@ -25,17 +25,17 @@ export function panel(board, drop) {
       el("button", { type: "button", class: "pr-drop", "aria-label": `Take ${called(who)} out`, onclick: () => drop(who) }, "×"))));
     const turn = ++newest;
     if (!picked.length) return body.replaceChildren();
-    // An address may name anybody; only who has a score here has a document with returns.
+    // The address may hold any name; only ranked entries have a document with returns.
     for (const who of picked) if (!returns.has(who) && entries.get(who)?.ranked) returns.set(who, returnsOf(who, board.task));
-    const found = await Promise.all(picked.map(async (who, index) => ({ name: called(who), colour: index, values: (await returns.get(who)) ?? [] })));
+    const samples = await Promise.all(picked.map(async (who, index) => ({ name: called(who), colour: index, values: (await returns.get(who)) ?? [] })));
     const [charts, stats] = await Promise.all([import("./charts.js"), import("./stats.js")]);
-    // Whoever picks faster than documents come wants to see the last choice.
-    if (turn === newest) body.replaceChildren(...pictures(found, board, charts, stats), compareLink(board.task, picked));
+    // A later pick may have been drawn while documents were loading.
+    if (turn === newest) body.replaceChildren(...pictures(samples, board, charts, stats), compareLink(board.task, picked));
   }
   return { element, show };
 }
 
-/** The returns of an agent on a task; empty where there are none to be had. */
+/** The returns of an agent on a task; empty where there are none. */
 async function returnsOf(who, task) {
   try {
     const [login, agent] = who.split("/").map(encodeURIComponent);
@@ -49,14 +49,14 @@ async function returnsOf(who, task) {
   }
 }
 
-function pictures(found, board, charts, stats) {
-  const known = found.filter((one) => one.values.length);
-  const lost = found.filter((one) => !one.values.length);
+function pictures(samples, board, charts, stats) {
+  const known = samples.filter((one) => one.values.length);
+  const lost = samples.filter((one) => !one.values.length);
   const parts = [];
   if (known.length) parts.push(figure(charts.strips(known, { decimals: board.decimals, label: "Returns of each episode" }), "Return of each episode; the box holds the middle half."));
-  if (known.length === 2 && found.length === 2) parts.push(...duel(known, board, charts, stats));
-  if (lost.length) parts.push(el("p", { class: "pr-note" }, "No returns to show of ", lost.map((one, index) => [index ? ", " : "", el("bdi", {}, one.name)]), "."));
-  if (found.length === 1) parts.push(el("p", { class: "pr-note" }, "Pick a second one to see which of the two is likely to do better."));
+  if (known.length === 2 && samples.length === 2) parts.push(...duel(known, board, charts, stats));
+  if (lost.length) parts.push(el("p", { class: "pr-note" }, "No returns to show for ", lost.map((one, index) => [index ? ", " : "", el("bdi", {}, one.name)]), "."));
+  if (samples.length === 1) parts.push(el("p", { class: "pr-note" }, "Pick a second one to see which of the two is likely to do better."));
   return parts;
 }
 

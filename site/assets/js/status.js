@@ -1,4 +1,4 @@
-/** Looks a submission up: where it stands on each task, why, and what there is to do. */
+/** The status page: finds a submission, and shows its state on each task with the reason and the next step. */
 
 import { el, root } from "./dom.js";
 
@@ -6,9 +6,9 @@ const SHOWN = 20;
 /** What each state means, and what to do next; the advice for a verdict comes with the document. */
 const WORDS = {
   ranked: ([place]) => (typeof place === "number" ? [`place ${place}`, "Nothing to do: it counts until a newer version of it does."] : ["listed without a place", "It is there for comparison."]),
-  waiting: () => ["waiting", "Nothing to do: the next official run plays it."],
+  waiting: () => ["waiting", "Nothing to do: the next official run evaluates it."],
   failed: ([verdict], verdicts) => [`failed: ${verdict}`, verdicts?.[verdict]?.next ?? "Its page says why."],
-  "self-reported": () => ["self-reported", "The script said its score itself. Nobody measured it, so it never ranks."],
+  "self-reported": () => ["self-reported", "The script reported this score itself. It was not measured, so it never ranks."],
   refused: ([why]) => ["refused", why],
   excluded: ([why]) => ["excluded", why],
   withdrawn: ([why]) => ["withdrawn", why],
@@ -41,9 +41,9 @@ function begin() {
       message.textContent = "The list could not be loaded. Try again in a minute.";
       return;
     }
-    const found = matching(known.agents, asked);
-    message.textContent = words(found.length);
-    const cards = found.slice(0, SHOWN).map((agent) => card(agent, known, form.dataset));
+    const matches = matching(known.agents, asked);
+    message.textContent = words(matches.length);
+    const cards = matches.slice(0, SHOWN).map((agent) => card(agent, known, form.dataset));
     place.replaceChildren(...(cards.length ? cards : [nobody(asked, form.dataset)]));
   }
 
@@ -59,7 +59,7 @@ function begin() {
   look();
 }
 
-/** A number is a pull request's; whole logins and names come before parts of them. */
+/** Finds agents: a number is that of a pull request; exact logins and names come before parts of them. */
 function matching(agents, asked) {
   const typed = asked.toLocaleLowerCase();
   const number = /^#?(\d{1,9})$/.exec(asked) ?? /\/pull\/(\d{1,9})/.exec(asked);
@@ -75,7 +75,7 @@ function matching(agents, asked) {
 }
 
 function words(count) {
-  if (!count) return "Nothing on the board is called so.";
+  if (!count) return "No submission matches.";
   const many = count === 1 ? "One submission." : `${count} submissions.`;
   return count > SHOWN ? `${many} The first ${SHOWN} are shown; type more of the name.` : many;
 }
@@ -91,7 +91,7 @@ function card(agent, { tasks, verdicts }, { repository }) {
         el("table", { class: "pr-board" },
           el("thead", {}, el("tr", {}, ...["Task", "State", "Why, and what to do"].map((one) => el("th", { scope: "col" }, one)))),
           el("tbody", {}, ...rows)))
-      : el("p", { class: "pr-note" }, "It enters no task that this board shows now."));
+      : el("p", { class: "pr-note" }, "It is entered on no task that is shown now."));
 }
 
 function row([state, ...more], task, verdicts) {
@@ -107,12 +107,12 @@ function row([state, ...more], task, verdicts) {
 function nobody(asked, { repository, submit, states }) {
   const number = /^#?(\d{1,9})$/.exec(asked);
   const open = number && repository
-    ? [el("a", { href: `${repository.replace(/\/$/, "")}/pull/${Number(number[1])}` }, `Pull request #${number[1]}`), " says in its comment how it stands. "]
+    ? [el("a", { href: `${repository.replace(/\/$/, "")}/pull/${Number(number[1])}` }, `Pull request #${number[1]}`), " has a comment that shows its state. "]
     : [];
   return el("div", { class: "pr-empty" },
-    el("p", {}, el("b", {}, "Only what is merged stands on the board.")),
-    el("p", {}, ...open, "An open pull request is played as a preview first; ",
-      el("a", { href: states }, "its comment"), " says what came of it. Not sent yet? ", el("a", { href: submit }, "Submit an agent"), "."));
+    el("p", {}, el("b", {}, "Only merged submissions are listed.")),
+    el("p", {}, ...open, "An open pull request is evaluated as a preview first; ",
+      el("a", { href: states }, "its comment"), " shows the outcome. Not submitted yet? ", el("a", { href: submit }, "Submit an agent"), "."));
 }
 
 function once(read) {

@@ -1,4 +1,4 @@
-/** From a checked submission to a pull request: which of GitHub's pages to open, in which order, and what to press there. */
+/** The steps from a checked submission to a pull request: which pages of GitHub to open, and what to press there. */
 
 import { el } from "./dom.js";
 import { folder, newFile } from "./manifest.js";
@@ -12,7 +12,7 @@ import { folder, newFile } from "./manifest.js";
 export function steps(draft, rules, files) {
   const head = [
     el("h3", {}, "It looks right"),
-    el("p", {}, "What can be seen without running it is in order. The preview of the pull request plays it."),
+    el("p", {}, "Everything that can be checked without running it is correct. The preview of the pull request runs it."),
     ...files.map(written),
   ];
   if (!rules.repository || !/^https?:/.test(rules.repository)) {
@@ -31,7 +31,7 @@ function written(file) {
     el("p", {}, el("a", { class: "md-button", download: file.name, href: URL.createObjectURL(made) }, `Download ${file.name}`)));
 }
 
-/** GitHub's page for a new file takes one at a time: the first makes fork and branch, the second joins it there. */
+/** GitHub's page for a new file takes one file at a time: the first makes fork and branch, the second is added there. */
 function typed(draft, rules, files) {
   const [first, second] = files;
   const { branch, fork, fields } = where(rules);
@@ -53,12 +53,12 @@ function typed(draft, rules, files) {
     el("ol", {},
       el("li", {}, el("a", { ...outside(), href: opened, id: "pr-open-first" }, `Open GitHub’s page for ${first.name}`),
         `, which is filled in. Press “Commit changes…”, then “Propose changes”: GitHub makes your copy of the board, a fork, with a branch in it.${yet}`),
-      el("li", {}, "See what GitHub called the two; it says so on top of the page that follows. ", fields),
+      el("li", {}, "The next page shows the names of both at the top: ", fields),
       second ? el("li", {}, follow, ". Press “Commit changes…” and commit directly to that branch.") : null,
       el("li", {}, ask, ", look at it once more, and press “Create pull request”. The bot’s comment follows by itself.")));
 }
 
-/** Uploading needs a fork of one's own: GitHub takes no uploads from whoever can not write. */
+/** Uploading needs a fork: GitHub takes uploads only from people with write access. */
 function uploaded(draft, rules, files, isOnly) {
   const { fork, branch, fields } = where(rules, "upload");
   const drop = el("a", outside(), "Open the upload page of your fork");
@@ -71,11 +71,11 @@ function uploaded(draft, rules, files, isOnly) {
   aim();
   const many = files.length > 1 ? "the two files" : "the file";
   const inner = [
-    isOnly ? el("p", {}, "The file is longer than an address may be, so it can not be filled in. It is uploaded instead.")
-      : el("p", {}, "The same for files that are long already, or for weights beside them."),
+    isOnly ? el("p", {}, "The file is longer than an address may be, so it cannot be filled in. Upload it instead.")
+      : el("p", {}, "For long files, or for weights beside them."),
     el("ol", {},
       el("li", {}, `Download ${many} above.`),
-      el("li", {}, el("a", { ...outside(), href: `${rules.repository}/fork` }, "Make a fork of the board"), ", unless you have one. GitHub takes no uploads from those who can not write to a repository, so they go to your own copy."),
+      el("li", {}, el("a", { ...outside(), href: `${rules.repository}/fork` }, "Make a fork of the board"), ", unless you have one. GitHub takes uploads only from people with write access, so they go to your own copy."),
       el("li", {}, "Its name, and the branch that you will make: ", fields),
       el("li", {}, drop, `, drop ${many} and whatever weights belong to it, choose “Create a new branch” and give it that name.`),
       el("li", {}, ask, ".")),
@@ -94,7 +94,7 @@ function where(rules, id = "typed") {
   return { fork, branch, fields };
 }
 
-/** The fork lies on the forge that the board lies on. */
+/** The address of the fork, on the host of the repository. */
 function forkOf(draft, rules, name) {
   return `${new URL(rules.repository).origin}/${encodeURIComponent(draft.login)}/${encodeURIComponent(name)}`;
 }

@@ -1,4 +1,4 @@
-/** The form on the submit page: fill in, check, and be led through GitHub's own pages. */
+/** The form on the submit page: fill in, check, and open GitHub's pages. */
 
 import { el, root } from "./dom.js";
 import { faults, fits, folder, manifest, sourceName } from "./manifest.js";
@@ -13,7 +13,7 @@ async function begin() {
     if (!answer.ok) throw new Error(answer.statusText);
     fill(await answer.json());
   } catch {
-    place.replaceChildren(el("p", { class: "pr-notice" }, "The form could not be loaded. The steps below do the same by hand."));
+    place.replaceChildren(el("p", { class: "pr-notice" }, "The form could not be loaded. Follow the steps below by hand instead."));
   }
 }
 
@@ -27,19 +27,19 @@ function fill(rules) {
   const source = el("textarea", { id: "pr-submit-source", rows: 14, spellcheck: "false", autocapitalize: "off", class: "pr-code" });
   form.append(
     el("div", { class: "pr-form-grid" },
-      line("login", "Your GitHub login", "The folder is named like it.", { autocomplete: "username", autocapitalize: "off" }),
+      line("login", "Your GitHub login", "The folder has this name.", { autocomplete: "username", autocapitalize: "off" }),
       line("agent", "Folder of the agent", "Lower-case letters, digits, “.”, “_” or “-”: angle-rule", { autocapitalize: "off" }),
       line("name", "Name on the board", "One line of at most 60 characters."),
       line("algorithm", "Algorithm", "PPO, Q-learning, hand-written rule …"),
-      choice("kind", "Kind", "A policy is asked for actions, a script brings its training, an image is a container.", rules.kinds.map((kind) => [kind, kind])),
+      choice("kind", "Kind", "A policy chooses actions, a script trains an agent, an image is a container.", rules.kinds.map((kind) => [kind, kind])),
       choice("adapter", "Written for another system", "Only where the agent was written for one of these.",
         [["", "no"], ...texts.map((name) => [name, name])])),
     tasksOf(rules),
     el("div", { id: "pr-submit-file-part" },
-      wrapped("source", "Code of the agent", "Paste it, choose a file, or begin with one that works.", source),
+      wrapped("source", "Code of the agent", "Paste it, choose a file, or start from a working agent.", source),
       el("p", { class: "pr-row" },
         el("label", { class: "pr-file" }, "Choose a file ", el("input", { type: "file", id: "pr-submit-file", accept: ".py,text/x-python,text/plain" })),
-        el("button", { type: "button", class: "md-button", id: "pr-submit-template" }, "Begin with one that works"))),
+        el("button", { type: "button", class: "md-button", id: "pr-submit-template" }, "Start from a working agent"))),
     el("div", { id: "pr-submit-image-part", hidden: true },
       line("image", "Image with its digest", "ghcr.io/you/agent@sha256:…", { autocapitalize: "off" })),
     more(rules),
@@ -76,26 +76,26 @@ function fill(rules) {
   }
 
   function check(now) {
-    const found = faults(now, rules);
-    for (const said of form.querySelectorAll(".pr-fault")) said.textContent = "";
+    const problems = faults(now, rules);
+    for (const message of form.querySelectorAll(".pr-fault")) message.textContent = "";
     for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
-    for (const { field, words } of found) {
-      const said = form.querySelector(`#pr-submit-${CSS.escape(field)}-fault`);
-      said.textContent += `${said.textContent ? " " : ""}${words}`;
+    for (const { field, words } of problems) {
+      const message = form.querySelector(`#pr-submit-${CSS.escape(field)}-fault`);
+      message.textContent += `${message.textContent ? " " : ""}${words}`;
       at(field)?.setAttribute("aria-invalid", "true");
     }
-    return found;
+    return problems;
   }
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     isChecked = true;
     const now = draft();
-    const found = check(now);
-    if (found.length) {
+    const problems = check(now);
+    if (problems.length) {
       result.replaceChildren(el("p", { class: "pr-notice", role: "alert" },
-        found.length === 1 ? "One thing is to be mended first." : `${found.length} things are to be mended first.`));
-      const first = at(found[0].field) ?? at("all");
+        problems.length === 1 ? "One problem must be corrected first." : `${problems.length} problems must be corrected first.`));
+      const first = at(problems[0].field) ?? at("all");
       first.closest("details")?.setAttribute("open", "");
       first.focus();
       return;
@@ -150,7 +150,7 @@ function ticked(id, words, attributes = {}) {
 
 function tasksOf(rules) {
   return el("fieldset", { class: "pr-fieldset" }, el("legend", {}, "Tasks"),
-    ticked("all", "all that it fits", { checked: true }),
+    ticked("all", "all that fit its kind", { checked: true }),
     el("div", { class: "pr-tasks" }, ...rules.tasks.map((task) => ticked("", task.title, { "data-task": task.id }))),
     el("p", { class: "pr-fault", id: "pr-submit-tasks-fault", role: "status" }));
 }

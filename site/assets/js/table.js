@@ -1,8 +1,8 @@
-/** A board's rows as values: reading, filtering, sorting and writing them. Nothing here touches the page. */
+/** The rows of a table as values: read, filter, sort and write them, without the page. */
 
 /**
  * @typedef {Object<string, any>} Entry one row by the names of its columns; `order` is its position on the board, `metrics`
- *   the values of the further metrics, `ranked` whether it has a score that was measured
+ *   the values of the further metrics, `ranked` whether it has a measured score
  */
 
 /**
@@ -35,13 +35,13 @@ export function entriesOf(table) {
  * @returns {Entry[]}
  */
 export function shownOf(entries, view, value) {
-  const found = entries.filter(matcher(view));
-  return value ? sorted(found, value, view.sort.startsWith("-")) : found;
+  const matches = entries.filter(matcher(view));
+  return value ? sorted(matches, value, view.sort.startsWith("-")) : matches;
 }
 
 /**
- * Sorted by a value: numbers by size, text without regard to capitals, what is missing last either way; equals keep the
- * order they come in.
+ * Sorts by a value: numbers by size, text without regard to case, missing values last in both directions; equal ones keep
+ * their order.
  *
  * @param {Entry[]} entries
  * @param {(entry: Entry) => any} value
@@ -83,27 +83,27 @@ function isMissing(key) {
   return key === null || key === undefined || key === "" || Number.isNaN(key);
 }
 
-/** Whether a view shows an entry. Ten thousand are asked at each click, so only what narrows the view is looked at. */
+/** A test whether a view shows an entry. Each click tests ten thousand, so only filters that are set are tested. */
 function matcher(view) {
-  const asked = [];
+  const tests = [];
   const holds = (text, part) => String(text ?? "").toLowerCase().includes(part);
   const within = (name, test) => {
     const part = view[name].trim().toLowerCase();
-    if (part) asked.push((entry) => test(entry, part));
+    if (part) tests.push((entry) => test(entry, part));
   };
   const [min, max] = [limit(view.min), limit(view.max)];
-  if (!view.failed) asked.push((entry) => entry.ranked);
+  if (!view.failed) tests.push((entry) => entry.ranked);
   within("find", (entry, part) => [entry.name, entry.who, entry.algorithm, entry.authors].some((text) => holds(text, part)));
   within("agent", (entry, part) => holds(entry.name, part) || holds(entry.who, part));
   within("author", (entry, part) => holds(entry.login, part) || holds(entry.authors, part));
   within("algorithm", (entry, part) => holds(entry.algorithm, part));
-  if (min !== null) asked.push((entry) => typeof entry.score === "number" && entry.score >= min);
-  if (max !== null) asked.push((entry) => typeof entry.score === "number" && entry.score <= max);
-  if (view.from) asked.push((entry) => (entry.evaluated_at ?? "").slice(0, 10) >= view.from);
-  if (view.to) asked.push((entry) => Boolean(entry.evaluated_at) && entry.evaluated_at.slice(0, 10) <= view.to);
-  if (view.kind) asked.push((entry) => entry.kind === view.kind);
-  if (view.verified) asked.push((entry) => entry.flags.includes("verified"));
-  return (entry) => asked.every((test) => test(entry));
+  if (min !== null) tests.push((entry) => typeof entry.score === "number" && entry.score >= min);
+  if (max !== null) tests.push((entry) => typeof entry.score === "number" && entry.score <= max);
+  if (view.from) tests.push((entry) => (entry.evaluated_at ?? "").slice(0, 10) >= view.from);
+  if (view.to) tests.push((entry) => Boolean(entry.evaluated_at) && entry.evaluated_at.slice(0, 10) <= view.to);
+  if (view.kind) tests.push((entry) => entry.kind === view.kind);
+  if (view.verified) tests.push((entry) => entry.flags.includes("verified"));
+  return (entry) => tests.every((test) => test(entry));
 }
 
 function limit(text) {

@@ -1,9 +1,9 @@
-/** What a reader chose to see of a table, and how an address says it, so that a view can be shared. */
+/** What a reader chose to see of a table, and its form in the address, so that a view can be shared. */
 
 const TEXTS = ["find", "agent", "author", "algorithm", "min", "max", "from", "to", "kind"];
 const SWITCHES = ["verified", "failed"];
 const LISTS = ["columns", "pick"];
-/** So many entries can be picked at once: charts have no more colours. */
+/** Entries that can be picked at once: charts have this many colours. */
 export const PICKS = 8;
 
 /**
@@ -18,7 +18,7 @@ export const PICKS = 8;
  * @property {string} from the first day
  * @property {string} to the last day
  * @property {string} kind
- * @property {boolean} verified only those that a host vouches for
+ * @property {boolean} verified only those that the hosts verified
  * @property {boolean} failed also those without a place
  * @property {string[]} columns which are shown; empty for the usual ones
  * @property {string[]} pick `login/agent` of those that are compared
@@ -26,7 +26,7 @@ export const PICKS = 8;
  */
 
 /**
- * The view that an address asks for; what makes no sense is left out.
+ * The view in an address; invalid parts are left out.
  *
  * @param {string} search
  * @returns {View}
@@ -42,20 +42,20 @@ export function fromAddress(search) {
 }
 
 /**
- * The query that says a view; empty for the board as it is.
+ * The query of a view; empty for the table as the page has it.
  *
  * @param {View} view
  * @returns {string}
  */
 export function toAddress(view) {
-  const said = new URLSearchParams();
-  if (view.sort) said.set("sort", view.sort);
-  for (const name of TEXTS) if (view[name]) said.set(name, view[name]);
-  for (const name of SWITCHES) if (view[name]) said.set(name, "1");
-  for (const name of LISTS) if (view[name].length) said.set(name, view[name].join(","));
-  if (view.page > 1) said.set("page", String(view.page));
+  const parameters = new URLSearchParams();
+  if (view.sort) parameters.set("sort", view.sort);
+  for (const name of TEXTS) if (view[name]) parameters.set(name, view[name]);
+  for (const name of SWITCHES) if (view[name]) parameters.set(name, "1");
+  for (const name of LISTS) if (view[name].length) parameters.set(name, view[name].join(","));
+  if (view.page > 1) parameters.set("page", String(view.page));
   // Commas, slashes and colons may stand in a query as they are, and people read them more easily.
-  const query = said.toString().replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%3A", ":");
+  const query = parameters.toString().replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%3A", ":");
   return query && `?${query}`;
 }
 

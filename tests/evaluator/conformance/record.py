@@ -40,7 +40,7 @@ def refusal(before: dict[str, Any], now: dict[str, Any]) -> str | None:
     return None
 
 
-def fault(before: dict[str, Any], now: dict[str, Any], title: str, found: dict[str, Any] | None) -> str | None:
+def fault(before: dict[str, Any], now: dict[str, Any], title: str, measured: dict[str, Any] | None) -> str | None:
     """What a developer is to do where a case is not as it was recorded; None where it is."""
     if before["protocol"] != now["protocol"]:
         return f"the recording is of protocol {before['protocol']}, and PROTOCOL is {now['protocol']}: run {AGAIN}"
@@ -48,10 +48,10 @@ def fault(before: dict[str, Any], now: dict[str, Any], title: str, found: dict[s
         return f"the packages that measure have changed, which makes results stale by itself: run {AGAIN}"
     if title not in before["cases"]:
         return f"the case '{title}' is not recorded: run {AGAIN} --force"
-    if found == before["cases"][title]:
+    if measured == before["cases"][title]:
         return None
     was = before["cases"][title]
-    parts = sorted(name for name in {*was, *(found or {})} if was.get(name) != (found or {}).get(name))
+    parts = sorted(name for name in {*was, *(measured or {})} if was.get(name) != (measured or {}).get(name))
     return (
         f"'{title}' is measured differently ({', '.join(parts)}): undo that, or raise PROTOCOL in "
         f"evaluator/model/protocol.py, which makes every recorded result stale, and run {AGAIN}"

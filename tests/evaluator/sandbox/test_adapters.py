@@ -324,16 +324,16 @@ def agent(observation, configuration):
 
 
 @pytest.mark.parametrize(
-    ("clock", "told"), [({}, "20 2"), ({"move_seconds": 0.5, "bank_seconds": 90}, "90 0.5")], ids=["usual", "the host's"]
+    ("clock", "line"), [({}, "20 2"), ({"move_seconds": 0.5, "bank_seconds": 90}, "90 0.5")], ids=["usual", "the host's"]
 )
-def test_a_kaggle_agent_is_told_the_clock_of_its_task(clock: dict[str, float], told: str) -> None:
+def test_a_kaggle_agent_is_told_the_clock_of_its_task(clock: dict[str, float], line: str) -> None:
     logs: list[str] = []
     game = Task.model_validate({**task("connect_four").model_dump(exclude_none=True), "matches": 2, "clock": clock})
 
     tally = duelled((TELLS, RANDOM), game, process(), adapters=("kaggle-connectx", None), logs=logs)
 
     assert {match.end for match in tally.matches} == {MatchEnd.PLAYED}
-    assert logs[0].splitlines()[0] == told
+    assert logs[0].splitlines()[0] == line
 
 
 def test_only_an_adapter_is_told_the_clock(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from evaluator.model.config.challenge import Challenge, Task
-from leaderboard.api.badges import Badge, badge_svg
+from leaderboard.api.badges import badge_svg
 from tests.leaderboard.api.leaderboards import documents, scripts
 from tests.leaderboard.pages import game_samples, samples
 
@@ -82,7 +82,10 @@ def test_white_text_has_contrast_enough(board):
 
 
 def test_a_picture_is_as_wide_as_its_words_and_can_be_read_aloud():
-    narrow, wide = (ET.fromstring(badge_svg(Badge(label=label, message="1", color="333333"))) for label in ("i", "W" * 60))
+    narrow, wide = (
+        ET.fromstring(badge_svg({"schemaVersion": 1, "label": label, "message": "1", "color": "333333"}))
+        for label in ("i", "W" * 60)
+    )
 
     assert int(narrow.get("width")) < 40 < 500 < int(wide.get("width"))
     assert wide.get("aria-label") == "W" * 60 + ": 1"

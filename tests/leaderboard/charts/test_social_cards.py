@@ -41,8 +41,8 @@ def test_only_the_best_have_cards():
 
 
 def lines(board, file):
-    (found,) = [card for card in social_cards.social_cards(board) if card.file == file]
-    return [(line.place, line.name[0], line.value) for line in found.lines]
+    (shown,) = [card for card in social_cards.social_cards(board) if card.file == file]
+    return [(line.place, line.name[0], line.value) for line in shown.lines]
 
 
 def test_a_tasks_card_has_its_best():

@@ -46,12 +46,12 @@ def state_at(at: datetime, *hidden: str, others: bool = True) -> OfficialScore:
 
 @pytest.mark.parametrize("others", [False, True])
 def test_no_headline_and_no_line_tells_what_a_hidden_board_holds(others: bool) -> None:
-    told = render_comment.render_comment(state_at(BEFORE, "later", "duel", others=others), CONTEXT)
+    comment = render_comment.render_comment(state_at(BEFORE, "later", "duel", others=others), CONTEXT)
 
-    assert [word for word in ("71234", f"71{THIN}234", f"81{THIN}234", "Elo", "place 2", "bob", "🥇") if word in told] == (
-        ["🥇"] if others else []
-    )
-    assert ("Official: 0.6 on open" in told) is others
+    assert [
+        word for word in ("71234", f"71{THIN}234", f"81{THIN}234", "Elo", "place 2", "bob", "🥇") if word in comment
+    ] == (["🥇"] if others else [])
+    assert ("Official: 0.6 on open" in comment) is others
 
 
 def test_a_score_that_waits_for_its_board_is_said_to_wait() -> None:
@@ -64,12 +64,12 @@ def test_a_score_that_waits_for_its_board_is_said_to_wait() -> None:
 
 def test_everything_is_told_once_the_board_is_shown() -> None:
     state = state_at(AFTER, "open", "later", "duel")
-    told = render_comment.render_comment(state, CONTEXT)
+    comment = render_comment.render_comment(state, CONTEXT)
 
     assert state.unshown == 0
-    assert "🏁 Official: all 3 evaluations scored" in told
-    assert f"71{THIN}234" in told
-    assert "bob" in told
+    assert "🏁 Official: all 3 evaluations scored" in comment
+    assert f"71{THIN}234" in comment
+    assert "bob" in comment
 
 
 def test_of_a_sealed_result_the_headline_has_the_rounded_score_and_nothing_more() -> None:
@@ -82,7 +82,7 @@ def test_of_a_sealed_result_the_headline_has_the_rounded_score_and_nothing_more(
     assert own is not None
 
     state = official_state(recorded, [("ann", "agent")], "c" * 40)
-    told = "".join(render_comment.render_comment(one, CONTEXT) for one in (state, Ranked(agents=(own,))))
+    comment = "".join(render_comment.render_comment(one, CONTEXT) for one in (state, Ranked(agents=(own,))))
 
     assert official_headline(state).startswith(f"🥇 Official: 71{THIN}230")
-    assert [word for word in ("71234", f"71{THIN}234", "71,234") if word in told] == []
+    assert [word for word in ("71234", f"71{THIN}234", "71,234") if word in comment] == []

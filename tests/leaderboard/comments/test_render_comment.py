@@ -219,70 +219,90 @@ def test_a_second_attempt_is_told_in_a_sentence_and_why(official: bool) -> None:
     assert "second attempt" not in render_comment(made.previewed(made.agent(made.POLE_ROW, made.LATE)), made.CONTEXT)
 
 
-def test_the_other_states_say_why_and_what_next() -> None:
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("refused", "otherwise the pull request could have changed its own evaluation"),
+        ("refused_inside", "something here is not allowed"),
+        ("manifest", "submission.yml:2: unknown key 'algorythm'; did you mean 'algorithm'?"),
+        ("copy", "is a copy of `bob/mlp`"),
+        ("waiting", "`action_required`; that is not a failure"),
+        ("conflict", "conflicts with main"),
+        ("nothing", "Nothing to evaluate"),
+        ("broken", "attempts so far: 2"),
+        ("given_up", "the maintainers [were notified]("),
+        ("mixed", "🟡 Preview: 2 of 4 scored"),
+        ("official", "### 🥈 Official: 431.0 on CartPole, place 2 of 13"),
+        ("official_partly", "Official: 1 of 3 scored so far"),
+        ("merged", "Merged: the official run comes next"),
+        ("withdrawn", "shows it as withdrawn"),
+        ("withdrawal", "shows them as withdrawn"),
+        ("withdrawing", "This withdraws 1 agent"),
+        ("help", "`/retry` can be used 3 more times here"),
+    ],
+)
+def test_each_other_state_says_what_happened(state: str, words: str) -> None:
+    assert words in render_comment(made.states()[state], made.CONTEXT)
+
+
+def test_a_state_says_where_to_look_and_what_to_run() -> None:
     bodies = {name: render_comment(state, made.CONTEXT) for name, state in made.states().items()}
 
     assert ".github/workflows/preview.yml" in bodies["refused"]
-    assert "otherwise the pull request could have changed its own evaluation" in bodies["refused"]
-    assert "something here is not allowed" in bodies["refused_inside"]
-    assert "submission.yml:2: unknown key 'algorythm'; did you mean 'algorithm'?" in bodies["manifest"]
     assert "pullrank check submissions/alice/angle-rule" in bodies["manifest"]
-    assert "is a copy of `bob/mlp`" in bodies["copy"]
     assert "pullrank evaluate" not in bodies["copy"]
-    assert "`action_required`; that is not a failure" in bodies["waiting"]
-    assert "conflicts with main" in bodies["conflict"]
-    assert "Nothing to evaluate" in bodies["nothing"]
-    assert "attempts so far: 2" in bodies["broken"]
-    assert "the maintainers [were notified](" in bodies["given_up"]
-    assert "🟡 Preview: 2 of 4 scored" in bodies["mixed"]
-    assert "### 🥈 Official: 431.0 on CartPole, place 2 of 13" in bodies["official"]
     assert "(https://example.github.io/board/agents/alice/angle-rule/)" in bodies["official"]
     assert "pullrank verify results/CartPole-v1/alice/angle-rule" in bodies["official"]
     assert "did not sign" not in bodies["official"]
-    assert "Official: 1 of 3 scored so far" in bodies["official_partly"]
-    assert "No, the recorded result stays." in bodies["official_partly"]
-    assert "Merged: the official run comes next" in bodies["merged"]
-    assert "shows it as withdrawn" in bodies["withdrawn"]
-    assert "shows them as withdrawn" in bodies["withdrawal"]
-    assert "This withdraws 1 agent" in bodies["withdrawing"]
-    assert "`/retry` can be used 3 more times here" in bodies["help"]
+    assert "the recorded result stays" in bodies["official_partly"]
 
 
-def test_the_states_of_games_say_all_they_must() -> None:
-    plain = {
-        name: render_comment(state, made.CONTEXT).replace("\N{NO-BREAK SPACE}", " ")
-        for name, state in made.game_states().items()
-    }
+def of_game(state: str) -> str:
+    return render_comment(made.game_states()[state], made.CONTEXT).replace("\N{NO-BREAK SPACE}", " ")
 
-    passed = plain["game_passed"]
-    assert "### ✅ Preview: +212 Elo on Connect Four, place 3 of 9" in passed
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("game_passed", "### ✅ Preview: +212 Elo on Connect Four, place 3 of 9"),
+        ("game_passed_many", "Lost by breaking a rule against `local/random` (100 of 100)"),
+        ("game_refused", "### ❌ Refused on Tic-tac-toe"),
+        ("game_mixed", "🟡 Preview: 2 of 5 scored"),
+        ("game_alone", "✅ Preview: may enter Connect Four"),
+        ("game_unrated", "✅ Preview: 3 of 4 matches won on Connect Four"),
+        ("game_ours", "🛠️ No score yet: our fault, not yours"),
+        ("game_official", "### 🥈 Official: +212 Elo on Connect Four, place 2 of 9"),
+        ("game_unsigned", "did not sign"),
+        ("game_official_partly", "🏁 Official: 1 of 3 scored so far"),
+        ("game_ranked", "Current places of your agents"),
+    ],
+)
+def test_each_state_of_games_says_what_happened(state: str, words: str) -> None:
+    assert words in of_game(state)
+
+
+def test_a_rated_player_sees_rating_places_and_each_opponent() -> None:
+    passed = of_game("game_passed")
+
     assert "| Connect Four | **+212** | 124 to 300 | **3** of 9 | 2–5 | +62 | −398 to `bob/search` |" in passed
-    assert "a difference of 400 points means odds of 10 to 1; `local/random` has rating 0." in passed
     assert re.search(r"^this +·*├─+●─+┤·+ 212$", passed, re.MULTILINE)
     assert "| `local/random` (baseline) | 97 | 1 | 2 | `████" in passed
-    assert "the official rating is computed after merge" in passed
-    assert "so its rating is an estimate" in plain["game_passed_many"]
-    assert "✅ Preview: all 4 evaluations scored" in plain["game_passed_many"]
-    assert "Lost by breaking a rule against `local/random` (100 of 100)" in plain["game_passed_many"]
-    refused = plain["game_refused"]
-    assert "### ❌ Refused on Tic-tac-toe" in refused
+    assert "so its rating is an estimate" in of_game("game_passed_many")
+
+
+def test_a_refused_player_sees_its_move_the_position_and_its_log() -> None:
+    refused = of_game("game_refused")
+
     assert "match 3, move 5: the illegal move 4, after 0 4 8 2" in refused
     assert "X . .\n. O .\nO . X" in refused
     assert "I like the centre" in refused
-    assert "No, the same code on the same seeds gives the same result." in refused
-    assert "🟡 Preview: 2 of 5 scored" in plain["game_mixed"]
-    assert "✅ Preview: may enter Connect Four" in plain["game_alone"]
-    assert "It has no opponents yet." in plain["game_alone"]
-    assert "✅ Preview: 3 of 4 matches won on Connect Four" in plain["game_unrated"]
-    assert "🛠️ No score yet: our fault, not yours" in plain["game_ours"]
-    assert "### 🥈 Official: +212 Elo on Connect Four, place 2 of 9" in plain["game_official"]
-    assert "pullrank verify results/connect_four/*alice+angle-rule*" in plain["game_official"]
-    assert "replaying the recorded moves must give these matches" in plain["game_official"]
-    assert "did not sign" not in plain["game_official"]
-    assert "did not sign" in plain["game_unsigned"]
-    assert "🏁 Official: 1 of 3 scored so far" in plain["game_official_partly"]
-    assert "Submit a new version in a new pull request." in plain["game_official_partly"]
-    assert "Current places of your agents" in plain["game_ranked"]
+
+
+def test_the_official_comment_of_a_game_says_how_to_verify_it() -> None:
+    official = of_game("game_official")
+
+    assert "pullrank verify results/connect_four/*alice+angle-rule*" in official
+    assert "did not sign" not in official
 
 
 def test_headlines_of_the_rarer_mixtures() -> None:

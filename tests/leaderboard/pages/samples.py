@@ -116,8 +116,8 @@ def failure(who: Entry, task: Task, attempts: int = 1, **fields: Any) -> Failure
 
 
 def excluded(who: Entry, **fields: Any) -> Excluded:
-    said = {"since": "2026-05-01", "who": "host", "why": "copies weights", "link": f"{REPOSITORY}/issues/1"}
-    return Excluded(login=who.login, agent=who.agent, exclusion=Exclusion(**{"login": who.login, **said, **fields}))
+    defaults = {"since": "2026-05-01", "who": "host", "why": "copies weights", "link": f"{REPOSITORY}/issues/1"}
+    return Excluded(login=who.login, agent=who.agent, exclusion=Exclusion(**{"login": who.login, **defaults, **fields}))
 
 
 def withdrawn(who: Entry, task: Task, score: float | None = 480.0, **fields: Any) -> WithdrawnScore:

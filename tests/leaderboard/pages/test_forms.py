@@ -10,20 +10,21 @@ from leaderboard.comments import samples as comment_page
 from leaderboard.comments.samples import sample_states as states
 from leaderboard.pages import page_renderer
 from leaderboard.pages.page_renderer import render_pages
+from leaderboard.text.format import task_kind
 from tests.leaderboard.pages import samples
 
 HOSTILE = "</option><img src=x onerror=alert(1)>"
 
 
 def test_the_form_knows_the_rules_of_the_models():
-    found = json.loads(page_renderer.form_rules(samples.crowded(), samples.CONTEXT))
+    rules = json.loads(page_renderer.form_rules(samples.crowded(), samples.CONTEXT))
 
-    assert found["repository"] == samples.REPOSITORY
-    assert re.fullmatch(found["patterns"]["agent"], "angle-rule")
-    assert re.fullmatch(found["patterns"]["agent"], "json.v2")
-    assert not re.fullmatch(found["patterns"]["agent"], "rule.json")
-    assert [task["id"] for task in found["tasks"]] == ["CartPole-v1", "MountainCar-v0", "ALE/Pong-v5"]
-    assert (found["files"], found["kib"]) == (100, 5120)
+    assert rules["repository"] == samples.REPOSITORY
+    assert re.fullmatch(rules["patterns"]["agent"], "angle-rule")
+    assert re.fullmatch(rules["patterns"]["agent"], "json.v2")
+    assert not re.fullmatch(rules["patterns"]["agent"], "rule.json")
+    assert [task["id"] for task in rules["tasks"]] == ["CartPole-v1", "MountainCar-v0", "ALE/Pong-v5"]
+    assert (rules["files"], rules["kib"]) == (100, 5120)
 
 
 def test_the_form_asks_what_the_hosts_ask():
@@ -32,20 +33,17 @@ def test_the_form_asks_what_the_hosts_ask():
     )
     board = samples.empty()
     asking = Challenge.model_validate({**board.challenge.model_dump(), "people": people.model_dump()})
-    found = json.loads(page_renderer.form_rules(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
+    rules = json.loads(page_renderer.form_rules(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
 
-    assert found["terms"] == "terms.md"
-    assert found["bans"] == ["eve"]
-    assert found["fields"] == [{"name": "team", "kind": "text", "options": [], "required": False, "description": None}]
+    assert rules["terms"] == "terms.md"
+    assert rules["bans"] == ["eve"]
+    assert rules["fields"] == [{"name": "team", "kind": "text", "options": [], "required": False, "description": None}]
 
 
 def test_a_task_is_for_agents_scripts_or_players():
-    assert page_renderer.task_kind(samples.POLE) == "task"
-    assert page_renderer.task_kind(Task(id="g", game="pettingzoo.classic.tictactoe_v3")) == "game"
-    assert (
-        page_renderer.task_kind(Task(id="s", env="CartPole-v1", script=ScriptRules(steps=5000, last=100, worst=0)))
-        == "script"
-    )
+    assert task_kind(samples.POLE) == "task"
+    assert task_kind(Task(id="g", game="pettingzoo.classic.tictactoe_v3")) == "game"
+    assert task_kind(Task(id="s", env="CartPole-v1", script=ScriptRules(steps=5000, last=100, worst=0))) == "script"
 
 
 def test_every_state_is_shown_in_the_templates_own_words():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.charts.rating_charts import rating_history
+from leaderboard.charts.history_charts import rating_history
 from leaderboard.core.game_standings import GameExcluded, HeadToHead, RatingSnapshot
 from leaderboard.game_boards.match_replay import ReplayFrames, match_replay
 from leaderboard.pages.game_page import CROSSTABLE_PLAYERS
@@ -145,7 +145,7 @@ def test_history_draws_equal_days_and_later_players():
 
 
 @pytest.mark.parametrize(
-    ("index", "said"),
+    ("index", "sentence"),
     [
         (1, "bob/mcts wins 9 moves, alice/minimax tried move 3 (drops into column 4), which is not legal here"),
         (2, "alice/minimax wins 10 moves, bob/mcts answered with something that is no move: act returned None"),
@@ -155,8 +155,8 @@ def test_history_draws_equal_days_and_later_players():
         (6, "both lose 3 moves, alice/minimax and bob/mcts could not go on"),
     ],
 )
-def test_every_end_is_told(full, index, said):
-    assert f"{index + 1} {said} " in shown(full[DUEL])
+def test_every_end_is_told(full, index, sentence):
+    assert f"{index + 1} {sentence} " in shown(full[DUEL])
 
 
 def test_a_forfeit_tells_what_became_of_the_player():
@@ -198,12 +198,12 @@ def test_a_duel_of_more_than_wins_tells_the_returns(full):
 
 def test_the_script_gets_every_move_and_time(full):
     record = games.full().games[0].crosstable[("alice", "minimax"), ("bob", "mcts")].duel
-    said = document(full[DUEL])
+    data = document(full[DUEL])
 
-    assert [match["moves"] for match in said["matches"]] == record.match_moves()
-    assert [match["ms"] for match in said["matches"]] == record.match_milliseconds()
-    assert [match["first"] for match in said["matches"]] == [i % 2 for i in range(20)]
-    assert said["players"] == ["alice/minimax", "bob/mcts"]
+    assert [match["moves"] for match in data["matches"]] == record.match_moves()
+    assert [match["ms"] for match in data["matches"]] == record.match_milliseconds()
+    assert [match["first"] for match in data["matches"]] == [i % 2 for i in range(20)]
+    assert data["players"] == ["alice/minimax", "bob/mcts"]
 
 
 def test_every_match_has_its_last_position_without_a_script(full):
@@ -230,13 +230,13 @@ def test_a_game_without_a_drawing_shows_frames_or_its_moves():
         (record.key, 2): ReplayFrames(images=("javascript:alert(1)",) * 3),
     }
     made = match_replay(record, games.UNKNOWN, frames)
-    said = json.loads(made.document)["matches"]
+    records = json.loads(made.document)["matches"]
 
     assert [card.text for card in made.cards] == ["two", "", "", ""]
     assert [bool(card.picture) for card in made.cards] == [False, True, False, False]
-    assert said[0]["texts"] == ["start", "one </script>", "two"]
-    assert said[1]["images"] == [png] * 3
-    assert not {"marks", "texts", "images"} & set(said[3])
+    assert records[0]["texts"] == ["start", "one </script>", "two"]
+    assert records[1]["images"] == [png] * 3
+    assert not {"marks", "texts", "images"} & set(records[3])
     assert "</script>" not in made.document
 
 

@@ -5,36 +5,36 @@ from tests.leaderboard.pages import game_samples, samples
 
 
 def test_an_empty_board_has_nothing_to_say():
-    found = health(samples.empty())
+    report = health(samples.empty())
 
-    assert (found.recorded, found.last_at, found.last_run) == (0, None, None)
-    assert (found.wanted, found.failed, found.failed_by_us) == (0, 0, 0)
+    assert (report.recorded, report.last_at, report.last_run) == (0, None, None)
+    assert (report.wanted, report.failed, report.failed_by_us) == (0, 0, 0)
 
 
 def test_failures_are_told_by_verdict_and_ours_apart():
-    found = health(samples.failed())
+    report = health(samples.failed())
 
-    assert found.failures == {
+    assert report.failures == {
         "crashed": 1, "invalid": 1, "out_of_memory": 1, "output_limit": 1, "protocol_error": 1, "timeout": 1,
     }  # fmt: skip
-    assert found.ours == {"CartPole-v1": 1}
-    assert found.waiting == {"CartPole-v1": 1}
-    assert (found.wanted, found.failed, found.failed_by_us) == (1, 6, 1)
+    assert report.ours == {"CartPole-v1": 1}
+    assert report.waiting == {"CartPole-v1": 1}
+    assert (report.wanted, report.failed, report.failed_by_us) == (1, 6, 1)
 
 
 def test_the_last_run_is_the_newest_of_everything_recorded():
     who = samples.entry()
     later = {"provenance": {"commit": None, "run_url": None, "evaluated_at": "2026-03-01T00:00:00Z"}}
     results = [samples.result(who, samples.POLE, (1.0,)), samples.result(who, samples.CAR, (1.0,), **later)]
-    found = health(samples.one(), results)
+    report = health(samples.one(), results)
 
-    assert (found.recorded, found.last_at, found.last_run) == (2, "2026-03-01T00:00:00Z", None)
+    assert (report.recorded, report.last_at, report.last_run) == (2, "2026-03-01T00:00:00Z", None)
 
 
 def test_games_count_their_duels_once_and_whom_they_refuse():
     board = game_samples.full().games[0]
-    found = health(game_samples.of(board))
+    report = health(game_samples.of(board))
 
-    assert found.recorded == len(board.crosstable) // 2 + len(board.failures)
-    assert found.failures == {"refused": 1}
-    assert found.waiting == {"connect_four": 1}
+    assert report.recorded == len(board.crosstable) // 2 + len(board.failures)
+    assert report.failures == {"refused": 1}
+    assert report.waiting == {"connect_four": 1}

@@ -9,6 +9,7 @@ import pytest
 
 from evaluator.model.records.duel_record import MatchEnd
 from leaderboard.core.former_entries import FormerEntry
+from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.pages import home_page
 from leaderboard.pages.episode_replays import EpisodeReplay
 from leaderboard.pages.page_context import PageContext
@@ -28,7 +29,7 @@ def challenge(*ends: str | None, tasks=2):
 
 
 @pytest.mark.parametrize(
-    ("made", "now", "said"),
+    ("made", "now", "end"),
     [
         (challenge(), NOW, "no end set"),
         (challenge("2026-04-01T00:00:00Z"), NOW, "no end set"),
@@ -39,8 +40,8 @@ def challenge(*ends: str | None, tasks=2):
         (challenge("2026-03-02T00:00:00Z", tasks=1), None, "until 2026-03-02 00:00 UTC"),
     ],
 )
-def test_a_season_ends_with_its_last_phase(made, now, said):
-    assert home_page.season_end(made, now) == said
+def test_a_season_ends_with_its_last_phase(made, now, end):
+    assert home_page.season_end(made, now) == end
 
 
 def page(board, context=samples.CONTEXT, path=urls.HOME_PAGE):
@@ -67,10 +68,10 @@ def test_an_empty_machine_has_not_run():
 
 
 def test_the_last_run_links_to_itself():
-    found = re.search(r'<dt>last run</dt> <dd><a href="([^"]*)"', page(samples.one()))
+    link = re.search(r'<dt>last run</dt> <dd><a href="([^"]*)"', page(samples.one()))
 
-    assert found
-    assert found[1].endswith("&#47;actions&#47;runs&#47;1")
+    assert link
+    assert link[1].endswith("&#47;actions&#47;runs&#47;1")
 
 
 def test_a_run_without_an_address_is_a_time():
@@ -87,18 +88,20 @@ def many(count: int):
 
 
 def test_the_home_page_shows_the_first_rows_and_leads_to_the_others():
-    few, more, most = (page(many(count)) for count in (home_page.FEW, home_page.FEW + 1, home_page.MANY + 1))
+    few, more, most = (
+        page(many(count)) for count in (home_page.HOME_ROWS, home_page.HOME_ROWS + 1, home_page.MOST_ROWS + 1)
+    )
 
-    assert few.count('<th scope="row"') == more.count('<th scope="row"') == home_page.FEW
+    assert few.count('<th scope="row"') == more.count('<th scope="row"') == home_page.HOME_ROWS
     assert "overall/" not in few
     assert "All 11 agents" in words(more)
     assert "The first 100 of 101 agents" in words(most)
 
 
 def test_the_overall_page_stops_where_its_document_goes_on():
-    text = page(many(home_page.MANY + 1), path=urls.OVERALL_PAGE)
+    text = page(many(home_page.MOST_ROWS + 1), path=urls.OVERALL_PAGE)
 
-    assert text.count('<th scope="row"') == home_page.MANY
+    assert text.count('<th scope="row"') == home_page.MOST_ROWS
     assert "These are the first 100 of 101. All of them as JSON" in words(text)
     assert "The same as JSON" in words(page(many(3), path=urls.OVERALL_PAGE))
     assert "No agent has a score yet." in words(page(samples.empty(), path=urls.OVERALL_PAGE))
@@ -121,15 +124,13 @@ def test_what_is_new_is_told_with_its_place():
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "said"), [(3, 1, "rose from 3 to 1 in"), (1, 2, "fell from 1 to 2 in"), (2, 2, "stays 2 in")]
+    ("before", "now", "phrase"), [(3, 1, "rose from 3 to 1 in"), (1, 2, "fell from 1 to 2 in"), (2, 2, "stays 2 in")]
 )
-def test_a_change_of_place_is_told_in_words(before, now, said, monkeypatch):
-    event = home_page.history.BoardEvent(
-        entry=samples.entry(), task=samples.POLE, at=samples.NOON, score=1.0, place=now, place_before=before
-    )
-    monkeypatch.setattr(home_page.history.BoardHistory, "events", lambda *given: (event,))
+def test_a_change_of_place_is_told_in_words(before, now, phrase, monkeypatch):
+    event = BoardEvent(entry=samples.entry(), task=samples.POLE, at=samples.NOON, score=1.0, place=now, place_before=before)
+    monkeypatch.setattr(BoardHistory, "events", lambda *given: (event,))
 
-    assert f"angle-rule by alice {said} CartPole with 1.0" in words(page(samples.one()))
+    assert f"angle-rule by alice {phrase} CartPole with 1.0" in words(page(samples.one()))
 
 
 def test_who_left_is_named_and_the_ledger_has_the_rest():

@@ -25,8 +25,8 @@ def test_hostile_text_changes_no_tag_of_a_duels_page(text):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_changes_no_tag_of_a_games_page(text):
-    def tags(said):
-        return rendered(hostile_pages(said)["tasks/tictactoe.md"].split("\n---\n", 1)[1]).tags
+    def tags(typed):
+        return rendered(hostile_pages(typed)["tasks/tictactoe.md"].split("\n---\n", 1)[1]).tags
 
     assert tags(text) == tags("plain")
 

@@ -25,9 +25,9 @@ def one_board(*rows, **gone):
 
 
 def test_nothing_happened():
-    found = moderation_log(samples.empty(), samples.CONTEXT)
+    log = moderation_log(samples.empty(), samples.CONTEXT)
 
-    assert (found.exclusions, found.withdrawals, found.verified, found.rescores) == ((), (), (), ())
+    assert (log.exclusions, log.withdrawals, log.verified, log.rescores) == ((), (), (), ())
 
 
 def test_an_exclusion_is_named_once_whatever_the_number_of_boards():
@@ -37,9 +37,9 @@ def test_an_exclusion_is_named_once_whatever_the_number_of_boards():
         samples.task_board(samples.POLE, excluded=(out, other)), samples.task_board(samples.CAR, excluded=(out,))
     )
     gone = FormerEntry(login="alice", agent="angle-rule", exclusion=out.exclusion, results=())
-    found = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,)))
+    log = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,)))
 
-    assert [(one.login, one.agent, one.exclusion.since) for one in found.exclusions] == [
+    assert [(one.login, one.agent, one.exclusion.since) for one in log.exclusions] == [
         ("zoe", "late", "2026-06-01"), ("alice", "angle-rule", "2026-05-01"),
     ]  # fmt: skip
 
@@ -54,34 +54,38 @@ def test_a_player_is_excluded_from_games_too():
 def test_a_withdrawal_names_its_tasks_and_when_it_was_measured_last():
     gone = FormerEntry(login="alice", agent="angle-rule", exclusion=None, results=(measured(None, "02-01"),))
     board = one_board(withdrawn=(samples.withdrawn(WHO, samples.POLE),))
-    (found,) = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,))).withdrawals
+    (withdrawal,) = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,))).withdrawals
 
-    assert (found.login, found.tasks, found.measured_at) == ("alice", ("CartPole-v1",), "2026-02-01T00:00:00Z")
+    assert (withdrawal.login, withdrawal.tasks, withdrawal.measured_at) == (
+        "alice",
+        ("CartPole-v1",),
+        "2026-02-01T00:00:00Z",
+    )
 
 
 def test_whom_the_hosts_vouch_for_is_named_once():
-    said = VerifiedEntry(login="alice", since="2026-05-01", who="host", why="read the code")
-    who = dataclasses.replace(WHO, verified=said)
+    verified = VerifiedEntry(login="alice", since="2026-05-01", who="host", why="read the code")
+    who = dataclasses.replace(WHO, verified=verified)
     board = samples.board(
         samples.task_board(samples.POLE, [samples.row(who, samples.POLE, 1, 1.0)]),
         samples.task_board(samples.CAR, [], [samples.failure(who, samples.CAR)]),
     )
 
-    assert moderation_log(board, samples.CONTEXT).verified == ((who, said),)
+    assert moderation_log(board, samples.CONTEXT).verified == ((who, verified),)
 
 
 def test_a_version_measured_again_is_told_with_both_scores():
-    (found,) = rescores(one_board(), [measured(5.0, "02-01"), measured(3.0, "03-01")])
+    (rescore,) = rescores(one_board(), [measured(5.0, "02-01"), measured(3.0, "03-01")])
 
-    assert (found.day, found.task, found.why) == ("2026-03-01", samples.POLE, "the evaluator changed")
-    assert (found.count, found.changed) == (1, 1)
-    assert [(one.login, one.before, one.after) for one in found.named] == [("alice", 5.0, 3.0)]
+    assert (rescore.day, rescore.task, rescore.why) == ("2026-03-01", samples.POLE, "the evaluator changed")
+    assert (rescore.count, rescore.changed) == (1, 1)
+    assert [(one.login, one.before, one.after) for one in rescore.named] == [("alice", 5.0, 3.0)]
 
 
 def test_what_came_out_the_same_is_counted_and_not_named():
-    (found,) = rescores(one_board(), [measured(5.0, "02-01"), measured(5.0, "03-01")])
+    (rescore,) = rescores(one_board(), [measured(5.0, "02-01"), measured(5.0, "03-01")])
 
-    assert (found.count, found.changed, found.named) == (1, 0, ())
+    assert (rescore.count, rescore.changed, rescore.named) == (1, 0, ())
 
 
 def test_a_score_that_became_a_failure_comes_first():
@@ -89,11 +93,11 @@ def test_a_score_that_became_a_failure_comes_first():
     results = [measured(float(i), "02-01", who) for i, who in enumerate(others)]
     results += [measured(100.0 + 3 * i, "03-01", who) for i, who in enumerate(others)]
     results += [measured(9.0, "02-01"), measured(None, "03-01")]
-    (found,) = rescores(one_board(), results)
+    (rescore,) = rescores(one_board(), results)
 
-    assert (found.count, found.changed, len(found.named)) == (LISTED_CHANGES + 4, LISTED_CHANGES + 4, LISTED_CHANGES)
-    assert (found.named[0].login, found.named[0].before, found.named[0].after) == ("alice", 9.0, None)
-    assert found.named[1].agent == f"agent-{LISTED_CHANGES + 2}"
+    assert (rescore.count, rescore.changed, len(rescore.named)) == (LISTED_CHANGES + 4, LISTED_CHANGES + 4, LISTED_CHANGES)
+    assert (rescore.named[0].login, rescore.named[0].before, rescore.named[0].after) == ("alice", 9.0, None)
+    assert rescore.named[1].agent == f"agent-{LISTED_CHANGES + 2}"
 
 
 def test_what_is_no_measurement_is_no_rescore():

@@ -133,9 +133,9 @@ def test_a_failure_without_a_message_is_explained():
 
 
 def test_a_log_keeps_its_lines():
-    found = body(render(samples.failed(), samples.CONTEXT)["agents/bob/agent-0.md"])
+    content = body(render(samples.failed(), samples.CONTEXT)["agents/bob/agent-0.md"])
 
-    assert "one\ntwo  spaced\n\nthree" in found.words
+    assert "one\ntwo  spaced\n\nthree" in content.words
 
 
 def test_an_agents_page_says_how_to_check_it():
@@ -204,9 +204,9 @@ def hostile_board(text: str):
              "tasks": (text,), "paper": text}  # fmt: skip
     who = dataclasses.replace(plain, submission=plain.submission.model_copy(update=typed))
     task = samples.POLE.model_copy(update={"title": text, "description": typed["description"]})
-    said = {"message": text, "log_tail": text, "platform": text, "versions": {text: text}, "image_digest": text}
-    ok = samples.result(plain, samples.POLE, (1.0, 2.0)).model_copy(update=said | {"metrics": {text: 1.0}})
-    bad = samples.result(plain, samples.POLE, ()).model_copy(update=said)
+    hostile_fields = {"message": text, "log_tail": text, "platform": text, "versions": {text: text}, "image_digest": text}
+    ok = samples.result(plain, samples.POLE, (1.0, 2.0)).model_copy(update=hostile_fields | {"metrics": {text: 1.0}})
+    bad = samples.result(plain, samples.POLE, ()).model_copy(update=hostile_fields)
     ruled = samples.excluded(plain)
     ruled = dataclasses.replace(
         ruled, exclusion=ruled.exclusion.model_copy(update={"why": text, "who": text, "since": text})

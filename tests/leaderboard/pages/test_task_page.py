@@ -83,10 +83,10 @@ def test_history_is_told_once_there_are_two_days():
             samples.POLE, [samples.row(two, samples.POLE, 1, 450.0), samples.row(one, samples.POLE, 2, 400.0)]
         )
     )
-    told = words(page(board, replace(samples.CONTEXT, results=results)))
+    text = words(page(board, replace(samples.CONTEXT, results=results)))
 
-    assert "By the date of each result." in told
-    assert "2026-01-03 b bob 450.0 2026-01-01 a alice 400.0" in told
+    assert "By the date of each result." in text
+    assert "2026-01-03 b bob 450.0 2026-01-01 a alice 400.0" in text
     assert "By the date of each result." not in words(page(board, replace(samples.CONTEXT, results=results[:1])))
 
 
@@ -116,8 +116,8 @@ def in_browser(cases: list[tuple[float, int]]) -> list[str]:
     done = subprocess.run(
         [node(), "--input-type=module", "-e", script], input=json.dumps(cases), capture_output=True, text=True
     )
-    found: list[str] = json.loads(done.stdout)
-    return found
+    texts: list[str] = json.loads(done.stdout)
+    return texts
 
 
 HALVES = st.builds(lambda whole, power: whole / 2**power, st.integers(-(10**9), 10**9), st.integers(0, 8))

@@ -33,8 +33,8 @@ def planned(rules, entries, *, results=(), arrived=AT, members=None, now=AT):
     gate = AdmissionContext(
         now=now, arrived={e.name: arrived for e in entries}, members=members if members is not None else {}
     )
-    found = admit(rules, entries, results, [], WHERE, gate)
-    return [item.task_id for item in found.items], [reason_in_words(held.reason) for held in found.held]
+    admission = admit(rules, entries, results, [], WHERE, gate)
+    return [item.task_id for item in admission.items], [reason_in_words(held.reason) for held in admission.held]
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,10 @@ GOOD = {"terms": True, "meta": {"Affiliation": "Lab", "Student": False, "Track":
 def test_people_that_are_not_taken(login: str, fields: dict[str, object], place: tuple[object, ...], words: str) -> None:
     submission = Submission(**{"name": "x", "algorithm": "x", **GOOD, **fields})
 
-    found = list(participant_faults(PEOPLE, login, submission))
+    faults = list(participant_faults(PEOPLE, login, submission))
 
-    assert [fault.place for fault in found] == [place]
-    assert words in reason_in_words(found[0])
+    assert [fault.place for fault in faults] == [place]
+    assert words in reason_in_words(faults[0])
 
 
 def test_people_that_are_taken_and_those_that_are_not_reach_the_plan() -> None:

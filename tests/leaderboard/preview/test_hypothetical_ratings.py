@@ -35,84 +35,84 @@ def previewing(*duels: Duel, who: Entry = ZOE) -> Preview:
 
 def shown(board: RecordedResults, preview: Preview) -> GamePreview:
     (agent,) = preview_state(preview, board, run_url=None).agents
-    (found,) = agent.games
-    return found
+    (game,) = agent.games
+    return game
 
 
 def test_a_newcomer_gets_the_rating_and_place_that_the_board_would_give() -> None:
     board = recorded()
     own = (duel(ZOE, on=GAME), duel(ZOE, BOB, "wldwlw", on=GAME), duel(ZOE, ANN, "lwllwd", on=GAME))
-    found = shown(board, previewing(*own))
+    game = shown(board, previewing(*own))
     rows = build_standings(RULES, [*BOARD, ZOE], [], official=True, duels=[*board.duels, *own]).games[0].rows
     row = next(row for row in rows if row.entry == ZOE)
 
-    assert (found.rating, found.place, found.rank_low, found.rank_high) == (
+    assert (game.rating, game.place, game.rank_low, game.rank_high) == (
         row.rating, row.place, row.rank_low, row.rank_high
     )  # fmt: skip
-    assert (found.players, found.anchor, found.one_sided) == (4, "bob/agent", False)
-    assert [(m.opponent, m.is_baseline, m.count.wins, m.count.draws, m.count.losses) for m in found.meetings] == [
+    assert (game.players, game.anchor, game.one_sided) == (4, "bob/agent", False)
+    assert [(m.opponent, m.is_baseline, m.count.wins, m.count.draws, m.count.losses) for m in game.meetings] == [
         ("bob/agent", True, 3, 1, 2), ("ann/agent", False, 2, 1, 3),
     ]  # fmt: skip
-    assert (found.count.wins, found.count.matches) == (5, 12)
-    assert not found.official
+    assert (game.count.wins, game.count.matches) == (5, 12)
+    assert not game.official
 
 
 def test_who_wins_everything_is_rated_by_a_prior_and_it_is_said() -> None:
-    found = shown(recorded(), previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwwww", on=GAME)))
+    game = shown(recorded(), previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwwww", on=GAME)))
 
-    assert found.one_sided
-    assert found.rating is not None
+    assert game.one_sided
+    assert game.rating is not None
 
 
 def test_a_new_version_is_compared_with_the_one_that_stands() -> None:
     old = entry("zoe", version="0")
     board = recorded(duel(old, on=GAME), duel(old, BOB, "llldlw", on=GAME), entries=(*BOARD, old))
-    found = shown(board, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
+    game = shown(board, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
 
-    assert found.own_last is not None
-    assert found.rating is not None
-    assert found.rating.elo > found.own_last.elo
+    assert game.own_last is not None
+    assert game.rating is not None
+    assert game.rating.elo > game.own_last.elo
 
 
 def test_a_refused_player_is_shown_with_its_position_and_has_no_rating() -> None:
     own = duel(ZOE, outcomes="dwiw", on=GAME, moves=[[0], [1], [4, 0, 8], [2]])
-    found = shown(recorded(), previewing(own))
+    game = shown(recorded(), previewing(own))
 
-    assert found.refusal is not None
-    assert found.refusal.startswith("match 3, move 4: the illegal move 9")
-    assert sum(found.position.count(sign) for sign in "XO") == 3
-    assert (found.rating, found.meetings, found.failed) == (None, (), None)
+    assert game.refusal is not None
+    assert game.refusal.startswith("match 3, move 4: the illegal move 9")
+    assert sum(game.position.count(sign) for sign in "XO") == 3
+    assert (game.rating, game.meetings, game.failed) == (None, (), None)
 
 
 def test_a_player_that_crashed_against_itself_has_no_position() -> None:
     own = duel(ZOE, outcomes="ff", on=GAME, verdicts=("crashed", "crashed"))
-    found = shown(recorded(), previewing(own))
+    game = shown(recorded(), previewing(own))
 
-    assert found.refusal is not None
-    assert found.position == ""
+    assert game.refusal is not None
+    assert game.position == ""
 
 
 def test_what_failed_on_our_side_is_nobodys_fault() -> None:
     broken = duel(ZOE, BOB, "", on=GAME, message="EngineError: no engine")
-    found = shown(recorded(), previewing(duel(ZOE, on=GAME), broken))
+    game = shown(recorded(), previewing(duel(ZOE, on=GAME), broken))
 
-    assert found.failed == "EngineError: no engine"
-    assert (found.refusal, found.meetings) == (None, ())
+    assert game.failed == "EngineError: no engine"
+    assert (game.refusal, game.meetings) == (None, ())
 
 
 def test_an_offence_against_another_is_told() -> None:
-    found = shown(recorded(), previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwiwl", on=GAME)))
+    game = shown(recorded(), previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwiwl", on=GAME)))
 
-    assert found.meetings[0].fault == "match 4, move 4: the illegal move 9"
-    assert found.meetings[0].count.errors == 1
+    assert game.meetings[0].fault == "match 4, move 4: the illegal move 9"
+    assert game.meetings[0].count.errors == 1
 
 
 def test_a_board_without_duels_rates_nobody_yet() -> None:
     empty = RecordedResults(challenge=RULES, entries=BOARD, results=())
-    found = shown(empty, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
+    game = shown(empty, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
 
-    assert found.rating is None
-    assert [meeting.opponent for meeting in found.meetings] == ["bob/agent"]
+    assert game.rating is None
+    assert [meeting.opponent for meeting in game.meetings] == ["bob/agent"]
 
 
 def test_duels_of_other_settings_are_not_shown() -> None:
@@ -135,6 +135,6 @@ def test_the_official_comment_shows_what_is_recorded_and_what_is_not() -> None:
     assert games["dan"][0].refusal is not None
     assert games["zoe"] == ()
     assert state.pending == ("zoe/agent on Tic-tac-toe",)
-    found = standing(board, "ANN", "agent")
-    assert found is not None
-    assert found.games == games["ann"]
+    official = standing(board, "ANN", "agent")
+    assert official is not None
+    assert official.games == games["ann"]

@@ -37,12 +37,12 @@ def spread(score: float) -> list[float]:
 
 
 def preview(*results: Result, skipped: tuple[str, ...] = ()) -> Preview:
-    found: dict[tuple[str, str], list[Result]] = {}
+    results_by_agent: dict[tuple[str, str], list[Result]] = {}
     for one in results:
-        found.setdefault((one.login, one.agent), []).append(one)
+        results_by_agent.setdefault((one.login, one.agent), []).append(one)
     agents = tuple(
         PreviewedAgent(login=login, agent=agent, submission_digest=own[0].submission_digest, name="Name", results=tuple(own))
-        for (login, agent), own in found.items()
+        for (login, agent), own in results_by_agent.items()
     )
     return Preview(schema=1, head_sha=HEAD, evaluator_sha=EVALUATOR, agents=agents, skipped=skipped)
 

@@ -15,9 +15,9 @@ def edges(draw):
     players = draw(st.integers(2, 12))
     player = st.integers(0, players - 1)
     pairs = st.tuples(player, player).filter(lambda pair: pair[0] != pair[1])
-    found = draw(st.dictionaries(pairs, st.sampled_from([-1, 1]), min_size=1, max_size=40))
-    begin, end = np.array(list(found), dtype=np.intp).T
-    return players, begin, end, np.array(list(found.values()), dtype=np.intp)
+    signs = draw(st.dictionaries(pairs, st.sampled_from([-1, 1]), min_size=1, max_size=40))
+    begin, end = np.array(list(signs), dtype=np.intp).T
+    return players, begin, end, np.array(list(signs.values()), dtype=np.intp)
 
 
 def of_scipy(players, begin, end, length):

@@ -34,9 +34,9 @@ def test_a_cycle_within_chance_is_counted_and_not_named():
 @pytest.mark.parametrize(("lost", "named"), [(2, True), (3, False)])
 def test_significant_is_wilsons_interval(lost, named):
     """Wilson's intervals: 10 of 12 from 0.552, 10 of 13 from 0.497."""
-    found = find_cycle(table(3, (0, 1, 99, 0), (1, 2, 99, 0), (2, 0, 10, lost)))
+    cycle = find_cycle(table(3, (0, 1, 99, 0), (1, 2, 99, 0), (2, 0, 10, lost)))
 
-    assert bool(found.players) is named
+    assert bool(cycle.players) is named
 
 
 def test_the_cycle_with_the_strongest_weakest_lead_is_named():
@@ -81,8 +81,8 @@ def test_counts_are_those_of_looking_at_every_triad(seed, size, density):
     circular = sum(
         any(ahead[a, b] and ahead[b, c] and ahead[c, a] for a, b, c in ((x, y, z), (x, z, y))) for x, y, z in triads
     )
-    found = find_cycle(wins)
+    cycle = find_cycle(wins)
 
-    assert found.triads == len(triads)
-    assert found.share == pytest.approx(circular / len(triads) if triads else 0)
-    assert all(ahead[a, b] for a, b in zip(found.players, found.players[1:] + found.players[:1], strict=True))
+    assert cycle.triads == len(triads)
+    assert cycle.share == pytest.approx(circular / len(triads) if triads else 0)
+    assert all(ahead[a, b] for a, b in zip(cycle.players, cycle.players[1:] + cycle.players[:1], strict=True))

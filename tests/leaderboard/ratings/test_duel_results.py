@@ -132,10 +132,10 @@ def test_a_validation_is_of_the_present_version():
     newer = make.entry("alice", version="2")
     last = newest_duels(counting_duels(GAME, "1", [make.duel(ALICE), make.duel(BOB, outcomes="iI")], official=True))
 
-    found = judge_duels([newer, ALICE, BOB], last)
+    judged = judge_duels([newer, ALICE, BOB], last)
 
-    assert (found.admitted, found.unjudged) == ((ALICE,), (newer,))
-    assert [(entry, reason.split(":")[0]) for entry, _, reason in found.refused] == [(BOB, "match 1, move 4")]
+    assert (judged.admitted, judged.unjudged) == ((ALICE,), (newer,))
+    assert [(entry, reason.split(":")[0]) for entry, _, reason in judged.refused] == [(BOB, "match 1, move 4")]
 
 
 def test_a_validation_whose_moves_were_left_out_still_says_what_was_wrong():

@@ -14,8 +14,8 @@ def at(day: int) -> str:
 
 
 def history(entries, duels):
-    found = build_game_standings(make.game(), entries, duels, official=True, season="1", baselines=("alice/agent",))
-    return found, found.history
+    standings = build_game_standings(make.game(), entries, duels, official=True, season="1", baselines=("alice/agent",))
+    return standings, standings.history
 
 
 def validated(day, *entries):

@@ -48,15 +48,15 @@ def test_standings_hold_the_games_beside_the_solo_tasks():
         make.challenge(solo, game), [ALICE, BOB], [make.result(ALICE, [1.0], on=solo)], official=True, duels=duels
     )
 
-    assert [found.task.id for found in whole.tasks] == ["solo"]
-    assert [found.task.id for found in whole.games] == ["game"]
+    assert [standings.task.id for standings in whole.tasks] == ["solo"]
+    assert [standings.task.id for standings in whole.games] == ["game"]
     assert logins(row.entry for row in whole.games[0].rows) == ["alice", "bob"]
 
 
 def test_the_stronger_stands_first_with_its_counts():
-    found = board([ALICE, BOB], [*admitted(BOB, at=LATE), *admitted(ALICE), make.duel(BOB, ALICE, "wwwlId")])
+    standings = board([ALICE, BOB], [*admitted(BOB, at=LATE), *admitted(ALICE), make.duel(BOB, ALICE, "wwwlId")])
 
-    first, second = found.rows
+    first, second = standings.rows
     assert (first.entry, first.place, second.entry, second.place) == (BOB, 1, ALICE, 2)
     assert first.rating.elo > second.rating.elo
     assert first.count == WinCount(wins=4, draws=1, losses=1, errors=0, score=3.0)
@@ -80,13 +80,13 @@ def test_a_refused_player_is_listed_with_its_reason_and_its_duels_do_not_count()
         make.duel(CAROL, BOB, "ww"),
     ]
 
-    found = board([ALICE, BOB, CAROL], duels)
+    standings = board([ALICE, BOB, CAROL], duels)
 
-    assert logins(row.entry for row in found.rows) == ["alice", "bob"]
-    assert [(one.entry, one.reason, one.attempts) for one in found.failures] == [
+    assert logins(row.entry for row in standings.rows) == ["alice", "bob"]
+    assert [(one.entry, one.reason, one.attempts) for one in standings.failures] == [
         (CAROL, "match 2, move 4: the illegal move 9, after 1 0 1", 1)
     ]
-    assert found.failures[0].duel == duels[2]
+    assert standings.failures[0].duel == duels[2]
 
 
 def test_a_new_version_starts_anew_and_going_back_restores():
@@ -104,24 +104,24 @@ def test_a_new_version_starts_anew_and_going_back_restores():
 def test_who_left_takes_its_duels_along():
     duels = [*admitted(ALICE, BOB, CAROL), make.duel(ALICE, BOB, "wl"), make.duel(CAROL, ALICE, "wwww")]
 
-    found = board([ALICE, BOB], duels)
+    standings = board([ALICE, BOB], duels)
 
-    assert logins(row.entry for row in found.rows) == ["alice", "bob"]
-    assert found.rows[0].count.matches == 2
-    assert {name for pair in found.crosstable for name in pair} == {("alice", "agent"), ("bob", "agent")}
+    assert logins(row.entry for row in standings.rows) == ["alice", "bob"]
+    assert standings.rows[0].count.matches == 2
+    assert {name for pair in standings.crosstable for name in pair} == {("alice", "agent"), ("bob", "agent")}
 
 
 def test_an_excluded_player_is_listed_and_its_duels_do_not_count():
     duels = [*admitted(*PLAYERS), make.duel(ALICE, BOB, "wl"), make.duel(CAROL, ALICE, "ww"), make.duel(DAVE, ALICE, "ww")]
     moderation = excluding("carol", "dave/agent")
 
-    found = board([ALICE, BOB, CAROL], duels, moderation=moderation)
+    standings = board([ALICE, BOB, CAROL], duels, moderation=moderation)
 
-    assert [(one.login, one.exclusion) for one in found.excluded] == list(
+    assert [(one.login, one.exclusion) for one in standings.excluded] == list(
         zip(("carol", "dave"), moderation.exclusions, strict=True)
     )
-    assert logins(row.entry for row in found.rows) == ["alice", "bob"]
-    assert (found.waiting, found.failures) == ((), ())
+    assert logins(row.entry for row in standings.rows) == ["alice", "bob"]
+    assert (standings.waiting, standings.failures) == ((), ())
 
 
 def test_an_exclusion_stands_only_on_the_boards_that_the_player_enters():
@@ -147,9 +147,9 @@ def test_of_the_examples_only_baselines_are_on_the_official_board():
     baseline = dataclasses.replace(make.entry("local", agent="random"), baseline=True)
     duels = [*admitted(ALICE, example, baseline), make.duel(ALICE, baseline, "wl"), make.duel(ALICE, example, "ww")]
 
-    found = board([ALICE, example, baseline], duels)
+    standings = board([ALICE, example, baseline], duels)
 
-    assert {row.entry.agent for row in found.rows} == {"agent", "random"}
+    assert {row.entry.agent for row in standings.rows} == {"agent", "random"}
     assert len(board([ALICE, example, baseline], duels, official=False).rows) == 3
 
 
@@ -170,10 +170,10 @@ def ring():
     ],
 )
 def test_the_anchor_is_named_or_the_first_baseline_that_plays_or_the_earliest(named, baselines, anchor):
-    found = board([ALICE, BOB, CAROL], ring(), task=make.game(anchor=named), baselines=baselines)
+    standings = board([ALICE, BOB, CAROL], ring(), task=make.game(anchor=named), baselines=baselines)
 
-    assert found.anchor == anchor
-    assert [row.rating.elo for row in found.rows if f"{row.entry.login}/agent" == anchor] == [0.0]
+    assert standings.anchor == anchor
+    assert [row.rating.elo for row in standings.rows if f"{row.entry.login}/agent" == anchor] == [0.0]
 
 
 def test_an_example_is_an_anchor_by_its_folder():
@@ -197,17 +197,17 @@ def test_identical_games_count_once_for_the_rating_only():
 
 
 def test_equal_players_share_a_place_and_the_earlier_stands_first():
-    found = board([ALICE, BOB], [*admitted(ALICE, at=LATE), *admitted(BOB, at=EARLY), make.duel(ALICE, BOB, "wl")])
+    standings = board([ALICE, BOB], [*admitted(ALICE, at=LATE), *admitted(BOB, at=EARLY), make.duel(ALICE, BOB, "wl")])
 
-    assert [(row.entry.login, row.place, row.points_place) for row in found.rows] == [("bob", 1, 1), ("alice", 1, 1)]
+    assert [(row.entry.login, row.place, row.points_place) for row in standings.rows] == [("bob", 1, 1), ("alice", 1, 1)]
 
 
 def test_to_be_measured_again_makes_nobody_later():
     duels = [*admitted(BOB, at=EARLY), *admitted(BOB, at="2026-03-01T00:00:00Z"), *admitted(ALICE, at=LATE)]
 
-    found = board([ALICE, BOB], [*duels, make.duel(ALICE, BOB, "wl")])
+    standings = board([ALICE, BOB], [*duels, make.duel(ALICE, BOB, "wl")])
 
-    assert [(row.entry.login, row.since) for row in found.rows] == [("bob", EARLY), ("alice", LATE)]
+    assert [(row.entry.login, row.since) for row in standings.rows] == [("bob", EARLY), ("alice", LATE)]
 
 
 def test_points_places_are_1_1_3_by_points_then_wins_then_score():
@@ -219,27 +219,27 @@ def test_points_places_are_1_1_3_by_points_then_wins_then_score():
 
 def test_the_crosstable_shows_each_pair_from_both_sides():
     meeting = make.duel(BOB, ALICE, "wwld")
-    found = board([ALICE, BOB], [*admitted(ALICE, BOB), meeting])
+    standings = board([ALICE, BOB], [*admitted(ALICE, BOB), meeting])
 
-    ours, theirs = (found.crosstable[pair] for pair in ((ALICE.name, BOB.name), (BOB.name, ALICE.name)))
+    ours, theirs = (standings.crosstable[pair] for pair in ((ALICE.name, BOB.name), (BOB.name, ALICE.name)))
     assert (ours.count.wins, theirs.count.wins, ours.side, theirs.side) == (1, 2, 0, 1)
     assert ours.duel == theirs.duel == meeting
 
 
 def test_where_both_offend_in_all_matches_both_are_on_the_board():
-    found = board([ALICE, BOB], [*admitted(ALICE, BOB), make.duel(ALICE, BOB, "bb")])
+    standings = board([ALICE, BOB], [*admitted(ALICE, BOB), make.duel(ALICE, BOB, "bb")])
 
-    assert [(row.count.losses, row.count.errors) for row in found.rows] == [(2, 2), (2, 2)]
+    assert [(row.count.losses, row.count.errors) for row in standings.rows] == [(2, 2), (2, 2)]
 
 
 def test_a_cycle_is_named():
     beats = "w" * 30 + "l" * 2
     met = [make.duel(one, other, beats) for one, other in ((ALICE, BOB), (BOB, CAROL), (CAROL, ALICE))]
 
-    found = board([ALICE, BOB, CAROL], [*admitted(ALICE, BOB, CAROL), *met]).cycle
+    cycle = board([ALICE, BOB, CAROL], [*admitted(ALICE, BOB, CAROL), *met]).cycle
 
-    assert (set(found.names), found.share, found.triads) == ({"alice/agent", "bob/agent", "carol/agent"}, 1.0, 1)
-    assert found.names.index("bob/agent") == (found.names.index("alice/agent") + 1) % 3
+    assert (set(cycle.names), cycle.share, cycle.triads) == ({"alice/agent", "bob/agent", "carol/agent"}, 1.0, 1)
+    assert cycle.names.index("bob/agent") == (cycle.names.index("alice/agent") + 1) % 3
 
 
 def test_who_lost_everything_is_named_as_needing_a_prior():
@@ -274,8 +274,8 @@ def aside(login):
     return dataclasses.replace(make.entry(login), host=True)
 
 
-def stands(found):
-    return {row.entry.login: (row.place, row.rank_low, row.rank_high, row.with_leader) for row in found.rows}
+def stands(standings):
+    return {row.entry.login: (row.place, row.rank_low, row.rank_high, row.with_leader) for row in standings.rows}
 
 
 def test_rank_intervals_count_only_those_that_have_places():
@@ -288,10 +288,10 @@ def test_rank_intervals_count_only_those_that_have_places():
         make.duel(host, BOB, "w" * 6 + "llll"),
     ]
 
-    found = board([ALICE, BOB, host], duels)
+    standings = board([ALICE, BOB, host], duels)
 
-    assert logins(row.entry for row in found.rows) == ["alice", "carol", "bob"]
-    assert stands(found) == {"alice": (1, 1, 1, True), "bob": (2, 2, 2, False), "carol": (2, 2, 2, False)}
+    assert logins(row.entry for row in standings.rows) == ["alice", "carol", "bob"]
+    assert stands(standings) == {"alice": (1, 1, 1, True), "bob": (2, 2, 2, False), "carol": (2, 2, 2, False)}
 
 
 def test_who_trails_a_host_alone_leads_among_those_that_have_places():
@@ -299,17 +299,17 @@ def test_who_trails_a_host_alone_leads_among_those_that_have_places():
     duels = [*admitted(ALICE, BOB, host), make.duel(ALICE, BOB, "wwll"), make.duel(host, ALICE, "w" * 30 + "ll")]
     duels.append(make.duel(host, BOB, "w" * 30 + "ll"))
 
-    found = stands(board([ALICE, BOB, host], duels))
+    places = stands(board([ALICE, BOB, host], duels))
 
-    assert found == {"carol": (1, 1, 1, False), "alice": (1, 1, 2, True), "bob": (1, 1, 2, True)}
+    assert places == {"carol": (1, 1, 1, False), "alice": (1, 1, 2, True), "bob": (1, 1, 2, True)}
 
 
 def test_a_board_of_hosts_entries_alone_has_no_places():
     hosts = [aside("alice"), aside("bob")]
 
-    found = stands(board(hosts, [*admitted(*hosts), make.duel(*hosts, "wwwl")]))
+    places = stands(board(hosts, [*admitted(*hosts), make.duel(*hosts, "wwwl")]))
 
-    assert found == {"alice": (1, 1, 1, False), "bob": (1, 1, 1, False)}
+    assert places == {"alice": (1, 1, 1, False), "bob": (1, 1, 1, False)}
 
 
 @settings(max_examples=20)
@@ -319,9 +319,9 @@ def test_rank_intervals_are_sound_whoever_stands_aside(outcomes, chosen):
     pairs = list(itertools.combinations(players, 2))
     duels = [make.duel(*pair, 2 * text) for pair, text in zip(pairs, outcomes, strict=True)]
 
-    found = board(players, [*admitted(*players), *duels])
+    standings = board(players, [*admitted(*players), *duels])
 
-    placed = [row for row in found.rows if not row.entry.is_aside]
+    placed = [row for row in standings.rows if not row.entry.is_aside]
     assert all(1 <= row.rank_low <= row.place <= row.rank_high <= len(placed) for row in placed)
     assert not placed or any(row.place == 1 and row.with_leader for row in placed)
     assert all(better.rating.elo > worse.rating.elo - EQUAL for better, worse in itertools.pairwise(placed))

@@ -44,9 +44,9 @@ def test_the_product_is_the_trimmed_mean_of_each_resample(size):
         size - 2 * bootstrap.trimmed_mean(size, "iqm"),
     )
 
-    (found,) = bootstrap._means(values[np.newaxis], table, kept)
+    (means,) = bootstrap._means(values[np.newaxis], table, kept)
 
-    assert found == pytest.approx([stats.trim_mean(np.repeat(values, column), 0.25) for column in copies.T], abs=1e-13)
+    assert means == pytest.approx([stats.trim_mean(np.repeat(values, column), 0.25) for column in copies.T], abs=1e-13)
 
 
 def test_pseudo_episodes_stand_at_the_bounds():
@@ -97,12 +97,12 @@ def test_the_order_of_addition_does_not_matter(values, scoring):
             steps.append(np.asarray(self))
             return np.asarray(self) @ np.asarray(other)
 
-    found = bootstrap._means(ordered.view(Recorded), table, kept)
+    means = bootstrap._means(ordered.view(Recorded), table, kept)
 
     ((whole,),) = steps
     sums = [sum(int(step) * int(count) for step, count in zip(whole, column, strict=True)) for column in table.T[:5]]
     assert all(abs(one) < 1 << bootstrap.FLOAT_BITS for one in sums)
     assert (whole @ table)[:5].tolist() == sums
-    assert np.asarray(found)[0] == pytest.approx(
+    assert np.asarray(means)[0] == pytest.approx(
         ordered[0] @ table / kept, rel=1e-9, abs=1e-290 + 1e-12 * np.abs(ordered).max()
     )

@@ -22,10 +22,10 @@ def curve(*episodes, rules=RULES):
 
 
 def test_an_abandoned_episode_is_no_point_but_its_steps_were_taken():
-    found = curve((1.0, 10, True), (50.0, 5, False), (3.0, 10, True))
+    learning = curve((1.0, 10, True), (50.0, 5, False), (3.0, 10, True))
 
-    assert (found.steps, found.returns) == ((10, 25), (1.0, 3.0))
-    assert list(found.points()) == [(10, 1.0), (25, 2.0)]
+    assert (learning.steps, learning.returns) == ((10, 25), (1.0, 3.0))
+    assert list(learning.points()) == [(10, 1.0), (25, 2.0)]
 
 
 def test_without_a_finished_episode_there_is_no_curve():
@@ -33,11 +33,11 @@ def test_without_a_finished_episode_there_is_no_curve():
 
 
 def test_steps_to_threshold_needs_a_full_window():
-    found = curve((9.0, 10, True), (1.0, 10, True), (5.0, 10, True), (7.0, 10, True))
+    learning = curve((9.0, 10, True), (1.0, 10, True), (5.0, 10, True), (7.0, 10, True))
 
-    assert metrics.steps_to_threshold(found, 5) == 20
-    assert metrics.steps_to_threshold(found, 6) == 40
-    assert metrics.steps_to_threshold(found, 9) is None
+    assert metrics.steps_to_threshold(learning, 5) == 20
+    assert metrics.steps_to_threshold(learning, 6) == 40
+    assert metrics.steps_to_threshold(learning, 9) is None
 
 
 def test_the_area_is_the_mean_height_over_the_whole_budget():

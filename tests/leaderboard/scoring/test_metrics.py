@@ -33,8 +33,8 @@ def rows(task, *results):
     return build_standings(make.challenge(task), [who for who, _, _ in results], made, official=True).tasks[0].rows
 
 
-def places(found):
-    return [(row.entry.login, row.place) for row in found]
+def places(ranked):
+    return [(row.entry.login, row.place) for row in ranked]
 
 
 def noise(mean, count=100, seed=1):
@@ -43,13 +43,13 @@ def noise(mean, count=100, seed=1):
 
 def test_lower_is_better_ranks_the_lowest_first_with_leader_and_rank_intervals():
     task = make.task(anchors=None, metrics=(metric("Cost", direction="lower"),))
-    found = rows(task, (ALICE, noise(50), {}), (BOB, noise(-3), {}), (CAROL, noise(-3, seed=2), {}))
+    ranked = rows(task, (ALICE, noise(50), {}), (BOB, noise(-3), {}), (CAROL, noise(-3, seed=2), {}))
 
-    assert {row.entry.login for row in found[:2]} == {"bob", "carol"}
-    assert [(row.place, row.rank_low, row.rank_high, row.with_leader) for row in found] == [
+    assert {row.entry.login for row in ranked[:2]} == {"bob", "carol"}
+    assert [(row.place, row.rank_low, row.rank_high, row.with_leader) for row in ranked] == [
         (1, 1, 2, True), (2, 1, 2, True), (3, 3, 3, False),
     ]  # fmt: skip
-    best = found[0].estimate
+    best = ranked[0].estimate
     assert best.low < best.score < best.high < -2
 
 
@@ -72,67 +72,67 @@ def test_a_mirrored_board_has_the_same_places_and_rank_intervals():
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_missing_value_is_last_whatever_the_direction_and_never_0(direction, sign):
     task = make.task(anchors=(0, 1) if direction == "higher" else (1, 0), metrics=(metric("Own", OWN, direction),))
-    found = rows(
+    ranked = rows(
         task,
         (ALICE, [1.0], {"at": EARLY}),
         (BOB, [1.0], {"metrics": {OWN: 5.0 * sign}, "at": LATE}),
         (CAROL, [1.0], {"metrics": {OWN: 7.0 * sign}, "at": LATE}),
     )
 
-    assert [row.entry.login for row in found][-1] == "alice"
-    assert (found[-1].place, found[-1].rank_low, found[-1].rank_high, found[-1].with_leader) == (3, 3, 3, False)
-    assert found[-1].estimate.is_missing
-    assert [row.rank_high for row in found[:2]] == [2, 2]
+    assert [row.entry.login for row in ranked][-1] == "alice"
+    assert (ranked[-1].place, ranked[-1].rank_low, ranked[-1].rank_high, ranked[-1].with_leader) == (3, 3, 3, False)
+    assert ranked[-1].estimate.is_missing
+    assert [row.rank_high for row in ranked[:2]] == [2, 2]
 
 
 def test_a_board_of_nothing_but_missing_values_has_no_best():
     task = make.task(anchors=(0, 1), metrics=(metric("Own", OWN),))
     results = [make.result(who, [1.0], on=task) for who in (ALICE, BOB)]
-    found = build_standings(make.challenge(task), [ALICE, BOB], results, official=True)
+    standings = build_standings(make.challenge(task), [ALICE, BOB], results, official=True)
 
-    assert found.tasks[0].best is None
-    assert found.overall == ()
-    assert json.loads(json.dumps(standings_document(found), allow_nan=False))["tasks"][0]["rows"][0]["metrics"] == {
+    assert standings.tasks[0].best is None
+    assert standings.overall == ()
+    assert json.loads(json.dumps(standings_document(standings), allow_nan=False))["tasks"][0]["rows"][0]["metrics"] == {
         "Own": None
     }
 
 
 def test_the_later_of_equals_is_listed_below():
     task = make.task(anchors=None, metrics=(metric(direction="lower"),))
-    found = rows(task, (ALICE, [2.0], {"at": LATE}), (BOB, [2.0], {"at": EARLY}))
+    ranked = rows(task, (ALICE, [2.0], {"at": LATE}), (BOB, [2.0], {"at": EARLY}))
 
-    assert places(found) == [("bob", 1), ("alice", 1)]
+    assert places(ranked) == [("bob", 1), ("alice", 1)]
 
 
 def test_ties_are_parted_by_the_next_metric_then_by_time():
     metrics = (metric("Success", "success_rate", threshold=1), metric("Steps", "mean_length", "lower"))
     task = make.task(anchors=None, metrics=metrics, ties=("Steps",))
-    found = rows(
+    ranked = rows(
         task,
         (ALICE, [1.0, 1.0], {"lengths": [9, 9], "at": EARLY}),
         (BOB, [1.0, 2.0], {"lengths": [3, 3], "at": LATE}),
         (CAROL, [1.0, 3.0], {"lengths": [3, 3], "at": EARLY}),
     )
 
-    assert places(found) == [("carol", 1), ("bob", 1), ("alice", 3)]
-    assert [row.others for row in found] == [(3.0,), (3.0,), (9.0,)]
-    assert all(row.rank_low <= row.place <= row.rank_high for row in found)
+    assert places(ranked) == [("carol", 1), ("bob", 1), ("alice", 3)]
+    assert [row.others for row in ranked] == [(3.0,), (3.0,), (9.0,)]
+    assert all(row.rank_low <= row.place <= row.rank_high for row in ranked)
 
 
 def test_a_missing_tie_breaker_is_behind_every_other():
     metrics = (metric("Success", "success_rate", threshold=1), metric("Own", OWN, "lower"))
     task = make.task(anchors=None, metrics=metrics, ties=("Own",))
-    found = rows(task, (ALICE, [1.0], {"at": EARLY}), (BOB, [1.0], {"metrics": {OWN: 9.0}, "at": LATE}))
+    ranked = rows(task, (ALICE, [1.0], {"at": EARLY}), (BOB, [1.0], {"metrics": {OWN: 9.0}, "at": LATE}))
 
-    assert places(found) == [("bob", 1), ("alice", 2)]
+    assert places(ranked) == [("bob", 1), ("alice", 2)]
 
 
 def test_ties_part_those_without_a_value_too():
     metrics = (metric("Own", OWN), metric("Return"))
     task = make.task(anchors=None, metrics=metrics, ties=("Return",))
-    found = rows(task, (ALICE, [1.0], {}), (BOB, [2.0], {}), (CAROL, [0.0], {"metrics": {OWN: -5.0}}))
+    ranked = rows(task, (ALICE, [1.0], {}), (BOB, [2.0], {}), (CAROL, [0.0], {"metrics": {OWN: -5.0}}))
 
-    assert places(found) == [("carol", 1), ("bob", 2), ("alice", 3)]
+    assert places(ranked) == [("carol", 1), ("bob", 2), ("alice", 3)]
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_naming_the_default_metric_changes_no_bit(score):
 
     one, other = rows(plain, *drawn), rows(named, *drawn)
 
-    def numbers(found):
+    def numbers(ranked):
         return [
-            (r.entry.login, r.place, r.rank_low, r.rank_high, r.with_leader, dataclasses.astuple(r.estimate)) for r in found
+            (r.entry.login, r.place, r.rank_low, r.rank_high, r.with_leader, dataclasses.astuple(r.estimate)) for r in ranked
         ]
 
     assert numbers(one) == numbers(other)
@@ -199,11 +199,14 @@ def test_weights_and_lower_is_better_on_the_overall_board():
     light = make.task("light", anchors=(0, 10))
     results = [make.result(ALICE, [25.0] * 3, on=heavy), make.result(ALICE, [2.0] * 3, on=light),
                make.result(BOB, [75.0] * 3, on=heavy), make.result(BOB, [10.0] * 3, on=light)]  # fmt: skip
-    found = build_standings(make.challenge(heavy, light), [ALICE, BOB], results, official=True).overall
+    overall = build_standings(make.challenge(heavy, light), [ALICE, BOB], results, official=True).overall
 
-    assert [(row.entry.login, row.place) for row in found] == [("alice", 1), ("bob", 2)]
-    assert [row.estimate.score for row in found] == [pytest.approx((3 * 0.75 + 0.2) / 4), pytest.approx((3 * 0.25 + 1) / 4)]
-    assert found[0].estimate.low == pytest.approx(found[0].estimate.high)
+    assert [(row.entry.login, row.place) for row in overall] == [("alice", 1), ("bob", 2)]
+    assert [row.estimate.score for row in overall] == [
+        pytest.approx((3 * 0.75 + 0.2) / 4),
+        pytest.approx((3 * 0.25 + 1) / 4),
+    ]
+    assert overall[0].estimate.low == pytest.approx(overall[0].estimate.high)
 
 
 def test_an_own_metric_counts_on_the_overall_board():
@@ -211,10 +214,10 @@ def test_an_own_metric_counts_on_the_overall_board():
     results = [
         make.result(who, [1.0], on=task, metrics={OWN: v, f"{OWN}:error": 0.5}) for who, v in ((ALICE, 5.0), (BOB, 8.0))
     ]
-    found = build_standings(make.challenge(task), [ALICE, BOB], results, official=True).overall
+    overall = build_standings(make.challenge(task), [ALICE, BOB], results, official=True).overall
 
-    assert [(row.entry.login, row.estimate.score) for row in found] == [("bob", 0.8), ("alice", 0.5)]
-    assert found[0].estimate.low < 0.8 < found[0].estimate.high
+    assert [(row.entry.login, row.estimate.score) for row in overall] == [("bob", 0.8), ("alice", 0.5)]
+    assert overall[0].estimate.low < 0.8 < overall[0].estimate.high
 
 
 @pytest.mark.parametrize(
@@ -236,7 +239,7 @@ def test_a_board_that_contradicts_itself_is_refused(fields, words):
 
 def test_the_digest_knows_functions_and_neither_their_order_nor_words():
     first, second = metric("A", "m:f"), metric("B", "m:g", "lower")
-    tasks = [make.task(anchors=None, metrics=found) for found in ((first, second), (second, first), (first,))]
+    tasks = [make.task(anchors=None, metrics=declared) for declared in ((first, second), (second, first), (first,))]
     renamed = make.task(anchors=None, metrics=(first.model_copy(update={"name": "Z", "decimals": 3}), second))
 
     assert tasks[0].digest() == tasks[1].digest() == renamed.digest() != tasks[2].digest()
@@ -258,7 +261,7 @@ def test_which_way_is_better_is_decided_in_one_place():
 def test_the_document_holds_every_metric_with_its_direction():
     task = make.task(anchors=None, metrics=(metric("Cost", direction="lower"), metric("Steps", "mean_length", "lower")))
     results = [make.result(ALICE, [2.0, 4.0], on=task, lengths=[5, 7])]
-    found = standings_document(build_standings(make.challenge(task), [ALICE], results, official=True))["tasks"][0]
+    document = standings_document(build_standings(make.challenge(task), [ALICE], results, official=True))["tasks"][0]
 
-    assert [(m["name"], m["direction"]) for m in found["metrics"]] == [("Cost", "lower"), ("Steps", "lower")]
-    assert found["rows"][0]["metrics"] == {"Cost": 3.0, "Steps": 6.0}
+    assert [(m["name"], m["direction"]) for m in document["metrics"]] == [("Cost", "lower"), ("Steps", "lower")]
+    assert document["rows"][0]["metrics"] == {"Cost": 3.0, "Steps": 6.0}

@@ -31,7 +31,7 @@ def test_it_is_the_paired_t_test() -> None:
     random = np.random.default_rng(1)
     luck = random.normal(0, 50, 40)
     values = np.array([luck + random.normal(mean, 3, 40) for mean in (0.0, 0.5, 1.0, 2.0, 4.0)])
-    found = compare_paired(values, "mean")
+    comparison = compare_paired(values, "mean")
     chances = np.array([[stats.ttest_rel(b, a).pvalue if b is not a else 1 for b in values] for a in values])
     apart = np.zeros((5, 5), dtype=bool)
     for row, ordered in enumerate(np.argsort(chances, axis=1)):
@@ -39,8 +39,8 @@ def test_it_is_the_paired_t_test() -> None:
         apart[row, ordered[:4]] = np.logical_and.accumulate(significant)
     ahead = values.mean(axis=1) > values.mean(axis=1)[:, np.newaxis]
 
-    assert found.better.tolist() == (apart & ahead).sum(axis=1).tolist()
-    assert found.worse.tolist() == (apart & ahead.T).sum(axis=1).tolist()
+    assert comparison.better.tolist() == (apart & ahead).sum(axis=1).tolist()
+    assert comparison.worse.tolist() == (apart & ahead.T).sum(axis=1).tolist()
     assert apart.sum() >= 6
 
 
@@ -81,10 +81,10 @@ def test_where_less_is_better_the_sign_turns() -> None:
         revealed("bob", [x + 1 + 0.1 * (i % 3) for i, x in enumerate(luck)], on=task),
     ]
 
-    found = paired([(result,) for result in results], [1, 1], task)
+    comparison = paired([(result,) for result in results], [1, 1], task)
 
-    assert found is not None
-    assert (found.better.tolist(), found.worse.tolist()) == ([0, 1], [1, 0])
+    assert comparison is not None
+    assert (comparison.better.tolist(), comparison.worse.tolist()) == ([0, 1], [1, 0])
 
 
 def test_few_equal_differences_of_bounded_values_are_no_certainty() -> None:
@@ -114,10 +114,10 @@ def test_many_entries_in_any_order_are_judged_alike() -> None:
     random = np.random.default_rng(5)
     values = random.normal(0, 1, 30) * 9 + random.normal(np.arange(50)[:, None] / 9, 1, (50, 30))
     shuffled = random.permutation(50)
-    found, mixed = compare_paired(values, "mean"), compare_paired(values[shuffled], "mean")
+    comparison, mixed = compare_paired(values, "mean"), compare_paired(values[shuffled], "mean")
 
-    assert found.better[shuffled].tolist() == mixed.better.tolist()
-    assert found.worse[shuffled].tolist() == mixed.worse.tolist()
+    assert comparison.better[shuffled].tolist() == mixed.better.tolist()
+    assert comparison.worse[shuffled].tolist() == mixed.worse.tolist()
 
 
 def test_sealed_scores_rank_and_tell_nobody_apart() -> None:

@@ -57,11 +57,11 @@ def test_a_rank_interval_holds_the_place_even_where_the_centre_disagrees():
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=6), min_size=1, max_size=20))
 def test_ranks_are_coherent(returns):
-    found = ranked(*returns, bounds=(0, 1))
+    ranks = ranked(*returns, bounds=(0, 1))
 
-    assert all(1 <= rank.rank_low <= rank.place <= rank.rank_high <= len(returns) for rank in found)
-    assert all(rank.with_leader == (rank.rank_low == 1) for rank in found)
-    assert all(rank.with_leader for rank in found if rank.place == 1)
+    assert all(1 <= rank.rank_low <= rank.place <= rank.rank_high <= len(returns) for rank in ranks)
+    assert all(rank.with_leader == (rank.rank_low == 1) for rank in ranks)
+    assert all(rank.with_leader for rank in ranks if rank.place == 1)
 
 
 def test_names_are_ordered_without_capitals():

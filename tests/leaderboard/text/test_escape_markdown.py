@@ -108,62 +108,62 @@ def seen(text: str) -> str:
 @pytest.mark.parametrize("more", [False, True])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_in_a_paragraph_nothing_happens_and_the_text_is_whole(text, more):
-    found = rendered(f"{escape_markdown.escape(text)}\n\nafter", more=more)
+    html = rendered(f"{escape_markdown.escape(text)}\n\nafter", more=more)
 
-    assert found.tags == ["p", "p"]
-    assert found.words == f"{seen(text)}\nafter"
+    assert html.tags == ["p", "p"]
+    assert html.words == f"{seen(text)}\nafter"
 
 
 @pytest.mark.parametrize("more", [False, True])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_in_a_heading_nothing_happens(text, more):
-    found = rendered(f"# {escape_markdown.escape(text)}\n", more=more)
+    html = rendered(f"# {escape_markdown.escape(text)}\n", more=more)
 
-    assert found.tags == ["h1", "a"]
-    assert found.words.startswith(seen(text))
+    assert html.tags == ["h1", "a"]
+    assert html.words.startswith(seen(text))
 
 
 @pytest.mark.parametrize("more", [False, True])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_in_a_markdown_table_nothing_happens(text, more):
-    found = rendered(f"| a | b |\n|---|---|\n| {escape_markdown.escape(text)} | 2 |\n", more=more)
+    html = rendered(f"| a | b |\n|---|---|\n| {escape_markdown.escape(text)} | 2 |\n", more=more)
 
-    assert found.tags == ["table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
-    assert seen(text) in found.words
+    assert html.tags == ["table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
+    assert seen(text) in html.words
 
 
 @pytest.mark.parametrize("more", [False, True])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_in_html_and_in_an_attribute_nothing_happens(text, more):
     source = f'<div title="{escape_markdown.escape(text)}">\n<b>{escape_markdown.escape(text)}</b>\n</div>\n'
-    found = rendered(source, more=more)
+    html = rendered(source, more=more)
 
-    assert found.tags == ["div", "b"]
-    assert found.words.strip() == seen(text)
+    assert html.tags == ["div", "b"]
+    assert html.words.strip() == seen(text)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_preformatted_text_keeps_its_lines(text):
-    found = rendered(f"{escape_markdown.preformatted(text)}\n\nafter", more=True)
+    html = rendered(f"{escape_markdown.preformatted(text)}\n\nafter", more=True)
 
-    assert found.tags == ["pre", "code", "p"]
-    assert found.words.startswith(INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", text))
+    assert html.tags == ["pre", "code", "p"]
+    assert html.words.startswith(INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_paragraphs_are_the_only_form_of_a_description(text):
-    found = rendered(f"<div>\n{escape_markdown.paragraphs(text)}\n</div>\n", more=True)
+    html = rendered(f"<div>\n{escape_markdown.paragraphs(text)}\n</div>\n", more=True)
 
-    assert set(found.tags) <= {"div", "p"}
-    assert found.words.split() == seen(text).split()
+    assert set(html.tags) <= {"div", "p"}
+    assert html.words.split() == seen(text).split()
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cn"])))
 def test_any_text_is_shown_and_nothing_else(text):
-    found = rendered(f"<div>\n<b>:{escape_markdown.escape(text)}:</b>\n</div>\n")
+    html = rendered(f"<div>\n<b>:{escape_markdown.escape(text)}:</b>\n</div>\n")
 
-    assert found.tags == ["div", "b"]
-    assert found.words.strip() == f":{seen(text)}:"
+    assert html.tags == ["div", "b"]
+    assert html.words.strip() == f":{seen(text)}:"
 
 
 @given(st.text(alphabet=st.characters(codec=None)))

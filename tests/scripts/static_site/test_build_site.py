@@ -113,7 +113,7 @@ def test_hostile_text_reaches_neither_the_built_pages_nor_the_search(tmp_path):
     assert any("onerror" in entry["title"] for entry in entries)
     assert not [entry for entry in entries if entry["location"].startswith("agents/_shell")]
     titles = [re.findall("<title>(.*?)</title>", path.read_text()) for path in (site / "agents").glob("*/*/*.html")]
-    assert [len(found) for found in titles] == [1]
+    assert [len(matches) for matches in titles] == [1]
 
 
 @pytest.mark.parametrize("name", ["empty", "failed"])

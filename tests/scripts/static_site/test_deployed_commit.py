@@ -37,14 +37,14 @@ def site(table: Standings, now: datetime) -> dict[str, str]:
         generated_at="2026-01-02 03:04 UTC", repository=samples.REPOSITORY, now=now,
         hidden=hidden(table.challenge, now),
     )  # fmt: skip
-    found = {**render_pages(table, context), **{path: str(page) for path, page in agent_pages(table, context, WHOLE)}}
-    found |= {path: content.decode(errors="replace") for path, content in api_files(table, context)}
+    files = {**render_pages(table, context), **{path: str(page) for path, page in agent_pages(table, context, WHOLE)}}
+    files |= {path: content.decode(errors="replace") for path, content in api_files(table, context)}
     stamps = [f"{now:%Y-%m-%dT%H:%M:%SZ}", f"{now.timestamp()}", f"{now.timestamp():.0f}"]
-    for path, text in found.items():
+    for path, text in files.items():
         for stamp in stamps:
             text = text.replace(stamp, "now")
-        found[path] = text
-    return found
+        files[path] = text
+    return files
 
 
 def test_between_two_moments_of_equal_words_no_page_changes() -> None:

@@ -35,10 +35,10 @@ def file(name: str = "a", size: int = 3, **fields: object) -> tuple[tarfile.TarI
     return member, bytes(size)
 
 
-def examined(content: bytes, path: Path, most: int = MIB, said: str | None = None, entries: int = 1000) -> tuple[int, int]:
+def examined(content: bytes, path: Path, most: int = MIB, digest: str | None = None, entries: int = 1000) -> tuple[int, int]:
     unpacked = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
     (path / "layer").write_bytes(content)
-    return examine_layers(path / "layer", said or hashlib.sha256(unpacked).hexdigest(), most, entries)
+    return examine_layers(path / "layer", digest or hashlib.sha256(unpacked).hexdigest(), most, entries)
 
 
 def fault(content: bytes, path: Path, **options: object) -> str:
@@ -160,7 +160,7 @@ def test_damaged_compression(tmp_path: Path) -> None:
 
 
 def test_another_content_than_was_said(tmp_path: Path) -> None:
-    assert "something else than the image's configuration says" in fault(tar(file()), tmp_path, said="0" * 64)
+    assert "something else than the image's configuration says" in fault(tar(file()), tmp_path, digest="0" * 64)
 
 
 def test_too_many_names(tmp_path: Path) -> None:

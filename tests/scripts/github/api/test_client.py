@@ -37,9 +37,9 @@ def test_a_deleted_fork_and_a_deleted_account_are_read(
 ) -> None:
     pull.fork_id, pull.author = None, "gone"
 
-    found = github.pull(7)
+    read = github.pull(7)
 
-    assert (found.head_repository_id, found.author, found.author_id) == (None, "ghost", 0)
+    assert (read.head_repository_id, read.author, read.author_id) == (None, "ghost", 0)
 
 
 def test_open_pulls_are_asked_for_by_branch(github: GitHub, standin: GitHubStandIn) -> None:

@@ -37,15 +37,15 @@ def environment(place: Path, event: Any = None, **changes: str) -> dict[str, str
 
 
 def test_the_surroundings_of_a_run(tmp_path: Path) -> None:
-    found = read_workflow_environment(
+    run = read_workflow_environment(
         environment(tmp_path, GITHUB_TOKEN="secret", GITHUB_API_URL="https://ghe.example/api/v3/")
     )
 
-    assert (found.repository, found.repository_id, found.run_id, found.run_attempt) == ("host/board", 1000, 31, 1)
-    assert (found.api_url, found.server_url) == ("https://ghe.example/api/v3", "https://github.com")
-    assert found.run_url == "https://github.com/host/board/actions/runs/31"
-    assert (found.summary_path, found.output_path, found.bot) == (None, None, BOT_LOGIN)
-    assert "secret" not in repr(found)
+    assert (run.repository, run.repository_id, run.run_id, run.run_attempt) == ("host/board", 1000, 31, 1)
+    assert (run.api_url, run.server_url) == ("https://ghe.example/api/v3", "https://github.com")
+    assert run.run_url == "https://github.com/host/board/actions/runs/31"
+    assert (run.summary_path, run.output_path, run.bot) == (None, None, BOT_LOGIN)
+    assert "secret" not in repr(run)
 
 
 def test_the_bots_login_can_be_another(tmp_path: Path) -> None:

@@ -13,9 +13,8 @@ from evaluator import wire
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.host.solo.verify_result import replay_episode, verify_result
+from evaluator.host.solo.verify_result import VerificationStatus, replay_episode, verify_result
 from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
-from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.verdict import Verdict
@@ -57,7 +56,7 @@ class Agent:
 def checked(task: Task, evaluation: Evaluation) -> None:
     """The record is one that publish would take."""
     finding = verify_result("it", evaluation.result.serialised(), evaluation.trace, load_gym_task(task))
-    assert (evaluation.result.verdict, finding.standing, finding.faults) == (Verdict.OK, VerificationStatus.VERIFIED, ())
+    assert (evaluation.result.verdict, finding.status, finding.faults) == (Verdict.OK, VerificationStatus.VERIFIED, ())
 
 
 @pytest.mark.parametrize("action", [5.0, 1e30, -2.0, -1e30, 0.44])

@@ -24,12 +24,9 @@ from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
 from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
-from evaluator.host.solo.episode_batch import EpisodeSpec
-from evaluator.host.solo.referee import SoloOutcome, SoloRun, play_episodes
-from evaluator.host.training_scripts.episode_recorder import ScriptEpisode
-from evaluator.host.training_scripts.evaluate_script import ScriptPerformance, evaluate_script
-from evaluator.host.training_scripts.remote_envs import ScriptTask
-from evaluator.host.training_scripts.server import ScriptSession
+from evaluator.host.solo.referee import EpisodeSpec, SoloOutcome, SoloRun, play_episodes
+from evaluator.host.training_scripts.evaluate_script import ScriptPerformance, ScriptSession, evaluate_script
+from evaluator.host.training_scripts.remote_envs import ScriptEpisode, ScriptTask
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import SubmissionKind

@@ -1,9 +1,10 @@
 """Verification of a result: replaying its trace on the environment, without the agent, must give the same numbers."""
 
+import enum
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import gymnasium
 import numpy as np
@@ -17,16 +18,44 @@ from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.remote_envs import NO_STEP_LIMIT
-from evaluator.host.verification_finding import Finding, VerificationStatus
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
-from evaluator.model.protocol import COUNTS_AFTER_TRAINING, PROTOCOL
+from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING, PROTOCOL
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.trace import Trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
+
+
+@enum.unique
+class VerificationStatus(enum.StrEnum):
+    """The outcome of a verification."""
+
+    VERIFIED = "verified"
+    REFUTED = "refuted"
+    STALE = "stale"
+    SEALED = "sealed"
+    NOT_REPEATABLE = "not_repeatable"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The verification of one file."""
+
+    path: str
+    status: VerificationStatus
+    faults: tuple[str, ...] = ()
+    """What is wrong, each in one sentence."""
+    steps: int = 0
+    """Replayed environment steps."""
+
+    @classmethod
+    def refuted(cls, path: str, *faults: str) -> Self:
+        """The finding of a file that is wrong."""
+        return cls(path=path, status=VerificationStatus.REFUTED, faults=faults)
+
 
 OBSERVATION_CHUNK_BYTES = 1 << 24
 
@@ -85,21 +114,21 @@ def verify_result(
         if result.sealed is not None:
             if secret is None:
                 return Finding(
-                    path=path, standing=VerificationStatus.SEALED, faults=("its episodes are secret until the reveal",)
+                    path=path, status=VerificationStatus.SEALED, faults=("its episodes are secret until the reveal",)
                 )
             result, trace = _decrypt(result, trace, secret)
         faults = list(check_claims(result, secret))
     except ValueError as error:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=(first_line(error),))
+        return Finding.refuted(path, first_line(error))
     if faults:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=tuple(faults))
+        return Finding.refuted(path, *faults)
     if why := is_stale(result, world.task if world else None):
-        return Finding(path=path, standing=VerificationStatus.STALE, faults=(why,))
+        return Finding(path=path, status=VerificationStatus.STALE, faults=(why,))
     assert world is not None
     if len(result.seeds) != world.task.counted:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=("the number of episodes is not the task's",))
+        return Finding.refuted(path, "the number of episodes is not the task's")
     if result.verdict is not Verdict.OK:
-        return Finding(path=path, standing=VerificationStatus.VERIFIED)
+        return Finding(path=path, status=VerificationStatus.VERIFIED)
     return _verify_trace(path, result, trace, world, secret)
 
 
@@ -121,16 +150,16 @@ def _decrypt(result: Result, trace: bytes | None, secret: SeasonSecret) -> tuple
 
 def _verify_trace(path: str, result: Result, content: bytes | None, world: GymTask, secret: SeasonSecret | None) -> Finding:
     if content is None:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=("its trace is missing",))
+        return Finding.refuted(path, "its trace is missing")
     if hashlib.sha256(content).hexdigest() != result.trace_sha256:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=("the trace is not the one the result names",))
+        return Finding.refuted(path, "the trace is not the one the result names")
     try:
         trace = parse_trace(content)
         faults = tuple(_replay_faults(result, trace, world, secret)) or tuple(_custom_metric_faults(result, trace, world))
     except ValueError as error:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=(first_line(error),))
-    standing = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
-    return Finding(path=path, standing=standing, faults=faults, steps=trace.steps())
+        return Finding.refuted(path, first_line(error))
+    status = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
+    return Finding(path=path, status=status, faults=faults, steps=trace.steps())
 
 
 def _custom_metric_faults(result: Result, trace: Trace, world: GymTask) -> Iterator[str]:

@@ -61,7 +61,7 @@ def contained(source: str, task: Task, chosen: SelectedSandbox) -> tuple[float, 
         try:
             stream = sandbox.stream()
             match = SoloRun(
-                world=world, tickets=tickets(task), limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin
+                gym_task=world, tickets=tickets(task), limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin
             )
             begun = time.perf_counter()
             tally = play_episodes(match, stream)

@@ -110,7 +110,7 @@ def contained(source: str, chosen: SelectedSandbox, *, reusable: bool) -> float:
         sandbox = chosen.opener(cell)
         try:
             offer = ScriptTask(
-                world=load_gym_task(task),
+                gym_task=load_gym_task(task),
                 rules=RULES,
                 seed_of=lambda i: episode_seeds("bench", "preview", DIGEST, task.id, 1, i)[0],
             )

@@ -52,7 +52,7 @@ def played(source: str, task: Task, chosen: SelectedSandbox, limits: Limits | No
         (room / "agent.py").write_text(source)
         sandbox = chosen.opener(SandboxSpec(folder=room, entry="agent.py", limits=limits, environment=pinned_environment()))
         try:
-            match = SoloRun(world=load_gym_task(task), tickets=tickets(task), limits=limits, progress=lambda done: None)
+            match = SoloRun(gym_task=load_gym_task(task), tickets=tickets(task), limits=limits, progress=lambda done: None)
             return play_episodes(match, sandbox.stream())
         finally:
             sandbox.close()
@@ -61,7 +61,7 @@ def played(source: str, task: Task, chosen: SelectedSandbox, limits: Limits | No
 def order(found: SubmissionFolder, task: Task, **changes: object) -> EvaluationRequest:
     """An order with the preview's seeds."""
     fields: dict[str, object] = {
-        "login": "alice", "login_id": None, "agent": "test", "folder": found, "world": load_gym_task(task),
+        "login": "alice", "login_id": None, "agent": "test", "folder": found, "gym_task": load_gym_task(task),
         "limits": Limits(),
         "season": SEASON, "beacon": "preview", "beacon_verified": False, "tier": Tier.LOCAL, "runtime_digest": DIGEST,
     }  # fmt: skip
@@ -80,7 +80,7 @@ class SameSeeds(EvaluationRequest):
 
     def tickets(self) -> tuple[EpisodeSpec, ...]:
         """Those of every order of this task."""
-        return tickets(self.world.task)
+        return tickets(self.gym_task.task)
 
 
 def on_the_same_seeds(

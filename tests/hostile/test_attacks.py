@@ -111,7 +111,7 @@ def test_attack_gains_nothing_that_its_actions_do_not_give(
 
     evaluation = outcomes[name_of(attack, how)].result()
 
-    finding = verify_result("it", evaluation.result.serialised(), evaluation.trace, attack.order().world)
+    finding = verify_result("it", evaluation.result.serialised(), evaluation.trace, attack.order().gym_task)
     assert (finding.status, finding.faults) == (VerificationStatus.VERIFIED, ())
 
 

@@ -149,7 +149,7 @@ def test_an_environment_that_keeps_a_scripts_action_keeps_that_action(play: Call
     task = OPEN.model_copy(update={"script": ScriptRules(steps=100, last=2, worst=0)})
     world = load_gym_task(task)
     desk = RemoteEnvServer(
-        ScriptTask(world=world, rules=ScriptRules(steps=100, last=2, worst=0), seed_of=lambda index: f"{index:032x}")
+        ScriptTask(gym_task=world, rules=ScriptRules(steps=100, last=2, worst=0), seed_of=lambda index: f"{index:032x}")
     )
     hello = {
         "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),

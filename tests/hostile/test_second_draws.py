@@ -181,7 +181,7 @@ def test_who_was_shown_nothing_is_tried_once_more_and_both_attempts_are_recorded
     )  # fmt: skip
     assert 8 <= result.first_attempt.wall_seconds < 60
     assert result.returns == play(wanted, Oracle(chosen)).result.returns
-    finding = verify_result("it", result.serialised(), evaluation.trace, wanted.world)
+    finding = verify_result("it", result.serialised(), evaluation.trace, wanted.gym_task)
     assert (finding.status, finding.faults) == (VerificationStatus.VERIFIED, ())
 
 

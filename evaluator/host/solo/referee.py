@@ -50,26 +50,26 @@ class Slot:
 class EpisodeBatch:
     """A set of lanes and the episodes that are live on them."""
 
-    def __init__(self, world: GymTask, tickets: Iterator[EpisodeSpec], lanes: range) -> None:
-        self._world = world
+    def __init__(self, gym_task: GymTask, tickets: Iterator[EpisodeSpec], lanes: range) -> None:
+        self._gym_task = gym_task
         self._tickets = tickets
-        self._encoder: ObservationEncoder = world.encoder()
-        self.decoder: ActionDecoder = world.decoder()
+        self._encoder: ObservationEncoder = gym_task.encoder()
+        self.decoder: ActionDecoder = gym_task.decoder()
         self._frame = 0
         self.lanes: list[Slot] = []
         self._observations: list[Any] = []
         for number in lanes:
             if (ticket := next(tickets, None)) is not None:
-                self._open(number, ticket, world.make())
+                self._open(number, ticket, gym_task.make())
         self._recorder = EpisodeRecorder(len(self.lanes), self._encoder.leaves, self.decoder.leaves)
         for index, observation in enumerate(self._observations):
             self._recorder.begin(index, self._encoder.encode([observation]))
         self._settle()
 
     def _open(self, number: int, ticket: EpisodeSpec, environment: gymnasium.Env[Any, Any]) -> None:
-        limit = self._frame + self._world.time_limit if self._world.time_limit else NO_LIMIT_FRAME
+        limit = self._frame + self._gym_task.time_limit if self._gym_task.time_limit else NO_LIMIT_FRAME
         self.lanes.append(Slot(number, ticket, environment, True, limit))
-        self._observations.append(self._world.start(environment, ticket.seed))
+        self._observations.append(self._gym_task.start(environment, ticket.seed))
 
     def _settle(self) -> None:
         """Update what frames need from the lanes."""
@@ -152,15 +152,15 @@ class EpisodeBatch:
 
     def _renew(self, index: int, lane: Slot) -> bool:
         ticket = next(self._tickets, None)
-        if ticket is None or not self._world.task.reusable:
+        if ticket is None or not self._gym_task.task.reusable:
             lane.environment.close()
         if ticket is None:
             return False
-        if not self._world.task.reusable:
-            lane.environment = self._world.make()
+        if not self._gym_task.task.reusable:
+            lane.environment = self._gym_task.make()
         lane.ticket, lane.starts = ticket, True
-        lane.limit = self._frame + self._world.time_limit if self._world.time_limit else NO_LIMIT_FRAME
-        observation = self._world.start(lane.environment, ticket.seed)
+        lane.limit = self._frame + self._gym_task.time_limit if self._gym_task.time_limit else NO_LIMIT_FRAME
+        observation = self._gym_task.start(lane.environment, ticket.seed)
         self._observations[index] = observation
         self._recorder.begin(index, self._encoder.encode([observation]))
         return True
@@ -174,7 +174,7 @@ MIN_LANES_FOR_TWO = 8
 class SoloRun:
     """What the referee needs to play a task with an agent."""
 
-    world: GymTask
+    gym_task: GymTask
     tickets: tuple[EpisodeSpec, ...]
     limits: Limits
     progress: Callable[[int], None]
@@ -233,15 +233,15 @@ def _handshake(run: SoloRun, stream: ByteStream) -> int:
     """Exchange HELLO and READY; returns the number of lanes."""
     hello = Hello(
         mode="act",
-        task_id=run.world.task.id,
-        observation_space=describe(run.world.observation_space),
-        action_space=describe(run.world.action_space),
+        task_id=run.gym_task.task.id,
+        observation_space=describe(run.gym_task.observation_space),
+        action_space=describe(run.gym_task.action_space),
         seed=run.tickets[0].agent_seed,
     )
     ready = Ready.read(stream, hello.send(stream, run.limits.start_seconds))
     if type(ready.lanes) is not int or ready.lanes < 1:
         raise AgentFault(Verdict.PROTOCOL_ERROR, "READY asks for a number of lanes that is none")
-    lanes = run.world.task.lanes
+    lanes = run.gym_task.task.lanes
     return min(lanes.shared if ready.shared else lanes.separate, ready.lanes)
 
 
@@ -249,9 +249,9 @@ def _make_batches(run: SoloRun, lanes: int) -> list[EpisodeBatch]:
     lanes = min(lanes, len(run.tickets))
     tickets: Iterator[EpisodeSpec] = iter(run.tickets)
     if lanes < MIN_LANES_FOR_TWO:
-        return [EpisodeBatch(run.world, tickets, range(lanes))]
+        return [EpisodeBatch(run.gym_task, tickets, range(lanes))]
     half = lanes // 2
-    return [EpisodeBatch(run.world, tickets, range(half)), EpisodeBatch(run.world, tickets, range(half, lanes))]
+    return [EpisodeBatch(run.gym_task, tickets, range(half)), EpisodeBatch(run.gym_task, tickets, range(half, lanes))]
 
 
 def _ask(run: SoloRun, batch: EpisodeBatch, stream: ByteStream) -> None:

@@ -144,17 +144,18 @@ def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) 
 
 
 def _handshake(session: ScriptSession, stream: ByteStream) -> None:
-    world = session.offer.world
+    gym_task = session.offer.gym_task
     hello = Hello(
         mode="serve",
-        task_id=world.task.id,
-        observation_space=describe(world.observation_space),
-        action_space=describe(world.action_space),
+        task_id=gym_task.task.id,
+        observation_space=describe(gym_task.observation_space),
+        action_space=describe(gym_task.action_space),
         seed=session.agent_seed,
     )
     deadline = hello.send(
-        stream, session.limits.start_seconds, env_id=world.task.env_id, max_episode_steps=world.time_limit,
-        kwargs=world.task.kwargs, training_steps=session.offer.training_steps, evaluation_episodes=session.offer.rules.last,
+        stream, session.limits.start_seconds, env_id=gym_task.task.env_id, max_episode_steps=gym_task.time_limit,
+        kwargs=gym_task.task.kwargs, training_steps=session.offer.training_steps,
+        evaluation_episodes=session.offer.rules.last,
     )  # fmt: skip
     Ready.read(stream, deadline, shared=False)
 

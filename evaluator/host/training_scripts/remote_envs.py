@@ -150,7 +150,7 @@ SINGLE_STEP_BYTES = 32
 class ScriptTask:
     """What a script may play, and with which seeds."""
 
-    world: GymTask
+    gym_task: GymTask
     rules: ScriptRules
     seed_of: Callable[[int], str]
     """The environment's seed of an episode, by its number in the order of starting."""
@@ -158,7 +158,7 @@ class ScriptTask:
     @property
     def training_steps(self) -> int:
         """Steps before the episodes that count; `load_gym_task` has checked that there are some."""
-        return self.rules.training_steps(self.world.time_limit or NO_STEP_LIMIT)
+        return self.rules.training_steps(self.gym_task.time_limit or NO_STEP_LIMIT)
 
 
 class RemoteEnvServer:
@@ -166,9 +166,9 @@ class RemoteEnvServer:
 
     def __init__(self, offer: ScriptTask) -> None:
         self._offer = offer
-        self._world = offer.world
-        self._encoder = offer.world.encoder()
-        self._decoder = offer.world.decoder()
+        self._gym_task = offer.gym_task
+        self._encoder = offer.gym_task.encoder()
+        self._decoder = offer.gym_task.decoder()
         self._slots: dict[int, EnvSlot] = {}
         self._next = 0
         self._closed: dict[int, ScriptEpisode] = {}
@@ -179,7 +179,7 @@ class RemoteEnvServer:
         self._counts_from: int | None = None
         self._counted_ended = 0
         self._seen = [(np.dtype(leaf.dtype), leaf.nbytes) for leaf in self._encoder.leaves]
-        self._least, self._greatest = _range(offer.world.action_space)
+        self._least, self._greatest = _range(offer.gym_task.action_space)
         self._single: EnvSlot | None = None
         self._single_head = b""
         self._head = b""
@@ -293,16 +293,16 @@ class RemoteEnvServer:
     def _start(self, slot: EnvSlot) -> Any:
         """Begin the next episode in a slot; returns its first observation."""
         self._abandon(slot)
-        if slot.environment is None or not self._world.task.reusable:
+        if slot.environment is None or not self._gym_task.task.reusable:
             if slot.environment is not None:
                 slot.environment.close()
-            slot.environment = self._world.make()
+            slot.environment = self._gym_task.make()
             slot.step = slot.environment.step
-        slot.limit = self._world.time_limit or NO_STEP_LIMIT
+        slot.limit = self._gym_task.time_limit or NO_STEP_LIMIT
         if self._counts_from is None and self.steps >= self._training_steps:
             self._counts_from = self._begun
         self._begun += 1
-        return self._world.start(slot.environment, self._offer.seed_of(self._begun - 1))
+        return self._gym_task.start(slot.environment, self._offer.seed_of(self._begun - 1))
 
     def _open(self, observation: list[bytes]) -> OpenEpisode:
         """The recorder of a new episode; called in the order of starting."""

@@ -105,7 +105,7 @@ def test_the_standard_error_of_a_mean_is_that_of_the_mean():
     )
     world = load_gym_task(of)
     totals = np.random.default_rng(1).normal(size=1000).tolist()
-    episodes = [RecordedEpisode(seed="0" * 32, total=t, length=1, world=world, recorded=()) for t in totals]
+    episodes = [RecordedEpisode(seed="0" * 32, total=t, length=1, gym_task=world, recorded=()) for t in totals]
     error = compute_custom_metrics(world, episodes)["tests.evaluator.host.envs.test_custom_metrics:mean_return:error"]
 
     expected = math.sqrt(1 / 1000)

@@ -16,8 +16,7 @@ from evaluator.host.envs.recorder import PlayedEpisode
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.derive import agent_seeds, environment_seed, episode_seeds
-from evaluator.host.solo.episode_batch import EpisodeSpec
-from evaluator.host.solo.referee import SoloRun, play_episodes
+from evaluator.host.solo.referee import EpisodeSpec, SoloRun, play_episodes
 from evaluator.host.solo.verify_result import replay_episode
 from evaluator.model.config.challenge import Limits, ParallelEpisodes, Task
 
@@ -62,7 +61,7 @@ def contained(source: str, task: Task, chosen: SelectedSandbox) -> tuple[float, 
         try:
             stream = sandbox.stream()
             match = SoloRun(
-                world=world, tickets=tickets(task), limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin
+                gym_task=world, tickets=tickets(task), limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin
             )
             begun = time.perf_counter()
             tally = play_episodes(match, stream)

@@ -16,8 +16,8 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.derive import episode_seeds
+from evaluator.host.training_scripts.evaluate_script import ScriptSession, serve_script
 from evaluator.host.training_scripts.remote_envs import ScriptTask
-from evaluator.host.training_scripts.server import ScriptSession, serve_script
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.training_script import ScriptRules
 
@@ -110,7 +110,7 @@ def contained(source: str, chosen: SelectedSandbox, *, reusable: bool) -> float:
         sandbox = chosen.opener(cell)
         try:
             offer = ScriptTask(
-                world=load_gym_task(task),
+                gym_task=load_gym_task(task),
                 rules=RULES,
                 seed_of=lambda i: episode_seeds("bench", "preview", DIGEST, task.id, 1, i)[0],
             )

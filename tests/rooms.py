@@ -12,9 +12,8 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
-from evaluator.host.solo.episode_batch import EpisodeSpec
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
-from evaluator.host.solo.referee import SoloOutcome, SoloRun, play_episodes
+from evaluator.host.solo.referee import EpisodeSpec, SoloOutcome, SoloRun, play_episodes
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.records.duel_record import Duel
@@ -53,7 +52,7 @@ def played(source: str, task: Task, chosen: SelectedSandbox, limits: Limits | No
         (room / "agent.py").write_text(source)
         sandbox = chosen.opener(SandboxSpec(folder=room, entry="agent.py", limits=limits, environment=pinned_environment()))
         try:
-            match = SoloRun(world=load_gym_task(task), tickets=tickets(task), limits=limits, progress=lambda done: None)
+            match = SoloRun(gym_task=load_gym_task(task), tickets=tickets(task), limits=limits, progress=lambda done: None)
             return play_episodes(match, sandbox.stream())
         finally:
             sandbox.close()
@@ -62,7 +61,7 @@ def played(source: str, task: Task, chosen: SelectedSandbox, limits: Limits | No
 def order(folder: SubmissionFolder, task: Task, **changes: object) -> EvaluationRequest:
     """An order with the preview's seeds."""
     fields: dict[str, object] = {
-        "login": "alice", "login_id": None, "agent": "test", "folder": folder, "world": load_gym_task(task),
+        "login": "alice", "login_id": None, "agent": "test", "folder": folder, "gym_task": load_gym_task(task),
         "limits": Limits(),
         "season": SEASON, "beacon": "preview", "beacon_verified": False, "tier": Tier.LOCAL, "runtime_digest": DIGEST,
     }  # fmt: skip
@@ -81,7 +80,7 @@ class SameSeeds(EvaluationRequest):
 
     def tickets(self) -> tuple[EpisodeSpec, ...]:
         """Those of every order of this task."""
-        return tickets(self.world.task)
+        return tickets(self.gym_task.task)
 
 
 def on_the_same_seeds(

@@ -53,7 +53,7 @@ def run(
     """Check folders, or the challenge and all agents; nothing is run."""
     checkout = open_checkout(Path.cwd())
     tasks = list(checkout.challenge.tasks)
-    faults: list[str] = [] if folders else list(_budget_faults(checkout.challenge))
+    faults: list[str] = [] if folders else [*_few_episodes_faults(checkout.challenge), *_budget_faults(checkout.challenge)]
     notes: list[str] = []
     checked = folders or checkout.folders
     idle = 0
@@ -81,6 +81,11 @@ def run(
     if faults and not as_json:
         raise CommandError(SUBMISSION_AT_FAULT, *faults)
     return SUBMISSION_AT_FAULT if faults else OK
+
+
+def _few_episodes_faults(challenge: Challenge) -> list[str]:
+    """Tasks with few episodes. Only this check asks, so that challenges of earlier results can still be read."""
+    return [f"challenge.yml: {fault}" for task in challenge.tasks if (fault := task.few_episodes_fault())]
 
 
 def _budget_faults(challenge: Challenge) -> Iterator[str]:

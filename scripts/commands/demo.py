@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.host.verification_finding import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.commands.tournament import failures, summary_line
@@ -37,7 +37,7 @@ def run(sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or proce
     report(findings)
     site = build(checkout, official=False)
     say(f"\nThe board is in {site.relative_to(checkout.root)}; open it with 'pullrank site serve'.")
-    refuted = any(finding.standing is VerificationStatus.REFUTED for finding in findings)
+    refuted = any(finding.status is VerificationStatus.REFUTED for finding in findings)
     failed = any(result.verdict is Verdict.INTERNAL_ERROR for result in results)
     return OUR_FAULT if refuted or failed or failures(tournament) else OK
 
@@ -59,7 +59,7 @@ def _verify(checkout: Checkout, files: list[Path]) -> list[Finding]:
     verified.remember(checkout.challenge, checkout.store, findings)
     if before:
         say(f"{len(before)} of {len(files)} results were replayed here before and have not changed since.")
-    return [*(Finding(path=str(path), standing=VerificationStatus.VERIFIED) for path in before), *findings]
+    return [*(Finding(path=str(path), status=VerificationStatus.VERIFIED) for path in before), *findings]
 
 
 def _evaluate(evaluator: Evaluator, entry: SubmissionEntry) -> list[Result]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.host.verification_finding import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.evaluate_missing import open_evaluator
@@ -31,7 +31,7 @@ def run(
         print_json([_document(finding) for finding in findings])
     else:
         report(findings)
-    return SUBMISSION_AT_FAULT if any(f.standing is VerificationStatus.REFUTED for f in findings) else OK
+    return SUBMISSION_AT_FAULT if any(f.status is VerificationStatus.REFUTED for f in findings) else OK
 
 
 def _files(checkout: Checkout, paths: list[Path]) -> list[Path]:
@@ -50,15 +50,15 @@ def _files(checkout: Checkout, paths: list[Path]) -> list[Path]:
 
 
 def _document(finding: Finding) -> dict[str, Any]:
-    return {"path": finding.path, "standing": finding.standing, "faults": list(finding.faults), "steps": finding.steps}
+    return {"path": finding.path, "standing": finding.status, "faults": list(finding.faults), "steps": finding.steps}
 
 
 def report(findings: list[Finding]) -> None:
     """Print each record that is not verified, and how many there are of each status."""
     for finding in findings:
-        if finding.standing is not VerificationStatus.VERIFIED:
-            say(f"{finding.path}: {finding.standing}: {'; '.join(finding.faults[:5])}")
-    counts = {s: sum(f.standing is s for f in findings) for s in VerificationStatus}
+        if finding.status is not VerificationStatus.VERIFIED:
+            say(f"{finding.path}: {finding.status}: {'; '.join(finding.faults[:5])}")
+    counts = {s: sum(f.status is s for f in findings) for s in VerificationStatus}
     steps = sum(finding.steps for finding in findings)
     parts = [f"{count} {standing}" for standing, count in counts.items() if count or standing is VerificationStatus.VERIFIED]
     say(f"{', '.join(parts)}; {steps:,} environment steps replayed.")

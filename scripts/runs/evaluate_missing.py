@@ -60,11 +60,11 @@ class Evaluator:
         from evaluator.host.solo.evaluate_agent import EvaluationRequest
 
         try:
-            world = load_gym_task(task)
+            gym_task = load_gym_task(task)
         except EnvironmentFault as error:
             raise CommandError(OUR_FAULT, str(error)) from error
         return EvaluationRequest(
-            login=entry.login, login_id=None, agent=entry.agent, folder=entry.folder, world=world,
+            login=entry.login, login_id=None, agent=entry.agent, folder=entry.folder, gym_task=gym_task,
             limits=self.checkout.challenge.limits, season=self.checkout.challenge.season, beacon=beacon,
             beacon_verified=False, tier=Tier.LOCAL, runtime_digest=self.runtime_digest,
         )  # fmt: skip
@@ -73,7 +73,7 @@ class Evaluator:
         """Evaluate, with a progress bar; returns the result and its trace."""
         from evaluator.host.solo.evaluate_agent import evaluate_agent
 
-        title = f"{request.agent} on {request.world.task.id}"
+        title = f"{request.agent} on {request.gym_task.task.id}"
         with progress_bar(title, request.extent, quiet=quiet) as progress:
             outcome = evaluate_agent(request, self.sandbox.kind, self.sandbox.opener, lambda: datetime.now(UTC), progress)
         return outcome.result, outcome.trace
@@ -124,7 +124,7 @@ def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result 
     from evaluator.model.records.parse import parse_result
 
     key = request.wanted().key()
-    path = store.results / (result_path(request.world.task.id, request.login, request.agent, key) + RESULT)
+    path = store.results / (result_path(request.gym_task.task.id, request.login, request.agent, key) + RESULT)
     if not path.exists():
         return None
     try:

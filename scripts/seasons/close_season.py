@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from evaluator.host.verification_finding import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.identifiers import safe_path_segment
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.store import write_atomically
@@ -60,7 +60,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> 
     for path, text in citations:
         write_atomically(path, text.encode())
     archive = _write_season_archive(checkout, files, folder, int(now.timestamp()))
-    verified = sum(finding.standing is VerificationStatus.VERIFIED for finding in findings)
+    verified = sum(finding.status is VerificationStatus.VERIFIED for finding in findings)
     closing = SeasonClosing(
         at=at, by=by, results=verified, steps=sum(finding.steps for finding in findings),
         files_sha256=archive.manifest_sha256, archive_sha256=archive.sha256,
@@ -95,10 +95,10 @@ def _is_failed_attempt(path: Path, paths: set[Path]) -> bool:
 
 
 def _refuse_unverified(findings: Sequence[Finding], season: str) -> None:
-    unverified = [f for f in findings if f.standing in (VerificationStatus.REFUTED, VerificationStatus.SEALED)]
+    unverified = [f for f in findings if f.status in (VerificationStatus.REFUTED, VerificationStatus.SEALED)]
     if not unverified:
         return
-    lines = [f"{finding.path}: {finding.standing}: {finding.faults[0]}" for finding in unverified[:LISTED_FAULTS]]
+    lines = [f"{finding.path}: {finding.status}: {finding.faults[0]}" for finding in unverified[:LISTED_FAULTS]]
     more = [f"and {len(unverified) - LISTED_FAULTS} more"] if len(unverified) > LISTED_FAULTS else []
     missing = any("trace is missing" in finding.faults[0] for finding in unverified)
     hint = [f"traces are on the branch {traces_branch(season)}; check it out at traces/"] if missing else []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
-from evaluator.host.verification_finding import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
 from evaluator.model.records.parse import parse_duel, parse_result, parse_trace
 from evaluator.model.records.result import Result
@@ -91,7 +91,7 @@ def rerun(evaluator: Evaluator, findings: list[Finding], *, quiet: bool) -> list
     duels = {str(path) for path in evaluator.checkout.store.duel_files()}
     return [
         _rerun_finding(finding, runner, find_entry, is_duel=finding.path in duels, quiet=quiet)
-        if finding.standing is VerificationStatus.VERIFIED
+        if finding.status is VerificationStatus.VERIFIED
         else finding
         for finding in findings
     ]
@@ -111,8 +111,8 @@ def _rerun_finding(finding: Finding, runner: DuelRunner, find_entry: FindEntry, 
     if outcome is None:
         say(f"{finding.path}: its agent is not here in that version; it was only replayed")
         return finding
-    standing, faults = outcome
-    return dataclasses.replace(finding, standing=standing, faults=(*finding.faults, *faults))
+    status, faults = outcome
+    return dataclasses.replace(finding, status=status, faults=(*finding.faults, *faults))
 
 
 def _rerun_result(

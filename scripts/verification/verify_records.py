@@ -20,11 +20,10 @@ from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_task
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import first_line, verify_result
-from evaluator.host.verification_finding import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, verify_result
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.protocol import PROTOCOL
+from evaluator.model.measurement_version import PROTOCOL
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import Result, Tier
@@ -68,7 +67,7 @@ class SeenRecords:
 
     def remember(self, challenge: Challenge, store: ResultStore, findings: Iterable[Finding]) -> None:
         """Add the verified records and write the file."""
-        verified = (Path(finding.path) for finding in findings if finding.standing is VerificationStatus.VERIFIED)
+        verified = (Path(finding.path) for finding in findings if finding.status is VerificationStatus.VERIFIED)
         self._marks |= {self.mark(challenge, store, path) for path in verified}
         write_atomically(self._path, "\n".join(sorted(self._marks)).encode())
 
@@ -109,7 +108,7 @@ def check_history(findings: Iterable[Finding], challenge: Challenge, root: Path)
     """Add what main's history says of official records to the findings that are not refuted yet."""
     checked, history, is_opened, without_history = [], None, False, 0
     for finding in findings:
-        record = None if finding.standing is VerificationStatus.REFUTED else read_record(Path(finding.path))
+        record = None if finding.status is VerificationStatus.REFUTED else read_record(Path(finding.path))
         if record is not None and record.tier is Tier.OFFICIAL and not is_opened:
             history, is_opened = open_main_history(root), True
         if record is not None:
@@ -127,12 +126,12 @@ def check_history(findings: Iterable[Finding], challenge: Challenge, root: Path)
 def _with_history(finding: Finding, record: Result | Duel, challenge: Challenge, history: MainHistory | None) -> Finding:
     claims = history.check(record) if history else HistoryFindings()
     if claims.faults:
-        return replace(finding, standing=VerificationStatus.REFUTED, faults=claims.faults)
-    is_verified = finding.standing is VerificationStatus.VERIFIED
+        return replace(finding, status=VerificationStatus.REFUTED, faults=claims.faults)
+    is_verified = finding.status is VerificationStatus.VERIFIED
     stale = claims.stale
     if not (history and history.knows_rules_of(record)) and (fault := limit_fault(record, challenge)):
         stale = stale or f"{fault} now"
-    return replace(finding, standing=VerificationStatus.STALE, faults=(stale,)) if stale and is_verified else finding
+    return replace(finding, status=VerificationStatus.STALE, faults=(stale,)) if stale and is_verified else finding
 
 
 def read_record(path: Path) -> Result | Duel:
@@ -167,7 +166,7 @@ def verify_jobs(jobs: list[VerificationJob], *, quiet: bool, seconds: float | No
             for job in _replay(waiting, cores, add, deadline):
                 if _replay(deque([job]), 1, add):
                     fault = "its replay was killed: it takes more memory than there is, or the environment crashes"
-                    add(Finding(path=str(job.result), standing=VerificationStatus.REFUTED, faults=(fault,)))
+                    add(Finding(path=str(job.result), status=VerificationStatus.REFUTED, faults=(fault,)))
     return sorted(findings, key=lambda finding: finding.path)
 
 
@@ -208,13 +207,13 @@ def verify_file(job: VerificationJob) -> Finding:
     """The finding of one file; any exception of the parser or the environment refutes it."""
     try:
         finding = _verified(job)
-        if job.place is None or finding.standing is VerificationStatus.REFUTED:
+        if job.place is None or finding.status is VerificationStatus.REFUTED:
             return finding
         faults = tuple(claim_faults(read_record(job.result), job.challenge, job.place))
-        return replace(finding, standing=VerificationStatus.REFUTED, faults=faults) if faults else finding
+        return replace(finding, status=VerificationStatus.REFUTED, faults=faults) if faults else finding
     except Exception as error:  # noqa: BLE001  (environments raise anything on invalid actions)
         fault = f"replaying it ends with {type(error).__name__}: {first_line(error)}"
-        return Finding(path=str(job.result), standing=VerificationStatus.REFUTED, faults=(fault,))
+        return Finding(path=str(job.result), status=VerificationStatus.REFUTED, faults=(fault,))
 
 
 def _verified(job: VerificationJob) -> Finding:
@@ -223,7 +222,7 @@ def _verified(job: VerificationJob) -> Finding:
         trace = job.trace.read_bytes() if job.trace.exists() else None
     except OSError as error:
         return Finding(
-            path=str(job.result), standing=VerificationStatus.REFUTED, faults=(f"cannot be read: {error.strerror}",)
+            path=str(job.result), status=VerificationStatus.REFUTED, faults=(f"cannot be read: {error.strerror}",)
         )
     fields = _fields(content)
     task_id = fields.get("task")
@@ -236,11 +235,11 @@ def _verified(job: VerificationJob) -> Finding:
     finding = verify_result(str(job.result), content, trace, world, secret)
     if (
         secret is None
-        or finding.standing is not VerificationStatus.VERIFIED
+        or finding.status is not VerificationStatus.VERIFIED
         or is_public_score_correct(job.challenge, content, secret)
     ):
         return finding
-    return replace(finding, standing=VerificationStatus.REFUTED, faults=("its public score is not that of its episodes",))
+    return replace(finding, status=VerificationStatus.REFUTED, faults=("its public score is not that of its episodes",))
 
 
 def _fields(content: bytes) -> dict[str, Any]:

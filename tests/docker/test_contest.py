@@ -9,7 +9,7 @@ from evaluator.host.docker.engine import OWNER_LABEL, Engine, this_process
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import ClockSettings, Limits, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import SandboxKind
@@ -62,7 +62,7 @@ def forfeited(duel: Duel, winner: int) -> bool:
 
 
 def verified(duel: Duel, task: Task = TASK) -> bool:
-    return verify_duel("d.json", duel.serialised(), open_game(task)).standing is VerificationStatus.VERIFIED
+    return verify_duel("d.json", duel.serialised(), open_game(task)).status is VerificationStatus.VERIFIED
 
 
 def test_an_honest_duel_in_two_containers(docker: SelectedSandbox) -> None:

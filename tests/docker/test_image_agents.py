@@ -19,7 +19,7 @@ from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.submission import SubmissionFile, parse_reference
 from evaluator.model.records.duel_record import Duel, MatchEnd
@@ -148,7 +148,7 @@ def test_javascript_plays_tictactoe_with_its_mask(box: str, javascript: str, req
     won = [match.winner for match in record.matches]
     assert won.count(0) > 10
     assert won.count(0) > 3 * won.count(1)
-    assert verify_duel("d.json", record.serialised(), open_game(TICTACTOE)).standing is VerificationStatus.VERIFIED
+    assert verify_duel("d.json", record.serialised(), open_game(TICTACTOE)).status is VerificationStatus.VERIFIED
 
 
 def test_an_image_plays_itself(javascript: str, docker: SelectedSandbox) -> None:

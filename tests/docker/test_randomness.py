@@ -9,8 +9,7 @@ from evaluator.host.digests.image_files import default_base
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
-from evaluator.host.solo.verify_result import verify_result
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.verdict import Verdict
@@ -58,7 +57,7 @@ def test_entropy_of_the_machine_stays_its_own_and_the_record_fits(box: SelectedS
 
     assert actions(one) != actions(other)
     finding = verify_result("x", one.result.serialised(), one.trace, load_gym_task(POLE))
-    assert finding.standing is VerificationStatus.VERIFIED
+    assert finding.status is VerificationStatus.VERIFIED
 
 
 def test_every_process_of_an_agent_of_evalai_draws_by_its_own_episodes_seed(docker: SelectedSandbox) -> None:

@@ -7,8 +7,7 @@ import pytest
 from evaluator.host.digests.image_files import default_base
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
-from evaluator.host.solo.verify_result import verify_result
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.script_runs import LAKE, POLE, script
@@ -45,7 +44,7 @@ def test_a_script_in_a_container_plays_what_it_plays_in_a_process(box: SelectedS
     assert (done.result.verdict, done.result.message) == (Verdict.OK, "")
     assert done.result.returns == script(HONEST).result.returns
     assert (
-        verify_result("x", done.result.serialised(), done.trace, load_gym_task(LAKE)).standing is VerificationStatus.VERIFIED
+        verify_result("x", done.result.serialised(), done.trace, load_gym_task(LAKE)).status is VerificationStatus.VERIFIED
     )
 
 
@@ -64,7 +63,7 @@ def test_a_hosts_own_metric_is_measured_of_a_script_in_a_container(docker: Selec
     assert (result.verdict, result.message) == (Verdict.OK, "")
     assert result.metrics[f"{here}:replayed_return"] == sum(result.returns) / len(result.returns)
     assert result.metrics[f"{here}:share_of_lefts"] == 0  # it always goes down
-    assert verify_result("x", result.serialised(), done.trace, load_gym_task(task)).standing is VerificationStatus.VERIFIED
+    assert verify_result("x", result.serialised(), done.trace, load_gym_task(task)).status is VerificationStatus.VERIFIED
 
 
 def test_exit_codes_and_limits_are_told_from_outside(box: SelectedSandbox) -> None:

@@ -79,7 +79,7 @@ def test_group_files_are_read(unified: bool, files: dict[str, str], expected: Us
         (tmp_path / name).write_text(content)
     places = dict.fromkeys(("memory", "pids", "cpu", "cpuacct"), tmp_path)
 
-    group = ControlGroup(places=places, unified=unified)
+    group = ControlGroup(folders=places, unified=unified)
 
     assert group.usage() == expected
     assert group.killed_by_memory() is killed

@@ -80,7 +80,7 @@ def order(folder: SubmissionFolder, world: GymTask, limits: Limits) -> Evaluatio
         login_id=None,
         agent="attack",
         folder=folder,
-        world=world,
+        gym_task=world,
         limits=limits,
         season="test",
         beacon="preview",

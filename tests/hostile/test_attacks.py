@@ -14,8 +14,7 @@ import pytest
 from evaluator.host.docker.engine import Engine
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.host.solo.verify_result import verify_result
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import (
@@ -112,8 +111,8 @@ def test_attack_gains_nothing_that_its_actions_do_not_give(
 
     evaluation = outcomes[name_of(attack, how)].result()
 
-    finding = verify_result("it", evaluation.result.serialised(), evaluation.trace, attack.order().world)
-    assert (finding.standing, finding.faults) == (VerificationStatus.VERIFIED, ())
+    finding = verify_result("it", evaluation.result.serialised(), evaluation.trace, attack.order().gym_task)
+    assert (finding.status, finding.faults) == (VerificationStatus.VERIFIED, ())
 
 
 def test_nothing_is_left_behind(arena: Arena, engine: Engine, outcomes: dict[str, Future[Evaluation]]) -> None:

@@ -197,7 +197,7 @@ def scores(player: Player) -> Iterator[float]:
     world = load_gym_task(TASK)
     for run in range(RUNS):
         seeds = episode_seeds("test", "preview", f"{run:064x}", TASK.id, 700)
-        desk = RemoteEnvServer(ScriptTask(world=world, rules=RULES, seed_of=seeds.__getitem__))
+        desk = RemoteEnvServer(ScriptTask(gym_task=world, rules=RULES, seed_of=seeds.__getitem__))
         hello = {
             "task_id": TASK.id, "env_id": TASK.env_id, "kwargs": {}, "max_episode_steps": LIMIT,
             "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),

@@ -22,7 +22,7 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.seeds.derive import episode_seeds, opening_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits
 from evaluator.model.records.duel_record import Duel, WantedDuel, duel_with_self_hash
 from evaluator.model.records.parse import parse_trace
@@ -180,7 +180,7 @@ def standing(challenge: Challenge, root: Path, record: Result | Duel, trace: byt
     store = ResultStore(results=root / "results", traces=root / "traces")
     path = store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace)
     (finding,) = verify_files(challenge, store, [path], quiet=True)
-    return finding.standing, "; ".join(finding.faults)
+    return finding.status, "; ".join(finding.faults)
 
 
 # --- which fields there are, and how each is changed
@@ -457,7 +457,7 @@ def test_a_file_that_lies_elsewhere_than_it_says_is_refuted_and_not_read(setting
     (finding,) = verify_files(setting.challenge, store, [moved], quiet=True)
     results, damaged = store.read()
 
-    assert finding.standing is VerificationStatus.REFUTED
+    assert finding.status is VerificationStatus.REFUTED
     assert "it lies at CartPole-v1/alice/mallory/" in finding.faults[0]
     assert (results, len(damaged)) == ([], 1)
     assert "lies elsewhere" in damaged[0].reason

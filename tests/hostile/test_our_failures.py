@@ -13,9 +13,8 @@ from evaluator import wire
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.host.solo.verify_result import replay_episode, verify_result
+from evaluator.host.solo.verify_result import VerificationStatus, replay_episode, verify_result
 from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
-from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.verdict import Verdict
@@ -57,7 +56,7 @@ class Agent:
 def checked(task: Task, evaluation: Evaluation) -> None:
     """The record is one that publish would take."""
     finding = verify_result("it", evaluation.result.serialised(), evaluation.trace, load_gym_task(task))
-    assert (evaluation.result.verdict, finding.standing, finding.faults) == (Verdict.OK, VerificationStatus.VERIFIED, ())
+    assert (evaluation.result.verdict, finding.status, finding.faults) == (Verdict.OK, VerificationStatus.VERIFIED, ())
 
 
 @pytest.mark.parametrize("action", [5.0, 1e30, -2.0, -1e30, 0.44])
@@ -150,7 +149,7 @@ def test_an_environment_that_keeps_a_scripts_action_keeps_that_action(play: Call
     task = OPEN.model_copy(update={"script": ScriptRules(steps=100, last=2, worst=0)})
     world = load_gym_task(task)
     desk = RemoteEnvServer(
-        ScriptTask(world=world, rules=ScriptRules(steps=100, last=2, worst=0), seed_of=lambda index: f"{index:032x}")
+        ScriptTask(gym_task=world, rules=ScriptRules(steps=100, last=2, worst=0), seed_of=lambda index: f"{index:032x}")
     )
     hello = {
         "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),

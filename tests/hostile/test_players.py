@@ -20,7 +20,7 @@ from evaluator.host.duels.verify_duel import verify_duel, violations
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes, SubmissionLimits, Task
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.duel_record import Duel, MatchEnd
@@ -233,7 +233,7 @@ def test_record_replays(attack: Attack, how: str, duels: dict[str, Future[Duel]]
     duel = held(duels, attack, how)
 
     finding = verify_duel("it", duel.serialised(), attack.order().game)
-    assert (finding.standing, finding.faults) == (VerificationStatus.VERIFIED, ())
+    assert (finding.status, finding.faults) == (VerificationStatus.VERIFIED, ())
 
 
 @pytest.mark.parametrize(("attack", "how"), CASES, ids=NAMES)

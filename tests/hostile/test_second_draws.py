@@ -18,8 +18,7 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
-from evaluator.host.solo.verify_result import verify_result
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
@@ -182,8 +181,8 @@ def test_who_was_shown_nothing_is_tried_once_more_and_both_attempts_are_recorded
     )  # fmt: skip
     assert 8 <= result.first_attempt.wall_seconds < 60
     assert result.returns == play(wanted, Oracle(chosen)).result.returns
-    finding = verify_result("it", result.serialised(), evaluation.trace, wanted.world)
-    assert (finding.standing, finding.faults) == (VerificationStatus.VERIFIED, ())
+    finding = verify_result("it", result.serialised(), evaluation.trace, wanted.gym_task)
+    assert (finding.status, finding.faults) == (VerificationStatus.VERIFIED, ())
 
 
 def test_a_failure_of_ours_in_the_middle_is_not_played_again_at_once(chosen: SelectedSandbox, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ tasks:
     episodes: 2
     random: {score: 22, source: test}
     reference: {score: 475, source: test}
+    few_episodes: true
   - id: tictactoe
     game: pettingzoo.classic.tictactoe_v3
     opening: 0

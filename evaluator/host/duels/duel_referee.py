@@ -4,18 +4,16 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from evaluator import wire
 from evaluator.host.duels.connection import PlayerConnection
 from evaluator.host.duels.matches import MatchPool, MatchSpec, PlayedMatch
 from evaluator.host.duels.rounds import DUEL_SIDES, Rounds, Trouble
 from evaluator.host.envs.pettingzoo_game import PettingZooGame
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.host.sandboxes.channel import AgentReportedFault, ByteStream, read_json
+from evaluator.host.sandboxes.channel import ByteStream
+from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import Sandbox
-from evaluator.model.canonical_json import canonical
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.verdict import Verdict
 
@@ -58,31 +56,20 @@ class DuelTally:
     """Moves of each side, without openings."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlayersReady:
-    """A player that has sent READY."""
-
-    stream: ByteStream
-    shared: bool
-    """Whether one instance plays all matches."""
-    ends: bool
-    """Whether it wants to be told how matches end."""
-
-
 def play_duel(setup: DuelSetup) -> DuelTally:
     """Play every match. Players' faults are in the tally; an exception is a failure of ours."""
     troubles: list[Trouble | None] = [seat.fault for seat in setup.seats]
     lanes = setup.game.task.lanes
-    streams = _send_hello(setup, troubles)
+    streams = _connect(setup, troubles)
     pool = MatchPool(setup.game, setup.tickets, lanes.shared)
     pool.prepare(lanes.shared)  # while the players import their code
     ready = _await_ready(setup, streams, troubles)
     rounds: Rounds | None = None
-    if ready is not None:
-        connections = [PlayerConnection(player.stream, ends=player.ends) for player in ready]
+    if len(ready) == len(DUEL_SIDES):
+        connections = [PlayerConnection(stream, ends=player.ends) for stream, player in ready]
         rounds = Rounds(pool, connections, setup.limits, setup.progress)
         setup.shown()
-        rounds.play(min(len(setup.tickets), lanes.shared if all(player.shared for player in ready) else lanes.separate))
+        rounds.play(min(len(setup.tickets), lanes.shared if all(player.shared for _, player in ready) else lanes.separate))
         troubles = rounds.troubles
     faults = [_final_fault(seat, trouble) for seat, trouble in zip(setup.seats, troubles, strict=True)]
     out = tuple(side for side in DUEL_SIDES if faults[side] is not None)
@@ -98,30 +85,37 @@ def play_duel(setup: DuelSetup) -> DuelTally:
     )
 
 
-def _send_hello(setup: DuelSetup, troubles: list[Trouble | None]) -> list[ByteStream | None]:
-    """Wait for both sandboxes to connect, and send each its HELLO."""
+def _connect(setup: DuelSetup, troubles: list[Trouble | None]) -> list[ByteStream | None]:
+    """Begin the handshake: wait for both sandboxes to connect, and send each its HELLO."""
     streams: list[ByteStream | None] = [None, None]
+    task = setup.game.task
     for side, seat in enumerate(setup.seats):
         if seat.sandbox is not None and seat.fault is None:
             with _collect_trouble(troubles, side):
                 stream = seat.sandbox.stream()
-                deadline = time.monotonic() + setup.limits.start_seconds
-                stream.send(wire.frame(wire.Op.HELLO, canonical(_hello(setup, side))), deadline)
+                hello = Hello(
+                    mode="play",
+                    task_id=task.id,
+                    observation_space=describe(setup.game.observation_space),
+                    action_space=describe(setup.game.action_space),
+                    seed=setup.tickets[0].agent_seeds[side],
+                )
+                hello.send(stream, setup.limits.start_seconds, clock=task.clock.model_dump(mode="json"))
                 streams[side] = stream
     return streams
 
 
 def _await_ready(
     setup: DuelSetup, streams: list[ByteStream | None], troubles: list[Trouble | None]
-) -> list[PlayersReady] | None:
-    """Both players' READY; None if one is missing."""
+) -> list[tuple[ByteStream, Ready]]:
+    """End the handshake: each player that is ready."""
     ready = []
     deadline = time.monotonic() + setup.limits.start_seconds
     for side, stream in enumerate(streams):
         if stream is not None:
             with _collect_trouble(troubles, side):
-                ready.append(_read_ready(stream, deadline))
-    return ready if len(ready) == len(DUEL_SIDES) else None
+                ready.append((stream, Ready.read(stream, deadline)))
+    return ready
 
 
 @contextlib.contextmanager
@@ -130,31 +124,6 @@ def _collect_trouble(troubles: list[Trouble | None], side: int) -> Iterator[None
         yield
     except (AgentFault, SandboxClosed) as trouble:
         troubles[side] = trouble
-
-
-def _hello(setup: DuelSetup, side: int) -> dict[str, Any]:
-    return {
-        "protocol": wire.VERSION,
-        "mode": "play",
-        "task_id": setup.game.task.id,
-        "observation_space": describe(setup.game.observation_space),
-        "action_space": describe(setup.game.action_space),
-        "seed": setup.tickets[0].agent_seeds[side],
-        "clock": setup.game.task.clock.model_dump(mode="json"),
-    }
-
-
-def _read_ready(stream: ByteStream, deadline: float) -> PlayersReady:
-    try:
-        ready = read_json(stream, wire.Op.READY, deadline)
-    except AgentReportedFault:
-        raise
-    except AgentFault as fault:
-        late = "the agent was not ready in time"
-        raise AgentFault(fault.verdict, late if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
-    if ready.get("protocol") != wire.VERSION or not isinstance(ready.get("shared"), bool):
-        raise AgentFault(Verdict.PROTOCOL_ERROR, f"the sandbox does not speak protocol {wire.VERSION}")
-    return PlayersReady(stream=stream, shared=bool(ready["shared"]), ends=ready.get("ends") is True)
 
 
 def _final_fault(seat: ConnectedPlayer, trouble: Trouble | None) -> AgentFault | None:

@@ -51,12 +51,24 @@ class LiveMatch:
     """A match that is being played."""
 
     __slots__ = (
-        "banks", "board", "check_at", "checksum", "earned", "first", "frames", "heads", "lane", "milliseconds", "moves",
-        "over", "plies", "ticket",
+        "banks",
+        "check_at",
+        "checksum",
+        "earned",
+        "first",
+        "frames",
+        "heads",
+        "lane",
+        "milliseconds",
+        "moves",
+        "over",
+        "plies",
+        "position",
+        "ticket",
     )  # fmt: skip
 
-    def __init__(self, ticket: MatchSpec, board: GamePosition, leaves: int, bank: float) -> None:
-        self.ticket, self.board, self.lane = ticket, board, -1
+    def __init__(self, ticket: MatchSpec, position: GamePosition, leaves: int, bank: float) -> None:
+        self.ticket, self.position, self.lane = ticket, position, -1
         self.first = ticket.index % 2
         self.banks = [bank, bank]
         self.over = False
@@ -77,12 +89,12 @@ class LiveMatch:
     @property
     def side(self) -> int:
         """The side to move."""
-        return self.board.mover ^ self.first
+        return self.position.mover ^ self.first
 
     @property
     def scores(self) -> tuple[float, float]:
         """Return of each side so far."""
-        totals = self.board.totals
+        totals = self.position.totals
         return totals[self.first], totals[1 - self.first]
 
     def asked(self, side: int) -> bool:
@@ -98,13 +110,13 @@ class LiveMatch:
 
     def play(self, move: int, milliseconds: int, leaves: list[bytes], row: int) -> bool:
         """Play a move, whose observation is row `row` of a frame; returns whether `settle` must be called."""
-        board = self.board
+        position = self.position
         self.frames.append((leaves, row))
         self.moves.append(move)
         self.milliseconds.append(milliseconds)
-        self.earned.append(board.play(move))
+        self.earned.append(position.play(move))
         self.plies += 1
-        return board.over or self.plies >= self.check_at
+        return position.over or self.plies >= self.check_at
 
 
 class MatchPool:
@@ -136,17 +148,17 @@ class MatchPool:
     def _next(self) -> LiveMatch | None:
         """The next match after its opening; one that its opening ends is done at once."""
         for ticket in self._tickets:
-            board = self.game.start(ticket.seed)
-            match = LiveMatch(ticket, board, len(self._nbytes), self.game.task.clock.bank_seconds)
+            position = self.game.start(ticket.seed)
+            match = LiveMatch(ticket, position, len(self._nbytes), self.game.task.clock.bank_seconds)
             for move in ticket.opening:
-                match.play(move, 0, self.encoder.encode([board.see()]), 0)
+                match.play(move, 0, self.encoder.encode([position.see()]), 0)
             if not self.settle(match):
                 return match
         return None
 
     def settle(self, match: LiveMatch) -> bool:
         """Close the match if the game or the limit of plies has ended it; returns whether it is over."""
-        if match.board.over:
+        if match.position.over:
             one, other = match.scores
             self.close(match, MatchEnd.PLAYED, winner=None if one == other else int(other > one))
         elif match.plies >= self.game.task.max_plies:
@@ -166,7 +178,7 @@ class MatchPool:
     def close(self, match: LiveMatch, end: MatchEnd, *, winner: int | None = None, **more: Any) -> None:
         """Close a match and record it."""
         self._hash_frames(match)
-        checksum = match.checksum.close(match.plies, terminated=match.board.over, truncated=False)
+        checksum = match.checksum.close(match.plies, terminated=match.position.over, truncated=False)
         fields: dict[str, Any] = {"offenders": (), "refused": None, "message": "", **more}
         fields["message"] = fields["message"][:MESSAGE_CHARACTERS]
         self.done[match.ticket.index] = PlayedMatch(
@@ -196,7 +208,7 @@ class MatchPool:
         """Close every unfinished match as a loss of the offenders."""
         for match in list(self.live.values()):
             self.offence(match, MatchEnd.FORFEIT, offenders, why)
-            match.board.close()
+            match.position.close()
         while (waiting := self.seat(0)) is not None:
             self.offence(waiting, MatchEnd.FORFEIT, offenders, why)
-            waiting.board.close()
+            waiting.position.close()

@@ -97,45 +97,45 @@ def rl_arena_states(game: PettingZooGame, seed: str, moves: Sequence[int]) -> li
         ValueError: a move is not legal.
     """
     name = (game.task.game or "").partition(":")[0]
-    boards = _positions(game, seed, moves)
+    positions = _positions(game, seed, moves)
     if name in _GAMES_OF_MARKS:
-        return _marks_and_turn(boards)
+        return _marks_and_turn(positions)
     if name == _QUARTO_GAME:
-        return [_cells_and_hand(board) for board, turn_over in boards if turn_over]
-    return [_nested(_shown(game, board)) for board, _ in boards]
+        return [_cells_and_hand(position) for position, turn_over in positions if turn_over]
+    return [_nested(_shown(game, position)) for position, _ in positions]
 
 
 def _positions(game: PettingZooGame, seed: str, moves: Sequence[int]) -> Iterator[tuple[GamePosition, bool]]:
     """The position before the first move and after each, and whether a turn ended there."""
-    board = game.start(seed)
+    position = game.start(seed)
     try:
-        yield board, True
+        yield position, True
         for ply, move in enumerate(moves):
-            if board.over or move not in game.legal(board.see()):
+            if position.over or move not in game.legal(position.see()):
                 raise ValueError(f"the move {move} at ply {ply} is not legal")
-            mover = board.mover
-            board.play(move)
-            yield board, board.over or board.mover != mover
+            mover = position.mover
+            position.play(move)
+            yield position, position.over or position.mover != mover
     finally:
-        board.close()
+        position.close()
 
 
-def _marks_and_turn(boards: Iterator[tuple[GamePosition, bool]]) -> list[Any]:
+def _marks_and_turn(positions: Iterator[tuple[GamePosition, bool]]) -> list[Any]:
     """The cells, then whose turn it is; as in the arena, the turn does not pass when the game is over."""
     states = []
-    for board, _ in boards:
-        seen = board.seen_by(0)["observation"].astype(float)
-        states.append([*(seen[..., 0] - seen[..., 1]).ravel().tolist(), -1.0 if board.mover else 1.0])
+    for position, _ in positions:
+        seen = position.seen_by(0)["observation"].astype(float)
+        states.append([*(seen[..., 0] - seen[..., 1]).ravel().tolist(), -1.0 if position.mover else 1.0])
     return states
 
 
-def _cells_and_hand(board: GamePosition) -> list[int]:
-    cells: list[int] = board.seen_by(0)["observation"].tolist()
+def _cells_and_hand(position: GamePosition) -> list[int]:
+    cells: list[int] = position.seen_by(0)["observation"].tolist()
     return cells
 
 
-def _shown(game: PettingZooGame, board: GamePosition) -> Any:
-    seen = board.seen_by(board.mover)
+def _shown(game: PettingZooGame, position: GamePosition) -> Any:
+    seen = position.seen_by(position.mover)
     return seen["observation"] if game.masked else seen
 
 

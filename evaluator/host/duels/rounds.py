@@ -177,7 +177,7 @@ class Rounds:
     def _ask(self, side: int) -> None:
         """Send one frame about every match in which this side is to move."""
         matches, self._due[side] = self._due[side], []
-        leaves = self._pool.encoder.encode([match.board.see() for match in matches])
+        leaves = self._pool.encoder.encode([match.position.see() for match in matches])
         parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
         for raw in leaves:
             parts += raw, wire.padding(len(raw))
@@ -300,7 +300,7 @@ class Rounds:
             if match.play(move, milliseconds, leaves, row) and settle(match):
                 ended.append(match)
             else:
-                due[match.board.mover ^ match.first].append(match)
+                due[match.position.mover ^ match.first].append(match)
         self.moves[side] += made
         if ended:
             self._finish(ended)
@@ -328,7 +328,7 @@ class Rounds:
         """Why a move is refused, and the move if it is a number."""
         if end is MatchEnd.MALFORMED:
             return f"ply {match.plies}: the answer is not a move; a move is one integer", None
-        legal = self._pool.game.legal(match.board.see())
+        legal = self._pool.game.legal(match.position.see())
         some = ", ".join(map(str, legal[:LISTED_MOVES])) + (", …" if len(legal) > LISTED_MOVES else "")
         return f"ply {match.plies}: the move {move} is not legal here; legal: {some}", move
 
@@ -339,12 +339,12 @@ class Rounds:
             if matches:
                 self._connections[side].tell(self._over_frame(side, matches))
         for match in ended:
-            match.board.close()
+            match.position.close()
             self._start_next(match.lane)
         self._progress(len(self._pool.done))
 
     def _over_frame(self, side: int, matches: list[LiveMatch]) -> bytes:
-        leaves = self._pool.encoder.encode([match.board.seen_by(side ^ match.first) for match in matches])
+        leaves = self._pool.encoder.encode([match.position.seen_by(side ^ match.first) for match in matches])
         leaves.append(np.array([match.scores[side] for match in matches], "<f8").tobytes())
         parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
         for raw in leaves:

@@ -5,8 +5,7 @@ from typing import assert_never
 
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
 from evaluator.host.seeds.derive import opening_seeds
-from evaluator.host.solo.verify_result import first_line, is_stale
-from evaluator.host.verification_finding import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, is_stale
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, WantedDuel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
@@ -41,20 +40,20 @@ def verify_duel(path: str, content: bytes, game: PettingZooGame | None) -> Findi
         duel = parse_duel(content)
         faults = list(check_duel_claims(duel))
     except ValueError as error:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=(first_line(error),))
+        return Finding.refuted(path, first_line(error))
     if faults:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=tuple(faults))
+        return Finding.refuted(path, *faults)
     if why := is_stale(duel, game.task if game else None):
-        return Finding(path=path, standing=VerificationStatus.STALE, faults=(why,))
+        return Finding(path=path, status=VerificationStatus.STALE, faults=(why,))
     assert game is not None
     if duel.verdict is not Verdict.OK:
-        return Finding(path=path, standing=VerificationStatus.VERIFIED)
+        return Finding(path=path, status=VerificationStatus.VERIFIED)
     try:
         faults = list(_compare(duel, game))
     except ValueError as error:
         faults = [first_line(error)]
-    standing = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
-    return Finding(path=path, standing=standing, faults=tuple(faults), steps=sum(m.plies for m in duel.matches))
+    status = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
+    return Finding(path=path, status=status, faults=tuple(faults), steps=sum(m.plies for m in duel.matches))
 
 
 def _compare(duel: Duel, game: PettingZooGame) -> Iterator[str]:

@@ -43,19 +43,19 @@ class RecordedEpisode:
     total: float
     """Its return: the sum of its rewards."""
     length: int
-    world: GymTask = field(repr=False)
+    gym_task: GymTask = field(repr=False)
     recorded: Sequence[npt.NDArray[Any]] = field(repr=False)
     """The recorded actions: one array per leaf, shape (length, ...)."""
 
     @cached_property
     def actions(self) -> Sequence[Any]:
         """The actions, as the environment got them."""
-        return self.world.decoder().actions(list(self.recorded))
+        return self.gym_task.decoder().actions(list(self.recorded))
 
     def steps(self) -> Iterator[EpisodeStep]:
         """Every step. Only returns and actions are recorded, so the episode is replayed on a new environment."""
-        environment = self.world.make()
-        seen = self.world.start(environment, self.seed)
+        environment = self.gym_task.make()
+        seen = self.gym_task.start(environment, self.seed)
         for action in self.actions:
             after, reward, terminated, truncated, info = environment.step(action)
             yield EpisodeStep(seen, action, float(reward), after, bool(terminated), bool(truncated), info)
@@ -63,7 +63,7 @@ class RecordedEpisode:
         environment.close()
 
 
-def compute_custom_metrics(world: GymTask, episodes: Sequence[RecordedEpisode]) -> dict[str, float]:
+def compute_custom_metrics(gym_task: GymTask, episodes: Sequence[RecordedEpisode]) -> dict[str, float]:
     """The values of the task's own metrics and their standard errors.
 
     Returns:
@@ -74,29 +74,31 @@ def compute_custom_metrics(world: GymTask, episodes: Sequence[RecordedEpisode]) 
         EnvironmentFault: a function fails, or returns no finite number.
     """
     values = {}
-    for kind, function in load_metric_functions(world.task).items():
-        value = _call_metric(world, kind, function, episodes)
+    for kind, function in load_metric_functions(gym_task.task).items():
+        value = _call_metric(gym_task, kind, function, episodes)
         if value is not None:
             values[kind] = value
-            error = _standard_error(world, kind, function, episodes)
+            error = _standard_error(gym_task, kind, function, episodes)
             values |= {f"{kind}:error": error} if error is not None else {}
     return values
 
 
-def _call_metric(world: GymTask, kind: str, function: OwnFunction, episodes: Sequence[RecordedEpisode]) -> float | None:
-    with import_entry_point(f"the metric {kind} of task {world.task.id} failed"):
+def _call_metric(gym_task: GymTask, kind: str, function: OwnFunction, episodes: Sequence[RecordedEpisode]) -> float | None:
+    with import_entry_point(f"the metric {kind} of task {gym_task.task.id} failed"):
         value = function(tuple(episodes))
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
         raise EnvironmentFault(
-            f"the metric {kind} of task {world.task.id} returned {value!r:.80}; it must return a finite number, or None "
+            f"the metric {kind} of task {gym_task.task.id} returned {value!r:.80}; it must return a finite number, or None "
             "where there is none"
         )
     return float(value)
 
 
-def _standard_error(world: GymTask, kind: str, function: OwnFunction, episodes: Sequence[RecordedEpisode]) -> float | None:
+def _standard_error(
+    gym_task: GymTask, kind: str, function: OwnFunction, episodes: Sequence[RecordedEpisode]
+) -> float | None:
     """The standard error by the delete-a-tenth jackknife (Shao & Wu, The Annals of Statistics 17, 1989).
 
     None where there are too few episodes, or the function has no value for a part of them.
@@ -107,7 +109,7 @@ def _standard_error(world: GymTask, kind: str, function: OwnFunction, episodes: 
         [e for index, e in enumerate(episodes) if index % JACKKNIFE_GROUPS != group] for group in range(JACKKNIFE_GROUPS)
     ]
     try:
-        values = [_call_metric(world, kind, function, subset) for subset in subsets]
+        values = [_call_metric(gym_task, kind, function, subset) for subset in subsets]
     except EnvironmentFault:
         return None
     estimates = [value for value in values if value is not None]
@@ -118,12 +120,12 @@ def _standard_error(world: GymTask, kind: str, function: OwnFunction, episodes: 
 
 
 def custom_metric_faults(
-    world: GymTask, recorded: Mapping[str, float], episodes: Sequence[RecordedEpisode]
+    gym_task: GymTask, recorded: Mapping[str, float], episodes: Sequence[RecordedEpisode]
 ) -> Iterator[str]:
     """Differences between a result's `metrics` and what the functions return now, except for rounding."""
-    kinds = [key for kind in load_metric_functions(world.task) for key in (kind, f"{kind}:error")]
+    kinds = [key for kind in load_metric_functions(gym_task.task) for key in (kind, f"{kind}:error")]
     try:
-        now = compute_custom_metrics(world, episodes)
+        now = compute_custom_metrics(gym_task, episodes)
     except EnvironmentFault as error:
         yield " ".join(str(error).split())[:300]
         return
@@ -134,11 +136,11 @@ def custom_metric_faults(
 
 
 def to_episodes(
-    world: GymTask, seeds: Sequence[str], totals: Sequence[float], played: Iterable[LengthAndActions]
+    gym_task: GymTask, seeds: Sequence[str], totals: Sequence[float], played: Iterable[LengthAndActions]
 ) -> list[RecordedEpisode]:
     """The episodes that count, without those that a script never played."""
     return [
-        RecordedEpisode(seed=seed, total=total, length=length, world=world, recorded=actions)
+        RecordedEpisode(seed=seed, total=total, length=length, gym_task=gym_task, recorded=actions)
         for seed, total, (length, actions) in zip(seeds, totals, played, strict=False)
     ]
 

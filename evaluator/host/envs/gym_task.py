@@ -78,16 +78,16 @@ def load_gym_task(task: Task) -> GymTask:
     bare.max_episode_steps, bare.order_enforce, bare.disable_env_checker = None, False, True
     with import_entry_point(f"the environment {task.env_id} of task {task.id} cannot be made"):
         sample = gymnasium.make(bare)
-        world = GymTask(
+        gym_task = GymTask(
             task=task,
             spec=bare,
             observation_space=sample.observation_space,
             action_space=sample.action_space,
             time_limit=time_limit,
         )
-        world.encoder(), world.decoder()
+        gym_task.encoder(), gym_task.decoder()
         sample.close()
-    return world
+    return gym_task
 
 
 class BudgetError(EnvironmentFault):

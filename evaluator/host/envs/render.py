@@ -44,22 +44,22 @@ class Bounds:
     seconds: float
 
 
-def with_rendering(world: GymTask) -> GymTask | None:
+def with_rendering(gym_task: GymTask) -> GymTask | None:
     """The same task with an environment that renders; None where it has none of the render modes.
 
     Raises:
         EnvironmentFault: the environment cannot be made.
     """
-    with import_entry_point(f"the environment {world.task.env_id} cannot be rendered"):
-        environment = world.make()
+    with import_entry_point(f"the environment {gym_task.task.env_id} cannot be rendered"):
+        environment = gym_task.make()
         modes = environment.metadata.get("render_modes") or ()
         environment.close()
     mode = next((mode for mode in MODES if mode in modes), None)
     if mode is None:
         return None
-    spec = copy.deepcopy(world.spec)
+    spec = copy.deepcopy(gym_task.spec)
     spec.kwargs["render_mode"] = mode
-    return replace(world, spec=spec)
+    return replace(gym_task, spec=spec)
 
 
 def chosen_steps(length: int, frames: int) -> tuple[int, ...]:
@@ -69,9 +69,9 @@ def chosen_steps(length: int, frames: int) -> tuple[int, ...]:
 
 
 def render_episode(
-    world: GymTask, recorded: RecordedActions, bounds: Bounds, clock: Callable[[], float]
+    gym_task: GymTask, recorded: RecordedActions, bounds: Bounds, clock: Callable[[], float]
 ) -> Iterator[tuple[int, Picture | str]]:
-    """The chosen steps, each with what the environment renders after it; `world` comes from `with_rendering`.
+    """The chosen steps, each with what the environment renders after it; `gym_task` comes from `with_rendering`.
 
     Raises:
         EnvironmentFault: it takes too long, the environment fails, or its return is not the recorded one. The latter is seen
@@ -81,12 +81,12 @@ def render_episode(
         raise EnvironmentFault(f"an episode of {recorded.length} steps is too long to be shown")
     until = clock() + bounds.seconds
     wanted = set(chosen_steps(recorded.length, bounds.frames))
-    with import_entry_point(f"the environment {world.task.env_id} cannot be rendered"):
-        environment = world.make()
+    with import_entry_point(f"the environment {gym_task.task.env_id} cannot be rendered"):
+        environment = gym_task.make()
         try:
-            world.start(environment, recorded.seed)
+            gym_task.start(environment, recorded.seed)
             total = 0.0
-            for taken, action in enumerate((None, *world.decoder().actions(list(recorded.actions)))):
+            for taken, action in enumerate((None, *gym_task.decoder().actions(list(recorded.actions)))):
                 if taken:
                     total += float(environment.step(action)[1])
                 if taken in wanted:

@@ -104,12 +104,12 @@ def probe(chosen: SelectedSandbox, limits: Limits) -> list[ProbeCheck]:
 
 
 def _evaluate(chosen: SelectedSandbox, limits: Limits, agent: str, orders: dict[str, object] | None = None) -> Result:
-    order = EvaluationRequest(
+    request = EvaluationRequest(
         login="local",
         login_id=None,
         agent="probe",
         folder=_folder(agent, orders or {}),
-        world=load_gym_task(PROBE_TASK),
+        gym_task=load_gym_task(PROBE_TASK),
         limits=limits,
         season="probe",
         beacon="probe",
@@ -117,7 +117,7 @@ def _evaluate(chosen: SelectedSandbox, limits: Limits, agent: str, orders: dict[
         tier=Tier.LOCAL,
         runtime_digest="0" * 64,
     )
-    return evaluate_agent(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None).result
+    return evaluate_agent(request, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None).result
 
 
 def _folder(agent: str, orders: dict[str, object]) -> SubmissionFolder:

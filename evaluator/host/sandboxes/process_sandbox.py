@@ -19,10 +19,9 @@ from typing import Self
 from evaluator import signals
 from evaluator.host.digests.image_files import sandbox_sources
 from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.host.sandboxes.bounded_log import BoundedLog
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen
+from evaluator.host.sandboxes.limits import BoundedLog, Watchdog
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
-from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import SandboxKind
@@ -35,7 +34,7 @@ _CGROUP_PERIOD_MICROSECONDS = 100_000
 class ControlGroup:
     """Directories (one per controller under v1, one in all under v2) that hold the sandbox's processes."""
 
-    places: dict[str, Path]
+    folders: dict[str, Path]
     """Controller to directory."""
     unified: bool
     """cgroup v2."""
@@ -45,11 +44,11 @@ class ControlGroup:
         """A new group with these limits, or None where the system does not allow it."""
         unified = (root / "cgroup.controllers").exists()
         names = ("memory", "pids", "cpu", "cpuacct")
-        places = {c: (root / name if unified else root / c / name) for c in names}
-        group = cls(places=places, unified=unified)
+        folders = {c: (root / name if unified else root / c / name) for c in names}
+        group = cls(folders=folders, unified=unified)
         try:
-            for place in dict.fromkeys(places.values()):
-                place.mkdir()
+            for folder in dict.fromkeys(folders.values()):
+                folder.mkdir()
             group._limit(limits)
         except OSError:
             group.remove()
@@ -72,18 +71,18 @@ class ControlGroup:
         self._write("pids", "pids.max", str(limits.pids))
 
     def _write(self, controller: str, file: str, text: str) -> None:
-        (self.places[controller] / file).write_text(text)
+        (self.folders[controller] / file).write_text(text)
 
     def _read(self, controller: str, file: str) -> str:
         try:
-            return (self.places[controller] / file).read_text()
+            return (self.folders[controller] / file).read_text()
         except OSError:
             return ""
 
     def join(self) -> None:
         """Move the calling process into the group; called between fork and exec."""
-        for place in dict.fromkeys(self.places.values()):
-            (place / "cgroup.procs").write_text(str(os.getpid()))
+        for folder in dict.fromkeys(self.folders.values()):
+            (folder / "cgroup.procs").write_text(str(os.getpid()))
 
     def usage(self) -> Usage:
         """Resources that its processes used so far."""
@@ -105,19 +104,19 @@ class ControlGroup:
     def remove(self) -> None:
         """Kill its processes and remove it; what still ends after a second is left to the system."""
         deadline = time.monotonic() + 1
-        for place in dict.fromkeys(self.places.values()):
+        for folder in dict.fromkeys(self.folders.values()):
             # A killed process is in its group until it has ended, and so long the group cannot be removed.
-            while not _is_removed(place) and time.monotonic() < deadline:
+            while not _is_removed(folder) and time.monotonic() < deadline:
                 time.sleep(0.005)
 
 
-def _is_removed(place: Path) -> bool:
+def _is_removed(folder: Path) -> bool:
     """Try to remove a group's directory, after killing the processes in it."""
     try:
-        for pid in (place / "cgroup.procs").read_text().split():
+        for pid in (folder / "cgroup.procs").read_text().split():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGKILL)
-        place.rmdir()
+        folder.rmdir()
     except FileNotFoundError:
         return True
     except (OSError, ValueError):
@@ -161,9 +160,9 @@ class ProcessSandbox:
         if spec.image is not None:
             raise AgentFault(Verdict.INTERNAL_ERROR, NO_IMAGES)
         for path, content in sandbox_sources().items():
-            place = self._room / "sources" / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
+            target = self._room / "sources" / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
         (self._room / "tmp").mkdir()
         address = "../agent.sock"  # relative to its working directory: the whole path may be too long for a socket
         module = "evaluator.sandbox.main"

@@ -24,12 +24,9 @@ from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
 from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
-from evaluator.host.solo.episode_batch import EpisodeSpec
-from evaluator.host.solo.referee import SoloOutcome, SoloRun, play_episodes
-from evaluator.host.training_scripts.episode_recorder import ScriptEpisode
-from evaluator.host.training_scripts.evaluate_script import ScriptPerformance, evaluate_script
-from evaluator.host.training_scripts.remote_envs import ScriptTask
-from evaluator.host.training_scripts.server import ScriptSession
+from evaluator.host.solo.referee import EpisodeSpec, SoloOutcome, SoloRun, play_episodes
+from evaluator.host.training_scripts.evaluate_script import ScriptPerformance, ScriptSession, evaluate_script
+from evaluator.host.training_scripts.remote_envs import ScriptEpisode, ScriptTask
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import SubmissionKind
@@ -84,7 +81,7 @@ class EvaluationRequest:
     """GitHub's number of the owner."""
     agent: str
     folder: SubmissionFolder
-    world: GymTask
+    gym_task: GymTask
     limits: Limits
     season: str
     """The season it counts for."""
@@ -102,14 +99,14 @@ class EvaluationRequest:
         """What the result depends on."""
         return WantedResult(
             submission_digest=self.folder.digest,
-            task_digest=self.world.task.digest(),
+            task_digest=self.gym_task.task.digest(),
             runtime_digest=with_extras(self.runtime_digest, self.folder.submission.needs),
             season=self.season,
             beacon=self.beacon,
         )
 
     def _seed_arguments(self) -> tuple[str, str, str, str, int]:
-        task = self.world.task
+        task = self.gym_task.task
         return self.season, self.beacon, self.folder.digest, task.id, task.counted
 
     def _episodes(self, count: int, first: int) -> tuple[str, ...]:
@@ -120,11 +117,11 @@ class EvaluationRequest:
         """
         if (sha256 := secret_hash(self.beacon)) is None:
             return episode_seeds(*self._seed_arguments()[:4], count, first)
-        return _require_secret(self.secret, sha256).episode_seeds(self.season, self.world.task.id, count, first)
+        return _require_secret(self.secret, sha256).episode_seeds(self.season, self.gym_task.task.id, count, first)
 
     def seeds(self, first: int = 0) -> tuple[str, ...]:
         """The environment seed of each counted episode, the first of which has the number `first`."""
-        return self._episodes(self.world.task.counted, first)
+        return self._episodes(self.gym_task.task.counted, first)
 
     def seed_of(self, index: int) -> str:
         """The environment seed of one episode of a script."""
@@ -144,7 +141,7 @@ class EvaluationRequest:
     @property
     def extent(self) -> int:
         """The final value of progress: the number of episodes, or of a script's steps."""
-        task = self.world.task
+        task = self.gym_task.task
         return task.script.steps if task.script else task.episodes
 
     def tickets(self) -> tuple[EpisodeSpec, ...]:
@@ -276,7 +273,7 @@ def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, 
 
 def _play_episodes(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> _EvaluationRun:
     run_setup = SoloRun(
-        world=request.world, tickets=request.tickets(), limits=request.allowed, progress=callbacks.progress,
+        gym_task=request.gym_task, tickets=request.tickets(), limits=request.allowed, progress=callbacks.progress,
         pin_sandbox=sandbox.pin, shown=callbacks.shown,
     )  # fmt: skip
     outcome: SoloOutcome | None = None
@@ -304,9 +301,9 @@ def _play_episodes(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Cal
 
 def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> _EvaluationRun:
     """Run a training script, which asks for episodes instead of being asked for actions."""
-    rules = request.world.task.script
+    rules = request.gym_task.task.script
     if rules is None:
-        message = f"the task {request.world.task.id} takes no scripts; name a task that has rules for them"
+        message = f"the task {request.gym_task.task.id} takes no scripts; name a task that has rules for them"
         return _EvaluationRun(
             verdict=Verdict.INVALID, message=message, sandbox=sandbox.kind, image_digest=sandbox.image_digest
         )
@@ -316,7 +313,7 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
         return request.seed_of(episode)
 
     session = ScriptSession(
-        offer=ScriptTask(world=request.world, rules=rules, seed_of=seed_of),
+        offer=ScriptTask(gym_task=request.gym_task, rules=rules, seed_of=seed_of),
         agent_seed=request.tickets()[0].agent_seed,
         limits=request.allowed,
         progress=callbacks.progress,
@@ -342,7 +339,7 @@ def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetim
         "schema": results.RESULT_SCHEMA,
         "key": key,
         "class": request.tier,
-        "task": request.world.task.id,
+        "task": request.gym_task.task.id,
         **wanted.model_dump(),
         "login": request.login,
         "login_id": request.login_id,
@@ -402,13 +399,13 @@ def _measurements(request: EvaluationRequest, run: _EvaluationRun) -> dict[str, 
 
 def _custom_metrics(request: EvaluationRequest, run: _EvaluationRun) -> dict[str, float]:
     """The host's own metrics of the counted episodes; a failure in one is ours."""
-    if not any(metric.is_own for metric in request.world.task.metrics):
+    if not any(metric.is_own for metric in request.gym_task.task.metrics):
         return {}
     first = run.performance.counted.first if run.performance and run.performance.counted else 0
     measurements = _measurements(request, run)
     played = [(episode.length, episode.actions) for episode in _episodes(run)[first:]]
     return compute_custom_metrics(
-        request.world, to_episodes(request.world, request.seeds(first), measurements["returns"], played)
+        request.gym_task, to_episodes(request.gym_task, request.seeds(first), measurements["returns"], played)
     )
 
 

@@ -1,21 +1,170 @@
-"""The referee of one agent: asks the sandbox for actions, steps the environments and records the episodes."""
+"""The referee of one agent: asks the sandbox for actions, steps batches of environments and records the episodes."""
 
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium
+
 from evaluator import wire
 from evaluator.host.envs.gym_task import GymTask
-from evaluator.host.envs.recorder import PlayedEpisode
-from evaluator.host.envs.spaces import IllegalActionError, describe
+from evaluator.host.envs.recorder import EpisodeRecorder, PlayedEpisode
+from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError, ObservationEncoder, describe
 from evaluator.host.errors import AgentFault
-from evaluator.host.sandboxes.channel import AgentReportedFault, ByteStream, read_body, read_json
-from evaluator.host.sandboxes.cpu_affinity import Pin, shared_processor
-from evaluator.host.solo.episode_batch import EpisodeBatch, EpisodeSpec
-from evaluator.model.canonical_json import canonical
+from evaluator.host.sandboxes.channel import AgentReportedFault, ByteStream, read_body
+from evaluator.host.sandboxes.handshake import Hello, Ready
+from evaluator.host.sandboxes.sandbox import Pin, shared_processor
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.verdict import Verdict
+
+# The frame of a time limit that is never reached.
+NO_LIMIT_FRAME = 1 << 62
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeSpec:
+    """An episode that waits for a lane."""
+
+    index: int
+    """Its place among the task's episodes."""
+    seed: str
+    """The environment's seed, 32 hex digits."""
+    agent_seed: int
+
+
+@dataclass(slots=True)
+class Slot:
+    """A lane, on which one episode after the other is played."""
+
+    number: int
+    """The lane's number in frames."""
+    ticket: EpisodeSpec
+    environment: gymnasium.Env[Any, Any]
+    starts: bool
+    """Whether its next frame is the episode's first."""
+    limit: int
+    """The frame at which the time limit truncates it."""
+
+
+class EpisodeBatch:
+    """A set of lanes and the episodes that are live on them."""
+
+    def __init__(self, gym_task: GymTask, tickets: Iterator[EpisodeSpec], lanes: range) -> None:
+        self._gym_task = gym_task
+        self._tickets = tickets
+        self._encoder: ObservationEncoder = gym_task.encoder()
+        self.decoder: ActionDecoder = gym_task.decoder()
+        self._frame = 0
+        self.lanes: list[Slot] = []
+        self._observations: list[Any] = []
+        for number in lanes:
+            if (ticket := next(tickets, None)) is not None:
+                self._open(number, ticket, gym_task.make())
+        self._recorder = EpisodeRecorder(len(self.lanes), self._encoder.leaves, self.decoder.leaves)
+        for index, observation in enumerate(self._observations):
+            self._recorder.begin(index, self._encoder.encode([observation]))
+        self._settle()
+
+    def _open(self, number: int, ticket: EpisodeSpec, environment: gymnasium.Env[Any, Any]) -> None:
+        limit = self._frame + self._gym_task.time_limit if self._gym_task.time_limit else NO_LIMIT_FRAME
+        self.lanes.append(Slot(number, ticket, environment, True, limit))
+        self._observations.append(self._gym_task.start(environment, ticket.seed))
+
+    def _settle(self) -> None:
+        """Update what frames need from the lanes."""
+        self._steps = [lane.environment.step for lane in self.lanes]
+        self._next_limit = min((lane.limit for lane in self.lanes), default=NO_LIMIT_FRAME)
+        self._encoded = self._encoder.encode(self._observations) if self.lanes else []
+        self._head = self._make_head()
+        self.answer_size = wire.body_size(self.decoder.leaves, len(self.lanes))
+
+    def _make_head(self) -> bytes:
+        return wire.act_head([(lane.number, lane.starts, lane.ticket.agent_seed) for lane in self.lanes])
+
+    @property
+    def live(self) -> bool:
+        """Whether any episode is live."""
+        return bool(self.lanes)
+
+    def question(self) -> bytes:
+        """The ACT frame about all live episodes."""
+        parts = [self._head]
+        for raw in self._encoded:
+            parts.append(raw)
+            if len(raw) % wire.ALIGNMENT:
+                parts.append(wire.padding(len(raw)))
+        return wire.frame(wire.Op.ACT, *parts)
+
+    def asked(self) -> None:
+        """Note that the question was sent: no lane starts an episode any more."""
+        if any(lane.starts for lane in self.lanes):
+            for lane in self.lanes:
+                lane.starts = False
+            self._head = self._make_head()
+
+    def advance(self, body: memoryview) -> list[tuple[int, PlayedEpisode]]:
+        """Step every live episode with the answered actions; returns those that ended, with their index.
+
+        Raises:
+            IllegalActionError: an action is not in the space; no environment was stepped.
+        """
+        actions, arrays = self.decoder.decode(body, len(self.lanes))
+        observations: list[Any] = []
+        rewards: list[Any] = []
+        ended: dict[int, tuple[bool, bool]] = {}
+        see, earn = observations.append, rewards.append
+        for step, action in zip(self._steps, actions, strict=True):
+            observation, reward, terminated, truncated, _ = step(action)
+            see(observation)
+            earn(reward)
+            if terminated or truncated:
+                ended[len(rewards) - 1] = (bool(terminated), bool(truncated))
+        self._frame += 1
+        if self._frame >= self._next_limit:
+            for index, lane in enumerate(self.lanes):
+                if lane.limit <= self._frame:
+                    ended[index] = (ended.get(index, (False, False))[0], True)
+        self._observations = observations
+        self._encoded = self._encoder.encode(observations)
+        self._recorder.step(self._encoded, arrays, rewards)
+        return self._turn_over(ended) if ended else []
+
+    def _turn_over(self, ended: dict[int, tuple[bool, bool]]) -> list[tuple[int, PlayedEpisode]]:
+        """Close ended episodes and start waiting ones on their lanes; lanes without a waiting episode are dropped."""
+        self._recorder.deal()
+        finished = []
+        kept = []
+        for index, lane in enumerate(self.lanes):
+            if index in ended:
+                terminated, truncated = ended[index]
+                played = self._recorder.finish(index, terminated=terminated, truncated=truncated)
+                finished.append((lane.ticket.index, played))
+                if not self._renew(index, lane):
+                    continue
+            kept.append(index)
+        if len(kept) < len(self.lanes):
+            self.lanes = [self.lanes[index] for index in kept]
+            self._observations = [self._observations[index] for index in kept]
+            self._recorder = self._recorder.only(kept)
+        self._settle()
+        return finished
+
+    def _renew(self, index: int, lane: Slot) -> bool:
+        ticket = next(self._tickets, None)
+        if ticket is None or not self._gym_task.task.reusable:
+            lane.environment.close()
+        if ticket is None:
+            return False
+        if not self._gym_task.task.reusable:
+            lane.environment = self._gym_task.make()
+        lane.ticket, lane.starts = ticket, True
+        lane.limit = self._frame + self._gym_task.time_limit if self._gym_task.time_limit else NO_LIMIT_FRAME
+        observation = self._gym_task.start(lane.environment, ticket.seed)
+        self._observations[index] = observation
+        self._recorder.begin(index, self._encoder.encode([observation]))
+        return True
+
 
 # From so many lanes on there are two batches: while the agent thinks about one, the referee steps the other.
 MIN_LANES_FOR_TWO = 8
@@ -25,7 +174,7 @@ MIN_LANES_FOR_TWO = 8
 class SoloRun:
     """What the referee needs to play a task with an agent."""
 
-    world: GymTask
+    gym_task: GymTask
     tickets: tuple[EpisodeSpec, ...]
     limits: Limits
     progress: Callable[[int], None]
@@ -53,7 +202,7 @@ def play_episodes(run: SoloRun, stream: ByteStream) -> SoloOutcome:
         AgentFault: the agent failed; it holds the verdict.
         SandboxClosed: the sandbox closed the connection.
     """
-    batches = _make_batches(run, _shake_hands(run, stream))
+    batches = _make_batches(run, _handshake(run, stream))
     if len(batches) > 1:
         return _play_batches(run, batches, stream)
     stream.spin = 0.0
@@ -80,45 +229,29 @@ def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream)
     return SoloOutcome(episodes=episodes, clipped=sum(batch.decoder.clipped for batch in batches))
 
 
-def _shake_hands(run: SoloRun, stream: ByteStream) -> int:
+def _handshake(run: SoloRun, stream: ByteStream) -> int:
     """Exchange HELLO and READY; returns the number of lanes."""
-    world = run.world
-    hello = {
-        "protocol": wire.VERSION,
-        "mode": "act",
-        "task_id": world.task.id,
-        "observation_space": describe(world.observation_space),
-        "action_space": describe(world.action_space),
-        "seed": run.tickets[0].agent_seed,
-    }
-    deadline = time.monotonic() + run.limits.start_seconds
-    stream.send(wire.frame(wire.Op.HELLO, canonical(hello)), deadline)
-    ready = _read_in_time(lambda: read_json(stream, wire.Op.READY, deadline), "the agent was not ready in time")
-    if ready.get("protocol") != wire.VERSION or not isinstance(ready.get("shared"), bool):
-        raise AgentFault(Verdict.PROTOCOL_ERROR, f"the sandbox does not speak protocol {wire.VERSION}")
-    lanes = run.world.task.lanes.shared if ready["shared"] else run.world.task.lanes.separate
-    fewer = ready.get("lanes", lanes)
-    if type(fewer) is not int or fewer < 1:
+    hello = Hello(
+        mode="act",
+        task_id=run.gym_task.task.id,
+        observation_space=describe(run.gym_task.observation_space),
+        action_space=describe(run.gym_task.action_space),
+        seed=run.tickets[0].agent_seed,
+    )
+    ready = Ready.read(stream, hello.send(stream, run.limits.start_seconds))
+    if type(ready.lanes) is not int or ready.lanes < 1:
         raise AgentFault(Verdict.PROTOCOL_ERROR, "READY asks for a number of lanes that is none")
-    return min(lanes, fewer)
-
-
-def _read_in_time(read: Callable[[], Any], late: str) -> Any:
-    try:
-        return read()
-    except AgentReportedFault:
-        raise
-    except AgentFault as fault:
-        raise AgentFault(fault.verdict, late if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
+    lanes = run.gym_task.task.lanes
+    return min(lanes.shared if ready.shared else lanes.separate, ready.lanes)
 
 
 def _make_batches(run: SoloRun, lanes: int) -> list[EpisodeBatch]:
     lanes = min(lanes, len(run.tickets))
     tickets: Iterator[EpisodeSpec] = iter(run.tickets)
     if lanes < MIN_LANES_FOR_TWO:
-        return [EpisodeBatch(run.world, tickets, range(lanes))]
+        return [EpisodeBatch(run.gym_task, tickets, range(lanes))]
     half = lanes // 2
-    return [EpisodeBatch(run.world, tickets, range(half)), EpisodeBatch(run.world, tickets, range(half, lanes))]
+    return [EpisodeBatch(run.gym_task, tickets, range(half)), EpisodeBatch(run.gym_task, tickets, range(half, lanes))]
 
 
 def _ask(run: SoloRun, batch: EpisodeBatch, stream: ByteStream) -> None:

@@ -1,9 +1,10 @@
 """Verification of a result: replaying its trace on the environment, without the agent, must give the same numbers."""
 
+import enum
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import gymnasium
 import numpy as np
@@ -17,16 +18,44 @@ from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.remote_envs import NO_STEP_LIMIT
-from evaluator.host.verification_finding import Finding, VerificationStatus
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
-from evaluator.model.protocol import COUNTS_AFTER_TRAINING, PROTOCOL
+from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING, PROTOCOL
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.trace import Trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
+
+
+@enum.unique
+class VerificationStatus(enum.StrEnum):
+    """The outcome of a verification."""
+
+    VERIFIED = "verified"
+    REFUTED = "refuted"
+    STALE = "stale"
+    SEALED = "sealed"
+    NOT_REPEATABLE = "not_repeatable"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The verification of one file."""
+
+    path: str
+    status: VerificationStatus
+    faults: tuple[str, ...] = ()
+    """What is wrong, each in one sentence."""
+    steps: int = 0
+    """Replayed environment steps."""
+
+    @classmethod
+    def refuted(cls, path: str, *faults: str) -> Self:
+        """The finding of a file that is wrong."""
+        return cls(path=path, status=VerificationStatus.REFUTED, faults=faults)
+
 
 OBSERVATION_CHUNK_BYTES = 1 << 24
 
@@ -69,7 +98,7 @@ def _first(result: Result) -> int:
 
 
 def verify_result(
-    path: str, content: bytes, trace: bytes | None, world: GymTask | None, secret: SeasonSecret | None = None
+    path: str, content: bytes, trace: bytes | None, gym_task: GymTask | None, secret: SeasonSecret | None = None
 ) -> Finding:
     """Verify one result.
 
@@ -77,7 +106,7 @@ def verify_result(
         path: the file's path, for the finding.
         content: the result file.
         trace: the trace file, if there is one.
-        world: the task's environment; None if the challenge has no such task any more.
+        gym_task: the task's environment; None if the challenge has no such task any more.
         secret: the season's.
     """
     try:
@@ -85,22 +114,22 @@ def verify_result(
         if result.sealed is not None:
             if secret is None:
                 return Finding(
-                    path=path, standing=VerificationStatus.SEALED, faults=("its episodes are secret until the reveal",)
+                    path=path, status=VerificationStatus.SEALED, faults=("its episodes are secret until the reveal",)
                 )
             result, trace = _decrypt(result, trace, secret)
         faults = list(check_claims(result, secret))
     except ValueError as error:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=(first_line(error),))
+        return Finding.refuted(path, first_line(error))
     if faults:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=tuple(faults))
-    if why := is_stale(result, world.task if world else None):
-        return Finding(path=path, standing=VerificationStatus.STALE, faults=(why,))
-    assert world is not None
-    if len(result.seeds) != world.task.counted:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=("the number of episodes is not the task's",))
+        return Finding.refuted(path, *faults)
+    if why := is_stale(result, gym_task.task if gym_task else None):
+        return Finding(path=path, status=VerificationStatus.STALE, faults=(why,))
+    assert gym_task is not None
+    if len(result.seeds) != gym_task.task.counted:
+        return Finding.refuted(path, "the number of episodes is not the task's")
     if result.verdict is not Verdict.OK:
-        return Finding(path=path, standing=VerificationStatus.VERIFIED)
-    return _verify_trace(path, result, trace, world, secret)
+        return Finding(path=path, status=VerificationStatus.VERIFIED)
+    return _verify_trace(path, result, trace, gym_task, secret)
 
 
 def is_stale(record: Result | Duel, task: Task | None) -> str | None:
@@ -119,26 +148,32 @@ def _decrypt(result: Result, trace: bytes | None, secret: SeasonSecret) -> tuple
     return decrypt_result(result, secret), decrypt_trace(trace, result, secret) if trace is not None else None
 
 
-def _verify_trace(path: str, result: Result, content: bytes | None, world: GymTask, secret: SeasonSecret | None) -> Finding:
+def _verify_trace(
+    path: str, result: Result, content: bytes | None, gym_task: GymTask, secret: SeasonSecret | None
+) -> Finding:
     if content is None:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=("its trace is missing",))
+        return Finding.refuted(path, "its trace is missing")
     if hashlib.sha256(content).hexdigest() != result.trace_sha256:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=("the trace is not the one the result names",))
+        return Finding.refuted(path, "the trace is not the one the result names")
     try:
         trace = parse_trace(content)
-        faults = tuple(_replay_faults(result, trace, world, secret)) or tuple(_custom_metric_faults(result, trace, world))
+        faults = tuple(_replay_faults(result, trace, gym_task, secret)) or tuple(
+            _custom_metric_faults(result, trace, gym_task)
+        )
     except ValueError as error:
-        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=(first_line(error),))
-    standing = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
-    return Finding(path=path, standing=standing, faults=faults, steps=trace.steps())
+        return Finding.refuted(path, first_line(error))
+    status = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
+    return Finding(path=path, status=status, faults=faults, steps=trace.steps())
 
 
-def _custom_metric_faults(result: Result, trace: Trace, world: GymTask) -> Iterator[str]:
+def _custom_metric_faults(result: Result, trace: Trace, gym_task: GymTask) -> Iterator[str]:
     """Faults in the host's own metrics, where the task has any."""
-    if any(metric.is_own for metric in world.task.metrics):
-        actions = checked_actions(trace, world)
+    if any(metric.is_own for metric in gym_task.task.metrics):
+        actions = checked_actions(trace, gym_task)
         played = split_by_length([episode.length for episode in trace.episodes], actions)[_first(result) :]
-        yield from custom_metric_faults(world, result.metrics, to_episodes(world, result.seeds, result.returns, played))
+        yield from custom_metric_faults(
+            gym_task, result.metrics, to_episodes(gym_task, result.seeds, result.returns, played)
+        )
 
 
 def first_line(error: Exception) -> str:
@@ -146,11 +181,11 @@ def first_line(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def _replay_faults(result: Result, trace: Trace, world: GymTask, secret: SeasonSecret | None) -> Iterator[str]:
+def _replay_faults(result: Result, trace: Trace, gym_task: GymTask, secret: SeasonSecret | None) -> Iterator[str]:
     if trace.key != result.key:
         yield "the trace has another key"
         return
-    if (result.script is None) != (world.task.script is None):
+    if (result.script is None) != (gym_task.task.script is None):
         yield "a script was played where none is measured, or the other way round"
         return
     script = result.script
@@ -159,17 +194,17 @@ def _replay_faults(result: Result, trace: Trace, world: GymTask, secret: SeasonS
         yield "the trace has other lengths"
         return
     seeds = result.seeds
-    if script and world.task.script:
-        yield from _script_faults(result, script, world)
+    if script and gym_task.task.script:
+        yield from _script_faults(result, script, gym_task)
         seeds = _seeds(result, secret, len(lengths)) or ()
     left = frozenset(script.unfinished) if script else frozenset()
-    actions = checked_actions(trace, world)
-    environment = world.make() if world.task.reusable else None
+    actions = checked_actions(trace, gym_task)
+    environment = gym_task.make() if gym_task.task.reusable else None
     begin = 0
     for index, episode in enumerate(trace.episodes):
         part = [array[begin : begin + episode.length] for array in actions]
         begin += episode.length
-        now = replay_episode(world, seeds[index], part, environment)
+        now = replay_episode(gym_task, seeds[index], part, environment)
         if now.ended_at != (None if index in left else episode.length):
             yield f"episode {index} ends at step {now.ended_at}, not {episode.length}"
         elif now.total != returns[index]:
@@ -178,9 +213,9 @@ def _replay_faults(result: Result, trace: Trace, world: GymTask, secret: SeasonS
             yield f"episode {index} meets other observations or rewards"
 
 
-def _script_faults(result: Result, script: ScriptRecord, world: GymTask) -> Iterator[str]:
+def _script_faults(result: Result, script: ScriptRecord, gym_task: GymTask) -> Iterator[str]:
     """Faults in which episodes count, and in the number of steps."""
-    rules = world.task.script
+    rules = gym_task.task.script
     assert rules is not None
     if (script.counts_from is None) != (result.protocol < COUNTS_AFTER_TRAINING):
         yield "the script's record does not say where its episodes begin to count, as its protocol does"
@@ -195,7 +230,7 @@ def _script_faults(result: Result, script: ScriptRecord, world: GymTask) -> Iter
         return
     if script.steps > rules.steps:
         yield f"the script took more than the {rules.steps} steps that it had"
-    if not _may_count_from(script, script.counts_from, rules.training_steps(world.time_limit or NO_STEP_LIMIT)):
+    if not _may_count_from(script, script.counts_from, rules.training_steps(gym_task.time_limit or NO_STEP_LIMIT)):
         yield f"episode {script.counts_from} is not the first that was begun after the training steps"
 
 
@@ -211,17 +246,17 @@ def _may_count_from(script: ScriptRecord, first: int, training_steps: int) -> bo
     return first == 0 or sum(before) - sum(sorted(before)[-(ENVIRONMENTS - 1) :]) < training_steps
 
 
-def checked_actions(trace: Trace, world: GymTask) -> list[npt.NDArray[np.generic]]:
+def checked_actions(trace: Trace, gym_task: GymTask) -> list[npt.NDArray[np.generic]]:
     """The trace's actions, one array per leaf, checked against the action space and the task's settings.
 
     Raises:
         ValueError: an action is not one that the environment can have got.
     """
-    decoder = world.decoder()
+    decoder = gym_task.decoder()
     if len(trace.actions) != len(decoder.leaves):
         raise ValueError("the trace has another number of action leaves than the task")
     steps = trace.steps()
-    if world.time_limit and any(e.length > world.time_limit for e in trace.episodes):
+    if gym_task.time_limit and any(e.length > gym_task.time_limit for e in trace.episodes):
         raise ValueError("an episode is longer than the task's time limit")
     arrays = []
     for leaf, packed in zip(decoder.leaves, trace.actions, strict=True):
@@ -240,14 +275,14 @@ def checked_actions(trace: Trace, world: GymTask) -> list[npt.NDArray[np.generic
 
 
 def replay_episode(
-    world: GymTask, seed: str, actions: list[npt.NDArray[np.generic]], reused: gymnasium.Env[Any, Any] | None = None
+    gym_task: GymTask, seed: str, actions: list[npt.NDArray[np.generic]], reused: gymnasium.Env[Any, Any] | None = None
 ) -> ReplayedEpisode:
     """Step a new environment, or a reusable one, through recorded actions."""
-    environment = reused or world.make()
-    encoder = world.encoder()
+    environment = reused or gym_task.make()
+    encoder = gym_task.encoder()
     checksum = EpisodeChecksum(len(encoder.leaves))
-    checksum.see(encoder.encode([world.start(environment, seed)]))
-    todo = world.decoder().actions(actions)
+    checksum.see(encoder.encode([gym_task.start(environment, seed)]))
+    todo = gym_task.decoder().actions(actions)
     chunk = max(1, OBSERVATION_CHUNK_BYTES // max(1, sum(leaf.nbytes for leaf in encoder.leaves)))
     total, taken = 0.0, 0
     terminated = truncated = False
@@ -264,7 +299,7 @@ def replay_episode(
         total = _add_chunk(checksum, encoder, seen, earned, total)
     if reused is None:
         environment.close()
-    truncated = truncated or taken == world.time_limit
+    truncated = truncated or taken == gym_task.time_limit
     ended = bool(terminated or truncated)
     closing = checksum.close(taken, terminated=bool(terminated), truncated=bool(truncated))
     return ReplayedEpisode(total=total, checksum=closing, ended_at=taken if ended else None)

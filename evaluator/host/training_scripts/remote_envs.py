@@ -1,22 +1,111 @@
-"""The environments of a training script, which the host makes, resets and steps, recording every return."""
+"""The environments of a training script, which the host makes, resets, steps and records."""
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
 from gymnasium import spaces
 
 from evaluator import wire
 from evaluator.host.envs.gym_task import GymTask
+from evaluator.host.envs.recorder import EpisodeChecksum
 from evaluator.host.envs.spaces import IllegalActionError
 from evaluator.host.errors import AgentFault
-from evaluator.host.training_scripts.episode_recorder import OpenEpisode, ScriptEpisode
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.training_script import ENVIRONMENTS, EPISODES, ScriptRules
 from evaluator.model.records.verdict import Verdict
+
+Array = npt.NDArray[Any]
+# Buffered steps become hashes and arrays at so many bytes or steps: a thousand episodes may be open at once, and one may
+# have no end.
+MAX_HELD_BYTES = 1 << 18
+MAX_HELD_STEPS = 1 << 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptEpisode:
+    """One episode of a script."""
+
+    index: int
+    """Its number in the order of starting; its seed follows from it."""
+    total: float
+    """Rewards so far, summed in order as Python floats."""
+    length: int
+    finished: bool
+    """Whether it came to its end."""
+    checksum: str
+    """Over observations, rewards and end flags."""
+    actions: tuple[Array, ...]
+    """One array per leaf, shape (length, *leaf shape); integers in a type that holds them."""
+
+
+class OpenEpisode:
+    """The recorder of an open episode; a step costs three appends."""
+
+    __slots__ = ("_actions", "_checksum", "_earned", "_folded", "_held", "_leaves", "_length", "_seen", "_total", "index")
+
+    def __init__(self, index: int, leaves: tuple[wire.Leaf, ...], observation: Sequence[bytes]) -> None:
+        self.index = index
+        self._leaves = leaves
+        self._checksum = EpisodeChecksum(len(observation))
+        self._seen: list[Sequence[bytes]] = [observation]
+        self._held = 0
+        self._actions: list[Sequence[bytes]] = []
+        self._earned: list[float] = []
+        self._folded: list[list[Array]] = [[] for _ in leaves]
+        self._length = 0
+        self._total = 0.0
+
+    def step(self, action: Sequence[bytes], observation: Sequence[bytes], reward: float) -> None:
+        """Add a step; the action is the one that the environment got."""
+        self._actions.append(action)
+        self._earned.append(reward)
+        self._seen.append(observation)
+        self._held += len(observation[0])
+        if self._held > MAX_HELD_BYTES or len(self._earned) >= MAX_HELD_STEPS:
+            self._fold()
+
+    def _fold(self) -> None:
+        """Turn the buffered steps into hashes, sums and arrays."""
+        if self._seen:
+            self._checksum.see([b"".join(leaf) for leaf in zip(*self._seen, strict=True)])
+        self._checksum.earn(np.array(self._earned, "<f8").tobytes())
+        for number, leaf in enumerate(self._leaves):
+            raw = np.frombuffer(b"".join([action[number] for action in self._actions]), leaf.dtype)
+            self._folded[number].append(_narrow(raw.reshape(len(self._actions), *leaf.shape)))
+        for reward in self._earned:  # in order, as a plain loop sums
+            self._total += reward
+        self._length += len(self._earned)
+        self._seen, self._actions, self._earned, self._held = [], [], [], 0
+
+    def close(self, *, terminated: bool, truncated: bool) -> ScriptEpisode:
+        """The episode, ended or abandoned."""
+        self._fold()
+        return ScriptEpisode(
+            index=self.index,
+            total=self._total,
+            length=self._length,
+            finished=terminated or truncated,
+            checksum=self._checksum.close(self._length, terminated=terminated, truncated=truncated),
+            actions=tuple(np.concatenate(folded) for folded in self._folded),
+        )
+
+
+def _narrow(values: Array) -> Array:
+    """Integers in the smallest signed type that holds them: up to fifty million actions are kept."""
+    if values.dtype.kind not in "iu":
+        return values
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    for name in ("i1", "i2", "i4"):
+        info = np.iinfo(name)
+        if info.min <= low and high <= info.max:
+            return values.astype(name)
+    return values
+
 
 # Steps of an episode where the task has no time limit.
 NO_STEP_LIMIT = 1 << 62
@@ -61,7 +150,7 @@ SINGLE_STEP_BYTES = 32
 class ScriptTask:
     """What a script may play, and with which seeds."""
 
-    world: GymTask
+    gym_task: GymTask
     rules: ScriptRules
     seed_of: Callable[[int], str]
     """The environment's seed of an episode, by its number in the order of starting."""
@@ -69,7 +158,7 @@ class ScriptTask:
     @property
     def training_steps(self) -> int:
         """Steps before the episodes that count; `load_gym_task` has checked that there are some."""
-        return self.rules.training_steps(self.world.time_limit or NO_STEP_LIMIT)
+        return self.rules.training_steps(self.gym_task.time_limit or NO_STEP_LIMIT)
 
 
 class RemoteEnvServer:
@@ -77,9 +166,9 @@ class RemoteEnvServer:
 
     def __init__(self, offer: ScriptTask) -> None:
         self._offer = offer
-        self._world = offer.world
-        self._encoder = offer.world.encoder()
-        self._decoder = offer.world.decoder()
+        self._gym_task = offer.gym_task
+        self._encoder = offer.gym_task.encoder()
+        self._decoder = offer.gym_task.decoder()
         self._slots: dict[int, EnvSlot] = {}
         self._next = 0
         self._closed: dict[int, ScriptEpisode] = {}
@@ -90,7 +179,7 @@ class RemoteEnvServer:
         self._counts_from: int | None = None
         self._counted_ended = 0
         self._seen = [(np.dtype(leaf.dtype), leaf.nbytes) for leaf in self._encoder.leaves]
-        self._least, self._greatest = _range(offer.world.action_space)
+        self._least, self._greatest = _range(offer.gym_task.action_space)
         self._single: EnvSlot | None = None
         self._single_head = b""
         self._head = b""
@@ -204,16 +293,16 @@ class RemoteEnvServer:
     def _start(self, slot: EnvSlot) -> Any:
         """Begin the next episode in a slot; returns its first observation."""
         self._abandon(slot)
-        if slot.environment is None or not self._world.task.reusable:
+        if slot.environment is None or not self._gym_task.task.reusable:
             if slot.environment is not None:
                 slot.environment.close()
-            slot.environment = self._world.make()
+            slot.environment = self._gym_task.make()
             slot.step = slot.environment.step
-        slot.limit = self._world.time_limit or NO_STEP_LIMIT
+        slot.limit = self._gym_task.time_limit or NO_STEP_LIMIT
         if self._counts_from is None and self.steps >= self._training_steps:
             self._counts_from = self._begun
         self._begun += 1
-        return self._world.start(slot.environment, self._offer.seed_of(self._begun - 1))
+        return self._gym_task.start(slot.environment, self._offer.seed_of(self._begun - 1))
 
     def _open(self, observation: list[bytes]) -> OpenEpisode:
         """The recorder of a new episode; called in the order of starting."""

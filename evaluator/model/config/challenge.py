@@ -100,10 +100,12 @@ class ClockSettings(Frozen):
     """Seconds for each match that moves may take beyond that, all together."""
 
 
+# With fewer episodes an interval of 95 % is as wide as what it should tell apart, so a host confirms the number.
+ENOUGH_EPISODES = 10
 # Fields for solo tasks only, with the field for games instead, and fields for games only.
 _SOLO_ONLY = {
     "env": "'game'", "episodes": "'matches'", "max_episode_steps": "'max_plies'", "clip": None, "grid": None,
-    "reusable": None, "score": "ratings", "bounds": None, "random": "'anchor'", "reference": None,
+    "few_episodes": None, "reusable": None, "score": "ratings", "bounds": None, "random": "'anchor'", "reference": None,
     "script": None,
 }  # fmt: skip
 _GAME_ONLY = ("matches", "opening", "max_plies", "clock", "opponents", "anchor")
@@ -126,6 +128,8 @@ class Task(Frozen):
     """A paragraph for the task's page."""
     episodes: int = Field(default=100, ge=1, le=10000)
     """Episodes of one evaluation."""
+    few_episodes: bool = False
+    """Confirms that fewer than 10 episodes make a score; `pullrank check` asks for it."""
     max_episode_steps: int | None = Field(default=None, ge=1)
     """Overrides the environment's own time limit."""
     lanes: ParallelEpisodes = ParallelEpisodes()
@@ -221,6 +225,16 @@ class Task(Frozen):
     def counted(self) -> int:
         """The number of episodes that make a score."""
         return self.script.last if self.script else self.episodes
+
+    def few_episodes_fault(self) -> str | None:
+        """The fault of a score from few episodes that the host has not confirmed; None if there is none."""
+        if self.game is not None or self.few_episodes or self.counted >= ENOUGH_EPISODES:
+            return None
+        setting = "script.last" if self.script else "episodes"
+        return (
+            f"task {self.id}: {setting} is {self.counted}, and intervals of fewer than {ENOUGH_EPISODES} episodes tell "
+            "little apart; raise it, or confirm it with 'few_episodes: true'"
+        )
 
     @property
     def env_id(self) -> str:

@@ -10,7 +10,7 @@ from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Limits
 from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
-from evaluator.model.protocol import PROTOCOL
+from evaluator.model.measurement_version import PROTOCOL
 from evaluator.model.records.result import LOG_TAIL, MESSAGE, Beacon, Cost, FirstAttempt, Provenance, SandboxKind, Tier
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import first_line
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus, first_line
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_result
@@ -213,7 +212,7 @@ def _replay(
         handed = item.handed
         finding = findings.get(str(handed.result))
         faults = item.faults or (finding.faults if finding else ())
-        if finding and finding.standing is VerificationStatus.VERIFIED:
+        if finding and finding.status is VerificationStatus.VERIFIED:
             record = check_result.parse_for_item(handed.item, handed.result.read_bytes())
             traced = isinstance(record, Result) and record.trace_sha256
             accepted.append(

@@ -8,7 +8,7 @@ from functools import cache
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import EnvironmentFault
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
@@ -119,7 +119,7 @@ def _duel_fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
     if duel.verdict is not Verdict.OK:
         return None
     finding = verify_duel("preview", duel.serialised(), _open_game(task.model_dump_json(), task.code))
-    if finding.standing is VerificationStatus.VERIFIED:
+    if finding.status is VerificationStatus.VERIFIED:
         return None
     return "the moves of a duel in the preview do not give what it says"
 

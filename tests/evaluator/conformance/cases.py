@@ -12,8 +12,7 @@ from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
-from evaluator.host.solo.verify_result import verify_result
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_trace
@@ -147,7 +146,7 @@ def _solo_summary(done: Evaluation, task: Task) -> dict[str, Any]:
     script = result.script
     return {
         **summary,
-        "replay": finding.standing.value if finding.standing is VerificationStatus.VERIFIED else finding.faults[0],
+        "replay": finding.status.value if finding.status is VerificationStatus.VERIFIED else finding.faults[0],
         "returns": [value.hex() for value in result.returns],
         "lengths": list(result.lengths),
         "metrics": {name: value.hex() for name, value in result.metrics.items()},
@@ -161,7 +160,7 @@ def _duel(duel: Duel, task: Task) -> dict[str, Any]:
     finding = verify_duel("d", duel.serialised(), open_game(task))
     return {
         "key": duel.key, "verdict": duel.verdict.value, "seeds": _hash(" ".join(duel.seeds)),
-        "replay": finding.standing.value if finding.standing is VerificationStatus.VERIFIED else finding.faults[0],
+        "replay": finding.status.value if finding.status is VerificationStatus.VERIFIED else finding.faults[0],
         "players": [player.verdict.value for player in duel.players],
         "matches": [[one.end.value, one.winner, one.plies, *(score.hex() for score in one.scores)] for one in duel.matches],
         "moves": _hash(str(duel.match_moves())),

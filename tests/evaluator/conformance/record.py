@@ -13,7 +13,7 @@ from typing import Any
 
 from evaluator.host.deterministic import run_pinned
 from evaluator.host.digests import image_files
-from evaluator.model.protocol import PROTOCOL
+from evaluator.model.measurement_version import PROTOCOL
 from tests.evaluator.conformance.cases import CASES, measured
 from tests.rooms import process
 
@@ -35,7 +35,7 @@ def refusal(before: dict[str, Any], now: dict[str, Any]) -> str | None:
     if (before["protocol"], before["packages"]) == (now["protocol"], now["packages"]):
         return (
             f"there is a recording of protocol {now['protocol']} with these packages; raise PROTOCOL in "
-            "evaluator/model/protocol.py where a measurement changed, or add --force where only cases were added"
+            "evaluator/model/measurement_version.py where a measurement changed, or add --force where only cases were added"
         )
     return None
 
@@ -54,7 +54,7 @@ def fault(before: dict[str, Any], now: dict[str, Any], title: str, measured: dic
     parts = sorted(name for name in {*was, *(measured or {})} if was.get(name) != (measured or {}).get(name))
     return (
         f"'{title}' is measured differently ({', '.join(parts)}): undo that, or raise PROTOCOL in "
-        f"evaluator/model/protocol.py, which makes every recorded result stale, and run {AGAIN}"
+        f"evaluator/model/measurement_version.py, which makes every recorded result stale, and run {AGAIN}"
     )
 
 

@@ -71,6 +71,14 @@ def test_nothing_is_said_of_a_resolution_that_nobody_knows(name):
     assert "are not significant here" not in words(page(getattr(samples, name)()))
 
 
+def test_a_task_without_bounds_says_what_its_intervals_cannot_see():
+    unbounded = samples.POLE.model_copy(update={"bounds": None, "episodes": 40})
+    unseen = "fewer than about 7.5 % of episodes may never have happened in 40"
+
+    assert unseen in words(page(samples.board(samples.task_board(unbounded, crowd(2)))))
+    assert "rule of three" not in page(samples.board(samples.task_board(samples.POLE, crowd(2))))
+
+
 def test_history_is_told_once_there_are_two_days():
     one, two = samples.entry("a", "alice"), samples.entry("b", "bob")
     day = {"provenance": {"commit": None, "run_url": None, "evaluated_at": "2026-01-03T12:00:00Z"}}

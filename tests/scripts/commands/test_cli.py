@@ -19,10 +19,12 @@ limits: {start_seconds: 30}
 tasks:
   - id: CartPole-v1
     episodes: 5
+    few_episodes: true
     random: {score: 22, source: test}
     reference: {score: 475, source: test}
   - id: MountainCar-v0
     episodes: 3
+    few_episodes: true
     random: {score: -200, source: test}
     reference: {score: -110, source: test}
 """
@@ -144,6 +146,21 @@ def test_a_wrong_challenge_is_told_with_its_line(board: Path) -> None:
     (board / "challenge.yml").write_text(CHALLENGE.replace("episodes: 5", "episoden: 5"))
 
     assert run(board, "rank")[::2] == (2, "challenge.yml:6: unknown key 'episoden'; did you mean 'episodes'?\n")
+
+
+def test_check_asks_a_host_to_confirm_few_episodes(board: Path) -> None:
+    scripted = "  - {id: learn, env: CartPole-v1, script: {steps: 50000, last: 9, worst: 1}}\n"
+    (board / "challenge.yml").write_text(CHALLENGE.replace("    few_episodes: true\n", "", 1) + scripted)
+
+    code, _, message = run(board, "check")
+
+    assert code == 1
+    rule = "intervals of fewer than 10 episodes tell little apart; raise it, or confirm it with 'few_episodes: true'"
+    assert message.splitlines() == [
+        f"challenge.yml: task CartPole-v1: episodes is 5, and {rule}",
+        f"challenge.yml: task learn: script.last is 9, and {rule}",
+    ]
+    assert run(board, "rank")[0] == 0
 
 
 def test_an_example_of_other_tasks_is_no_part_of_the_board_and_no_fault(board: Path) -> None:

@@ -22,16 +22,16 @@ season: test
 limits: {start_seconds: 60}
 baselines: []
 tasks:
-  - {id: CartPole-v1, episodes: 2}
-  - {id: Pendulum-v1, episodes: 2}
-  - {id: FrozenLake-v1, episodes: 2}
+  - {id: CartPole-v1, episodes: 2, few_episodes: true}
+  - {id: Pendulum-v1, episodes: 2, few_episodes: true}
+  - {id: FrozenLake-v1, episodes: 2, few_episodes: true}
   - {id: tictactoe, game: pettingzoo.classic.tictactoe_v3, matches: 2}
   - {id: connect_four, game: pettingzoo.classic.connect_four_v3, matches: 2}
   - {id: quarto, game: evaluator.environments.quarto, matches: 2}
   - {id: throws, game: pettingzoo.classic.rps_v2, matches: 2, opening: 0}
-  - {id: pole, env: CartPole-v1, reusable: true, script: {steps: 4000, last: 5, worst: 1}}
-  - {id: swing, env: Pendulum-v1, reusable: true, script: {steps: 4000, last: 5, worst: -2000}}
-  - {id: lake, env: FrozenLake-v1, reusable: true, script: {steps: 4000, last: 5, worst: 0}}
+  - {id: pole, env: CartPole-v1, reusable: true, few_episodes: true, script: {steps: 4000, last: 5, worst: 1}}
+  - {id: swing, env: Pendulum-v1, reusable: true, few_episodes: true, script: {steps: 4000, last: 5, worst: -2000}}
+  - {id: lake, env: FrozenLake-v1, reusable: true, few_episodes: true, script: {steps: 4000, last: 5, worst: 0}}
 """
 SOLO = ["CartPole-v1", "Pendulum-v1", "FrozenLake-v1"]
 # What runs here. Adapters that need an extra run in containers only: tests/docker/test_extras.py has them, with other files.
@@ -190,7 +190,9 @@ def test_what_cannot_be_is_said_in_one_line_and_nothing_is_written(
 
 
 def test_a_board_without_such_tasks_says_so(board: Path) -> None:
-    (board / "challenge.yml").write_text('title: T\nseason: "1"\ntasks: [{id: CartPole-v1, episodes: 2}]\n')
+    (board / "challenge.yml").write_text(
+        'title: T\nseason: "1"\ntasks: [{id: CartPole-v1, episodes: 2, few_episodes: true}]\n'
+    )
 
     code, _, err = run(board, "new", FOLDER, "--kind", "script")
     assert (code, "this challenge has none of them" in err) == (2, True)

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import ParallelEpisodes, Task
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from scripts.repository.checkout import open_checkout

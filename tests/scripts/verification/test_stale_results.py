@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.model.protocol import PROTOCOL
+from evaluator.model.measurement_version import PROTOCOL
 from tests.scripts.checkouts import LEGAL, put, records, run
 
 BEFORE = Path(__file__).parent / "schema_1"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import duel_with_self_hash
 from leaderboard.core.store import ResultStore
@@ -33,7 +33,7 @@ def both(store: ResultStore) -> list[Path]:
 def test_results_and_duels_are_verified_together(store: ResultStore) -> None:
     findings = verify_files(CHALLENGE, store, both(store), quiet=True)
 
-    assert [(finding.standing, finding.faults) for finding in findings] == [(VerificationStatus.VERIFIED, ())] * 2
+    assert [(finding.status, finding.faults) for finding in findings] == [(VerificationStatus.VERIFIED, ())] * 2
     assert [Path(finding.path).parts[-4:-2] for finding in findings] == [
         ("CartPole-v1", "alice"), ("results", "tictactoe"),
     ]  # fmt: skip
@@ -50,7 +50,7 @@ def test_a_forged_duel_is_refuted_among_honest_files(store: ResultStore) -> None
 
     findings = {f.path: f for f in verify_files(CHALLENGE, store, both(store), quiet=True)}
 
-    assert sorted(finding.standing for finding in findings.values()) == [
+    assert sorted(finding.status for finding in findings.values()) == [
         VerificationStatus.REFUTED,
         VerificationStatus.VERIFIED,
     ]
@@ -61,14 +61,14 @@ def test_a_forged_duel_is_refuted_among_honest_files(store: ResultStore) -> None
 def test_a_duel_of_a_game_that_is_not_here_any_more_is_stale(tasks: tuple[Task, ...], store: ResultStore) -> None:
     challenge = CHALLENGE.model_copy(update={"tasks": tasks})
 
-    assert [f.standing for f in verify_files(challenge, store, store.duel_files(), quiet=True)] == [VerificationStatus.STALE]
+    assert [f.status for f in verify_files(challenge, store, store.duel_files(), quiet=True)] == [VerificationStatus.STALE]
 
 
 def test_a_result_under_the_name_of_a_game_is_stale(store: ResultStore) -> None:
     game = GAME.model_copy(update={"id": "CartPole-v1"})
     challenge = CHALLENGE.model_copy(update={"tasks": (game,)})
 
-    assert [f.standing for f in verify_files(challenge, store, store.files(), quiet=True)] == [VerificationStatus.STALE]
+    assert [f.status for f in verify_files(challenge, store, store.files(), quiet=True)] == [VerificationStatus.STALE]
 
 
 def test_what_was_verified_once_is_remembered(store: ResultStore, tmp_path: Path) -> None:

@@ -11,10 +11,9 @@ from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.solo import verify_result as verifying
-from evaluator.host.solo.verify_result import verify_result
-from evaluator.host.verification_finding import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
 from evaluator.model.config.challenge import Task
-from evaluator.model.protocol import PROTOCOL
+from evaluator.model.measurement_version import PROTOCOL
 from evaluator.model.records.duel_record import WantedDuel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import WantedResult, with_self_hash
@@ -75,8 +74,8 @@ def test_new_records_name_todays_protocol_and_old_ones_none() -> None:
 
 @KINDS
 def test_an_old_record_has_todays_key_in_protocol_1(judged: Any, document: dict[str, Any]) -> None:
-    assert judged(key=document["key"]).standing is VerificationStatus.VERIFIED
-    assert judged(schema=2, protocol=1, key=document["key"]).standing is VerificationStatus.VERIFIED
+    assert judged(key=document["key"]).status is VerificationStatus.VERIFIED
+    assert judged(schema=2, protocol=1, key=document["key"]).status is VerificationStatus.VERIFIED
 
 
 @KINDS
@@ -85,8 +84,8 @@ def test_a_record_is_verified_by_its_own_number_when_the_number_was_raised(
 ) -> None:
     monkeypatch.setattr(verifying, "PROTOCOL", PROTOCOL + 1)
 
-    assert judged(key=document["key"]).standing is VerificationStatus.VERIFIED
-    assert judged(schema=2, protocol=PROTOCOL + 1).standing is VerificationStatus.VERIFIED
+    assert judged(key=document["key"]).status is VerificationStatus.VERIFIED
+    assert judged(schema=2, protocol=PROTOCOL + 1).status is VerificationStatus.VERIFIED
 
 
 @KINDS
@@ -94,7 +93,7 @@ def test_a_record_of_a_newer_protocol_is_stale_here_and_says_why(judged: Any, do
     newer = PROTOCOL + 1
     finding = judged(schema=2, protocol=newer)
 
-    assert finding.standing is VerificationStatus.STALE
+    assert finding.status is VerificationStatus.STALE
     assert finding.faults == (f"recorded under other rules: protocol {newer} is newer than this evaluator; update it",)
 
 
@@ -102,7 +101,7 @@ def test_a_record_of_a_newer_protocol_is_stale_here_and_says_why(judged: Any, do
 def test_another_number_does_not_fit_the_key(judged: Any, document: dict[str, Any]) -> None:
     finding = judged(schema=2, protocol=2, key=document["key"])
 
-    assert finding.standing is VerificationStatus.REFUTED
+    assert finding.status is VerificationStatus.REFUTED
     assert "the key does not fit" in finding.faults[0]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
-from evaluator.host.verification_finding import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.config.challenge import ClockSettings, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, WantedDuel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel
@@ -113,7 +113,7 @@ def packed(rows: list[list[int]]) -> TraceLeaf:
 
 def faults(duel: Duel | bytes, game: PettingZooGame | None) -> tuple[str, ...]:
     finding = judged(duel, game)
-    assert finding.standing is VerificationStatus.REFUTED
+    assert finding.status is VerificationStatus.REFUTED
     return finding.faults
 
 
@@ -122,7 +122,7 @@ def test_an_honest_duel_is_verified(task: Task) -> None:
     duel = duelled(RANDOM_PLAYER, RANDOM_PLAYER + "\n", task)
     finding = judged(duel, open_game(task))
 
-    assert (finding.standing, finding.faults) == (VerificationStatus.VERIFIED, ())
+    assert (finding.status, finding.faults) == (VerificationStatus.VERIFIED, ())
     assert finding.steps == sum(match.plies for match in duel.matches)
 
 
@@ -180,7 +180,7 @@ def test_a_lost_match_cut_short_and_called_too_long_is_found(honest: Duel, game:
 def test_a_duel_that_failed_on_our_side_is_verified_by_its_claims(honest: Duel, game: PettingZooGame) -> None:
     failed = forged(honest, verdict="internal_error", message="ours", matches=(), moves=None, milliseconds=None)
 
-    assert (judged(failed, game).standing, judged(failed, game).steps) == (VerificationStatus.VERIFIED, 0)
+    assert (judged(failed, game).status, judged(failed, game).steps) == (VerificationStatus.VERIFIED, 0)
 
 
 def test_every_changed_byte_is_found(honest: Duel, game: PettingZooGame) -> None:
@@ -188,9 +188,9 @@ def test_every_changed_byte_is_found(honest: Duel, game: PettingZooGame) -> None
     for index in range(len(content)):
         changed = bytearray(content)
         changed[index] ^= 1
-        assert judged(bytes(changed), game).standing is not VerificationStatus.VERIFIED, content[index - 20 : index + 5]
-    assert judged(content + b" ", game).standing is VerificationStatus.REFUTED
-    assert judged(content[:-1], game).standing is VerificationStatus.REFUTED
+        assert judged(bytes(changed), game).status is not VerificationStatus.VERIFIED, content[index - 20 : index + 5]
+    assert judged(content + b" ", game).status is VerificationStatus.REFUTED
+    assert judged(content[:-1], game).status is VerificationStatus.REFUTED
 
 
 @pytest.mark.parametrize("junk", [b"", b"[]", b"{", b"\xff", b'{"schema": NaN}', b'{"a":1,"a":2}', b"[" * 100_000])
@@ -379,8 +379,8 @@ def test_a_compression_bomb_is_never_unpacked(honest: Duel, game: PettingZooGame
 def test_a_gone_or_changed_game_is_stale(honest: Duel, game: PettingZooGame) -> None:
     other = dataclasses.replace(game, task=TASK.model_copy(update={"matches": 8}))
 
-    assert judged(honest, None).standing is VerificationStatus.STALE
-    assert judged(honest, other).standing is VerificationStatus.STALE
+    assert judged(honest, None).status is VerificationStatus.STALE
+    assert judged(honest, other).status is VerificationStatus.STALE
 
 
 def test_a_duel_parses_to_itself(honest: Duel) -> None:

@@ -7,8 +7,7 @@ import pytest
 
 from evaluator.host.envs.custom_metrics import RecordedEpisode, compute_custom_metrics
 from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
-from evaluator.host.solo.verify_result import verify_result
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.records.result import with_self_hash
@@ -35,7 +34,7 @@ def test_a_result_holds_what_the_functions_say_and_verification_says_the_same():
     assert values["largest_angle:error"] > 0
     assert values["replayed_return:error"] == 0
     assert (
-        verify_result("r", evaluation.result.serialised(), evaluation.trace, load_gym_task(of)).standing
+        verify_result("r", evaluation.result.serialised(), evaluation.trace, load_gym_task(of)).status
         is VerificationStatus.VERIFIED
     )
 
@@ -52,7 +51,7 @@ def test_a_changed_value_is_refuted(key, change):
 
     finding = verify_result("r", forged.serialised(), evaluation.trace, load_gym_task(of))
 
-    assert finding.standing is VerificationStatus.REFUTED
+    assert finding.status is VerificationStatus.REFUTED
     assert key in finding.faults[0]
 
 
@@ -106,7 +105,7 @@ def test_the_standard_error_of_a_mean_is_that_of_the_mean():
     )
     world = load_gym_task(of)
     totals = np.random.default_rng(1).normal(size=1000).tolist()
-    episodes = [RecordedEpisode(seed="0" * 32, total=t, length=1, world=world, recorded=()) for t in totals]
+    episodes = [RecordedEpisode(seed="0" * 32, total=t, length=1, gym_task=world, recorded=()) for t in totals]
     error = compute_custom_metrics(world, episodes)["tests.evaluator.host.envs.test_custom_metrics:mean_return:error"]
 
     expected = math.sqrt(1 / 1000)

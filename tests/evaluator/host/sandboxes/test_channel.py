@@ -14,9 +14,9 @@ import pytest
 
 from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.host.sandboxes.bounded_log import BoundedLog
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, clean_text, read_body, read_error_frame, read_json
 from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream, Demultiplexer
+from evaluator.host.sandboxes.limits import BoundedLog
 from evaluator.model.records.verdict import Verdict
 
 

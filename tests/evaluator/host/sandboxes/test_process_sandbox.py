@@ -70,7 +70,7 @@ def test_usage_and_a_kill_by_memory_are_read_for_both_versions(tmp_path: Path) -
         )
         for name, text in files.items():
             (
-                group.places["cpuacct" if name.startswith("cpuacct") else "memory" if "memory" in name else "cpu"] / name
+                group.folders["cpuacct" if name.startswith("cpuacct") else "memory" if "memory" in name else "cpu"] / name
             ).write_text(text)
         assert group.usage() == Usage(cpu_seconds=2.5, peak_memory_bytes=1024)
         assert group.killed_by_memory()
@@ -88,7 +88,7 @@ def test_a_group_is_removed_though_its_processes_need_time_to_end() -> None:
 
     group.remove()
 
-    assert [place for place in group.places.values() if place.exists()] == []
+    assert [place for place in group.folders.values() if place.exists()] == []
     assert process.wait() == -9
 
 
@@ -133,7 +133,7 @@ def test_an_honest_agent_is_measured_and_nothing_is_left(tmp_path: Path, monkeyp
     assert result.cost.cpu_seconds is None or 0 < result.cost.cpu_seconds < 60
     assert result.cost.wall_seconds > 0
     assert len(created) == 1 or result.cost.cpu_seconds is None  # where the kernel grants none there is nothing to leave
-    assert [place for group in created for place in group.places.values() if place.exists()] == []
+    assert [place for group in created for place in group.folders.values() if place.exists()] == []
 
 
 def test_the_agents_environment_is_clean() -> None:

@@ -158,7 +158,7 @@ def test_nothing_is_played_without_the_secret(tmp_path: Path) -> None:
     (tmp_path / "submission.yml").write_text("name: A\nalgorithm: none\n")
     order = EvaluationRequest(
         login="alice", login_id=None, agent="a", folder=read_folder(tmp_path, SubmissionLimits()),
-        world=load_gym_task(Task(id="CartPole-v1", episodes=2)), limits=Limits(), season="1", beacon=SECRET.beacon,
+        gym_task=load_gym_task(Task(id="CartPole-v1", episodes=2)), limits=Limits(), season="1", beacon=SECRET.beacon,
         beacon_verified=False, tier=Tier.OFFICIAL, runtime_digest="4" * 64,
     )  # fmt: skip
     for wrong in (order, dataclasses.replace(order, secret=OTHER)):

@@ -9,8 +9,7 @@ import pytest
 
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.host.solo.verify_result import verify_result
-from evaluator.host.verification_finding import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult, with_self_hash
@@ -52,7 +51,7 @@ def rekeyed(result: Result, **changes: Any) -> Result:
 def test_an_honest_result_is_verified(honest: Evaluation, world: GymTask) -> None:
     finding = judged(honest.result, honest.trace, world)
 
-    assert (finding.standing, finding.faults) == (VerificationStatus.VERIFIED, ())
+    assert (finding.status, finding.faults) == (VerificationStatus.VERIFIED, ())
     assert sum(honest.result.lengths) == finding.steps
 
 
@@ -61,11 +60,11 @@ def test_every_changed_byte_of_a_result_is_found(honest: Evaluation, world: GymT
     for index in range(len(content)):
         changed = bytearray(content)
         changed[index] ^= 1
-        assert judged(bytes(changed), honest.trace, world).standing is not VerificationStatus.VERIFIED, content[
+        assert judged(bytes(changed), honest.trace, world).status is not VerificationStatus.VERIFIED, content[
             index - 20 : index + 5
         ]
-    assert judged(content + b" ", honest.trace, world).standing is VerificationStatus.REFUTED
-    assert judged(content[:-1], honest.trace, world).standing is VerificationStatus.REFUTED
+    assert judged(content + b" ", honest.trace, world).status is VerificationStatus.REFUTED
+    assert judged(content[:-1], honest.trace, world).status is VerificationStatus.REFUTED
 
 
 def test_every_changed_byte_of_a_trace_is_found(honest: Evaluation, world: GymTask) -> None:
@@ -73,7 +72,7 @@ def test_every_changed_byte_of_a_trace_is_found(honest: Evaluation, world: GymTa
     for index in range(len(honest.trace)):
         changed = bytearray(honest.trace)
         changed[index] ^= 1
-        assert judged(honest.result, bytes(changed), world).standing is VerificationStatus.REFUTED
+        assert judged(honest.result, bytes(changed), world).status is VerificationStatus.REFUTED
 
 
 def test_a_better_return_with_fitting_hashes_is_found(honest: Evaluation, world: GymTask) -> None:
@@ -82,7 +81,7 @@ def test_a_better_return_with_fitting_hashes_is_found(honest: Evaluation, world:
 
     finding = judged(result, honest.trace, world)
 
-    assert VerificationStatus.REFUTED is finding.standing
+    assert VerificationStatus.REFUTED is finding.status
     assert finding.faults[0].startswith("episode 3 returns ")
 
 
@@ -111,7 +110,7 @@ def test_changed_actions_with_fitting_hashes_are_found(honest: Evaluation, world
     actions[5] ^= 1
     result, raw = forged(honest.result, trace.model_copy(update={"actions": (TraceLeaf.of(actions),)}))
 
-    assert judged(result, raw, world).standing is VerificationStatus.REFUTED
+    assert judged(result, raw, world).status is VerificationStatus.REFUTED
 
 
 def test_actions_outside_the_space_are_found(honest: Evaluation, world: GymTask) -> None:
@@ -132,7 +131,7 @@ def test_an_episode_cut_short_is_found(honest: Evaluation, world: GymTask) -> No
     lengths = [e.length for e in short]
     result, raw = forged(honest.result, cut, lengths=lengths)
 
-    assert judged(result, raw, world).standing is VerificationStatus.REFUTED
+    assert judged(result, raw, world).status is VerificationStatus.REFUTED
 
 
 def test_fewer_episodes_than_the_task_has_are_found(honest: Evaluation, world: GymTask) -> None:
@@ -159,29 +158,29 @@ def test_a_compression_bomb_is_never_unpacked(honest: Evaluation, world: GymTask
 
     finding = judged(result, raw, world)
 
-    assert VerificationStatus.REFUTED is finding.standing
+    assert VerificationStatus.REFUTED is finding.status
     assert "are not the" in finding.faults[0]
 
 
 def test_a_missing_trace_and_a_gone_task_are_named(honest: Evaluation, world: GymTask) -> None:
     assert judged(honest.result, None, world).faults == ("its trace is missing",)
-    assert judged(honest.result, honest.trace, None).standing is VerificationStatus.STALE
+    assert judged(honest.result, honest.trace, None).status is VerificationStatus.STALE
     other = dataclasses.replace(world, task=TASK.model_copy(update={"episodes": 5}))
-    assert judged(honest.result, honest.trace, other).standing is VerificationStatus.STALE
+    assert judged(honest.result, honest.trace, other).status is VerificationStatus.STALE
 
 
 @pytest.mark.parametrize("junk", [b"", b"[]", b"{", b"\xff", b'{"schema": NaN}', b'{"a":1,"a":2}', b"[" * 100_000])
 def test_junk_is_refuted_with_a_reason(junk: bytes, world: GymTask) -> None:
     finding = judged(junk, None, world)
 
-    assert VerificationStatus.REFUTED is finding.standing
+    assert VerificationStatus.REFUTED is finding.status
     assert finding.faults[0]
 
 
 def test_a_failed_result_is_verified_by_its_claims(world: GymTask) -> None:
     failed = evaluated("class Agent:\n    def act(self, observation):\n        return 1 / 0\n", TASK)
 
-    assert (judged(failed.result, None, world).standing, judged(failed.result, None, world).steps) == (
+    assert (judged(failed.result, None, world).status, judged(failed.result, None, world).steps) == (
         VerificationStatus.VERIFIED,
         0,
     )

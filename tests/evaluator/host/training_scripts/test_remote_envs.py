@@ -20,9 +20,8 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes.channel import SocketStream
-from evaluator.host.training_scripts.episode_recorder import MAX_HELD_STEPS
-from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
-from evaluator.host.training_scripts.server import ScriptOutcome, ScriptSession, serve_script
+from evaluator.host.training_scripts.evaluate_script import ScriptOutcome, ScriptSession, serve_script
+from evaluator.host.training_scripts.remote_envs import MAX_HELD_STEPS, RemoteEnvServer, ScriptTask
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRules
 from evaluator.model.records.verdict import Verdict
@@ -38,7 +37,9 @@ LAST = 1
 def offer(task: Task = POLE, steps: int = 1000) -> ScriptTask:
     """What a script may play."""
     return ScriptTask(
-        world=load_gym_task(task), rules=ScriptRules(steps=steps, last=LAST, worst=0), seed_of=lambda index: f"{index:032x}"
+        gym_task=load_gym_task(task),
+        rules=ScriptRules(steps=steps, last=LAST, worst=0),
+        seed_of=lambda index: f"{index:032x}",
     )
 
 
@@ -62,7 +63,7 @@ class Wire:
 def joined(task: Task = POLE, steps: int = 1000) -> tuple[RefereeLink, RemoteEnvServer]:
     """A script's end and the referee's."""
     what = offer(task, steps)
-    desk, world = RemoteEnvServer(what), what.world
+    desk, world = RemoteEnvServer(what), what.gym_task
     hello = {
         "task_id": task.id, "env_id": task.env_id, "kwargs": {}, "max_episode_steps": world.time_limit,
         "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),

@@ -12,9 +12,8 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed_score
-from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.parse import parse_trace
@@ -122,7 +121,7 @@ def test_what_the_referee_played_is_measured_and_verified() -> None:
     assert result.script.claimed == pytest.approx(sum(result.returns) / 10)
     assert result.cost.steps == sum(result.script.lengths)
     finding = verify_result("x", result.serialised(), done.trace, load_gym_task(LAKE))
-    assert (finding.standing, finding.faults, finding.steps) == (VerificationStatus.VERIFIED, (), result.cost.steps)
+    assert (finding.status, finding.faults, finding.steps) == (VerificationStatus.VERIFIED, (), result.cost.steps)
 
 
 def test_a_changed_return_of_any_episode_is_refuted() -> None:
@@ -132,7 +131,7 @@ def test_a_changed_return_of_any_episode_is_refuted() -> None:
 
     finding = verify_result("x", with_self_hash(document).serialised(), done.trace, load_gym_task(LAKE))
 
-    assert finding.standing is VerificationStatus.REFUTED
+    assert finding.status is VerificationStatus.REFUTED
     assert "episode 0 returns" in finding.faults[0]
 
 
@@ -181,7 +180,7 @@ def test_a_vector_trains_and_the_run_ends_with_the_episodes_that_count(mode: str
     assert result.script.steps < 2000  # 64 short episodes each round: the ten that count end long before the budget
     assert result.script.counts_from is not None
     assert not set(range(result.script.counts_from, result.script.counts_from + 10)) & set(result.script.unfinished)
-    assert verify_result("x", result.serialised(), done.trace, load_gym_task(LAKE)).standing is VerificationStatus.VERIFIED
+    assert verify_result("x", result.serialised(), done.trace, load_gym_task(LAKE)).status is VerificationStatus.VERIFIED
 
 
 def test_ended_environments_rest_in_disabled_mode() -> None:
@@ -332,7 +331,7 @@ def test_actions_of_boxes_are_clipped_and_verified() -> None:
 
     assert (done.result.verdict, done.result.metrics) == (Verdict.OK, {"clipped_actions": 80.0})
     assert (
-        verify_result("x", done.result.serialised(), done.trace, load_gym_task(task)).standing is VerificationStatus.VERIFIED
+        verify_result("x", done.result.serialised(), done.trace, load_gym_task(task)).status is VerificationStatus.VERIFIED
     )
 
 
@@ -367,7 +366,7 @@ def test_looking_at_starts_is_no_way_to_choose_among_them() -> None:
     assert done.result.script.counts_from > 50
     assert set(done.result.returns) == {-1.0}
     assert (
-        verify_result("x", done.result.serialised(), done.trace, load_gym_task(LAKE)).standing is VerificationStatus.VERIFIED
+        verify_result("x", done.result.serialised(), done.trace, load_gym_task(LAKE)).status is VerificationStatus.VERIFIED
     )
 
 
@@ -379,7 +378,7 @@ def test_looking_at_starts_without_a_step_uses_up_the_budget() -> None:
     assert len(done.result.script.returns) == 2002
     assert set(done.result.returns) == {-1.0}
     assert (
-        verify_result("x", done.result.serialised(), done.trace, load_gym_task(LAKE)).standing is VerificationStatus.VERIFIED
+        verify_result("x", done.result.serialised(), done.trace, load_gym_task(LAKE)).status is VerificationStatus.VERIFIED
     )
     assert parse_trace(done.trace or b"").steps() == 0
 
@@ -400,7 +399,7 @@ def test_many_episodes_begun_at_the_end_of_the_budget_are_not_played_beyond_it()
     assert done.result.script.steps <= 3000
     assert done.result.returns == (0.0,) * 5
     assert (
-        verify_result("x", done.result.serialised(), done.trace, load_gym_task(POLE)).standing is VerificationStatus.VERIFIED
+        verify_result("x", done.result.serialised(), done.trace, load_gym_task(POLE)).status is VerificationStatus.VERIFIED
     )
 
 
@@ -437,7 +436,7 @@ def test_a_record_that_counts_from_elsewhere_is_refuted() -> None:
         else:
             document["script"].pop("counts_from")
         finding = verify_result("x", with_self_hash(document).serialised(), done.trace, load_gym_task(LAKE))
-        assert finding.standing is VerificationStatus.REFUTED
+        assert finding.status is VerificationStatus.REFUTED
         assert words in " ".join(finding.faults)
 
 

@@ -11,7 +11,7 @@ from evaluator.host.deterministic import pinned_environment
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.yaml_loader import parse_challenge
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.result import Tier
@@ -106,7 +106,7 @@ def test_what_is_recorded_is_official_signed_and_replays(board: Clone, tmp_path:
     files = origin_branch(board, RESULTS_BRANCH)
     duels = {path.split("/")[1]: parse_duel(content) for path, content in files.items()}
 
-    assert {verify_duel(path, content, game).standing for path, content in files.items()} == {VerificationStatus.VERIFIED}
+    assert {verify_duel(path, content, game).status for path, content in files.items()} == {VerificationStatus.VERIFIED}
     assert {(duel.tier, duel.beacon_verified, duel.provenance.run_url) for duel in duels.values()} == {
         (Tier.OFFICIAL, True, RUN)
     }

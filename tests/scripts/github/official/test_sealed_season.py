@@ -17,7 +17,7 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.seeds.encryption import decrypt_result
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
-from evaluator.host.verification_finding import VerificationStatus
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.preview import Preview
@@ -361,7 +361,7 @@ def test_before_the_reveal_verification_says_that_it_cannot_know(played: Round, 
 
     findings = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
 
-    assert {finding.standing for finding in findings} == {VerificationStatus.SEALED}
+    assert {finding.status for finding in findings} == {VerificationStatus.SEALED}
 
 
 @pytest.mark.usefixtures("_any_sandbox_ranks")
@@ -372,7 +372,7 @@ def test_after_the_reveal_everything_verifies_and_the_board_has_its_returns(play
     task = table.tasks[0]
     pages = html.unescape("".join(render_pages(table, PageContext(generated_at="now")).values()))
 
-    assert {finding.standing for finding in findings} == {VerificationStatus.VERIFIED}
+    assert {finding.status for finding in findings} == {VerificationStatus.VERIFIED}
     assert sum(finding.steps for finding in findings) > 0
     assert all(row.estimate.low <= row.estimate.score <= row.estimate.high for row in task.rows)
     assert "This season is sealed." not in pages
@@ -389,7 +389,7 @@ def test_a_public_score_that_is_not_that_of_its_episodes_is_found_out_at_the_rev
 
     (finding,) = verify_files(board.challenge, board.store, [path], quiet=True)
 
-    assert finding.standing is VerificationStatus.REFUTED
+    assert finding.status is VerificationStatus.REFUTED
     assert "score" in finding.faults[0]
 
 
@@ -477,7 +477,7 @@ def test_a_sealed_result_is_filled_in_and_opens_as_before(tmp_path: Path) -> Non
     parts = [{k: v for k, v in one.document().items() if k not in filled} for one in (plain, decrypt_result(old[0], SECRET))]
     assert parts[0] == parts[1]
     assert plain.self_hash() == plain.self_sha256
-    assert verify_file(_job(clone, tmp_path / "store", after, traces)).standing is VerificationStatus.VERIFIED
+    assert verify_file(_job(clone, tmp_path / "store", after, traces)).status is VerificationStatus.VERIFIED
 
 
 def _job(clone: Clone, place: Path, results: dict[str, bytes], traces: dict[str, bytes]) -> VerificationJob:

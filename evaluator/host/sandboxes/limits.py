@@ -1,4 +1,4 @@
-"""A watchdog that stops a sandbox which exceeds its processor or wall time."""
+"""What stops a sandbox that exceeds its limits of time and output; the kernel enforces those of memory and processes."""
 
 import contextlib
 import threading
@@ -8,6 +8,36 @@ from collections.abc import Callable
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
+
+KEPT_LOG_BYTES = 1 << 16
+
+
+class BoundedLog:
+    """The end of an output, and whether it exceeded the limit."""
+
+    def __init__(self, limit: int, on_overflow: Callable[[], None]) -> None:
+        self._limit = limit
+        self._on_overflow = on_overflow
+        self._tail = b""
+        self._total = 0
+        self._lock = threading.Lock()
+        self.overflown = False
+
+    def write(self, data: bytes) -> None:
+        """Add output; the first time it exceeds the limit, call `on_overflow`."""
+        with self._lock:
+            self._total += len(data)
+            self._tail = (self._tail + data)[-KEPT_LOG_BYTES:]
+            first = self._total > self._limit and not self.overflown
+            self.overflown = self.overflown or first
+        if first:
+            self._on_overflow()
+
+    def tail(self) -> str:
+        """The end of the output as text."""
+        with self._lock:
+            return self._tail.decode("utf-8", "replace")
+
 
 PERIOD_SECONDS = 1.0
 

@@ -1,5 +1,6 @@
 """From the duels that count to ratings, with one of the players, the anchor, at 0."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,6 +9,7 @@ import numpy as np
 
 from evaluator.model.config.challenge import Task
 from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.game_standings import Rating
 from leaderboard.ratings.connectivity import Bools, bounds_draws, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise
 from leaderboard.ratings.duel_results import AgentVersion, CountedDuel, Pair
@@ -20,6 +22,8 @@ ELO = 400 / np.log(10)
 EQUAL = 1e-9
 # Half of a 95 % interval, in standard errors.
 HALF_INTERVAL = normal_quantile(ENDS[1])
+# Pseudo-matches of the prior of γ.
+ORDER_PRIOR = 1.0
 # Players are compared in blocks of this many rows, which stay in the processor's cache.
 PLAYERS_AT_ONCE = 64
 
@@ -32,6 +36,8 @@ class PairedTotals(NamedTuple):
     wins_a: float
     wins_b: float
     draws: float
+    first: int = 0
+    """1 where a moved first, −1 where b did, 0 without a first mover."""
 
 
 class RatingOrder(NamedTuple):
@@ -53,6 +59,8 @@ class Ratings:
     """Of `theta`, shape (players, players); the anchor's row and column are 0."""
     nu: float
     """How likely draws are: between equals ν : 2; 0 without draws."""
+    moving_first: Rating | None
+    """What moving first is worth on the Elo scale; None without first movers."""
     elo: Floats
     """`theta` on the Elo scale."""
     low: Floats
@@ -66,7 +74,7 @@ class Ratings:
 
 
 class _Fit(NamedTuple):
-    """Estimates of all strengths and log ν, and their covariance, shape (players + 1,) and (players + 1, players + 1)."""
+    """Estimates of all strengths, γ and log ν, and their covariance, shape (players + 2,) and (players + 2, players + 2)."""
 
     point: Floats
     spread: Floats
@@ -75,12 +83,15 @@ class _Fit(NamedTuple):
 def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor: int) -> Ratings:
     """Rate players by their matches against each other.
 
-    Maximum likelihood of Davidson's model (JASA 65, 1970): a beats b with probability π_a / (π_a + π_b + ν √(π_a π_b)),
-    and draws with ν √(π_a π_b) / (the same); theta = log π. The maximum exists only among players that all reach each
-    other over "beat or drew" (Ford, Solution of a ranking problem from binary comparisons, American Mathematical Monthly
-    64, 1957). So the largest such set, the core, is fitted alone. The other players are placed with the core fixed, each
-    with a prior of one draw against the anchor, or against the core's mean if the anchor is not in it: a player that won
-    all its matches is rated, and moves nobody else.
+    Maximum likelihood of Davidson's model with an order effect (`leaderboard/ratings/davidson.py`); theta = log π. The
+    maximum exists only among players that all reach each other over "beat or drew" (Ford, Solution of a ranking problem
+    from binary comparisons, American Mathematical Monthly 64, 1957). So the largest such set, the core, is fitted alone.
+    The other players are placed with the core fixed, each with a prior of one draw against the anchor, or against the
+    core's mean if the anchor is not in it: a player that won all its matches is rated, and moves nobody else.
+
+    γ, what moving first is worth, is fitted with the core, and always has a prior of one match between equals, half won
+    by each: γ stays finite if the first mover wins every match, or if one of two players always moves first. Because of
+    it the rules for the core and for ν need not look at who moved first: a direction in which γ grows is never free.
 
     With draws this is not enough for ν: if A beats B or draws, and never loses, ν and A's strength grow together without
     end. Then ν has a prior of one decided match between two equals, which affects no strength.
@@ -88,7 +99,7 @@ def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor:
     The intervals are Wald's, from the inverse of the information; the core's uncertainty is carried over to the others.
 
     Args:
-        pairings: in any order, as tuples or as an array of shape (pairings, 5). The order changes no bit of the outcome.
+        pairings: in any order, as tuples or as an array of shape (pairings, 6). The order changes no bit of the outcome.
         players: the number of players; those without a match are rated by their prior.
         anchor: the player rated 0.
     """
@@ -99,40 +110,43 @@ def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor:
     weights = np.zeros(players)
     weights[[anchor] if inside[anchor] else core] = 1 / (1 if inside[anchor] else len(core))
     nu_prior = bool((_within(matches, inside).draws > 0).any()) and not bounds_draws(_within(matches, inside), players)
-    fit = _shifted(_fit_core(_within(matches, inside), core, players, nu_prior), weights)
+    ordered = bool(matches.first.any())
+    fit = _shifted(_fit_core(_within(matches, inside), core, players, nu_prior=nu_prior, ordered=ordered), weights)
     others = np.flatnonzero(~inside)
     if len(others):
         fit = _shifted(_place_others(fit, matches, others), np.eye(1, players, anchor)[0])
-    nu = float(np.exp(fit.point[-1]))
-    return _ratings(fit.point[:-1], fit.spread[:-1, :-1], nu=nu, prior=tuple(others.tolist()), nu_prior=nu_prior)
+    return _ratings(fit, prior=tuple(others.tolist()), nu_prior=nu_prior, ordered=ordered)
 
 
 def _tally(pairings: Sequence[PairedTotals] | Floats) -> Matches:
-    """Merge entries of one pair and sort pairs, so that the order of the input cannot change the sums."""
-    table = np.asarray(pairings, dtype=np.float64).reshape(-1, 5)
-    table = table[(table[:, 0] != table[:, 1]) & (table[:, 2:] > 0).any(axis=1)]
-    turned = table[:, 0] > table[:, 1]
-    table = np.where(turned[:, np.newaxis], table[:, [1, 0, 3, 2, 4]], table)
-    table = table[np.lexsort(table.T[::-1])]
-    begins = np.ones(len(table), dtype=np.bool_)
-    begins[1:] = (table[1:, :2] != table[:-1, :2]).any(axis=1)
-    first = np.flatnonzero(begins)
-    sums = np.add.reduceat(table[:, 2:], first, axis=0) if len(first) else table[:, 2:]
-    return Matches(*table[first, :2].astype(np.intp).T, *sums.T)
+    """Merge entries of one pair and first mover, and sort, so that the order of the input cannot change the sums."""
+    table = np.asarray(pairings, dtype=np.float64).reshape(len(pairings), len(PairedTotals._fields))
+    a, b, wins_a, wins_b, draws, first = table[(table[:, 0] != table[:, 1]) & (table[:, 2:5] > 0).any(axis=1)].T
+    turned = a > b
+    keys = np.where(turned, [b, a, -first], [a, b, first])
+    counts = np.where(turned, [wins_b, wins_a, draws], [wins_a, wins_b, draws])
+    order = np.lexsort((*counts, *keys[::-1]))
+    keys, counts = keys[:, order], counts[:, order]
+    begins = np.flatnonzero(np.diff(keys, prepend=np.nan).any(axis=0))
+    wins_a, wins_b, draws = np.add.reduceat(counts, begins, axis=1) if len(begins) else counts
+    a, b = keys[:2, begins].astype(np.intp)
+    return Matches(a, b, wins_a, wins_b, draws, keys[2, begins])
 
 
 def _within(matches: Matches, inside: Bools) -> Matches:
     return matches.where(inside[matches.a] & inside[matches.b])
 
 
-def _fit_core(matches: Matches, core: Indices, players: int, nu_prior: bool) -> _Fit:
+def _fit_core(matches: Matches, core: Indices, players: int, *, nu_prior: bool, ordered: bool) -> _Fit:
     """Fit the core alone; the others stay at 0 with no variance."""
-    likelihood = Likelihood(matches=matches, priors=np.zeros(players), decided=float(nu_prior))
-    point, spread = np.zeros(players + 1), np.zeros((players + 1, players + 1))
+    likelihood = Likelihood(
+        matches=matches, priors=np.zeros(players), decided=float(nu_prior), order_prior=ORDER_PRIOR if ordered else 0
+    )
+    point, spread = np.zeros(players + 2), np.zeros((players + 2, players + 2))
     drawn = float(matches.draws.sum())
     point[-1] = np.log(2 * drawn / (matches.total.sum() - drawn + nu_prior)) if drawn else -np.inf
-    free = np.append(core, players) if drawn else core
-    if len(core) > 1:
+    free = np.array([*(core if len(core) > 1 else ()), *[players] * ordered, *[players + 1] * (drawn > 0)], np.intp)
+    if len(free):
         point = maximise(likelihood, point, free)
         spread[np.ix_(free, free)] = covariance(likelihood, point, free)
     return _Fit(point, spread)
@@ -144,13 +158,13 @@ def _place_others(core: _Fit, matches: Matches, others: Indices) -> _Fit:
     Their estimate is a function of the core's. To first order its derivative is −(information about themselves)⁻¹ ·
     (information shared with the core); through it the core's uncertainty adds to theirs.
     """
-    players = len(core.point) - 1
+    players = len(core.point) - 2
     priors = np.zeros(players)
     priors[others] = 1
     touching = matches.where((priors[matches.a] > 0) | (priors[matches.b] > 0))
     likelihood = Likelihood(matches=touching, priors=priors, decided=0)
     point = maximise(likelihood, core.point, others)
-    alone, fixed = covariance(likelihood, point, others), np.delete(np.arange(players + 1), others)
+    alone, fixed = covariance(likelihood, point, others), np.delete(np.arange(players + 2), others)
     derivative = -alone @ likelihood.information(point)[np.ix_(others, fixed)]
     spread = core.spread.copy()
     shared = derivative @ core.spread[np.ix_(fixed, fixed)]
@@ -162,18 +176,21 @@ def _place_others(core: _Fit, matches: Matches, others: Indices) -> _Fit:
 def _shifted(fit: _Fit, weights: Floats) -> _Fit:
     """Strengths relative to their weighted mean."""
     point, spread = fit.point.copy(), fit.spread.copy()
-    point[:-1] -= weights @ fit.point[:-1]
-    spread[:-1] -= weights @ spread[:-1]
-    spread[:, :-1] -= (spread[:, :-1] @ weights)[:, np.newaxis]
+    point[:-2] -= weights @ fit.point[:-2]
+    spread[:-2] -= weights @ spread[:-2]
+    spread[:, :-2] -= (spread[:, :-2] @ weights)[:, np.newaxis]
     return _Fit(point, spread)
 
 
-def _ratings(theta: Floats, spread: Floats, *, nu: float, prior: tuple[int, ...], nu_prior: bool) -> Ratings:
+def _ratings(fit: _Fit, *, prior: tuple[int, ...], nu_prior: bool, ordered: bool) -> Ratings:
+    theta, spread = fit.point[:-2], fit.spread[:-2, :-2]
     around = HALF_INTERVAL * np.sqrt(np.maximum(np.diagonal(spread), 0))
+    gamma, error = float(ELO * fit.point[-2]), float(ELO * HALF_INTERVAL * math.sqrt(fit.spread[-2, -2]))
     return Ratings(
         theta=theta,
         covariance=spread,
-        nu=nu,
+        nu=float(np.exp(fit.point[-1])),
+        moving_first=Rating(elo=gamma, low=gamma - error, high=gamma + error) if ordered else None,
         elo=ELO * theta,
         low=ELO * (theta - around),
         high=ELO * (theta + around),
@@ -260,8 +277,9 @@ def rate_players(
 
 def _pairings(met: Mapping[tuple[int, int], CountedDuel]) -> list[PairedTotals]:
     return [
-        PairedTotals(a, b, meeting.totals.wins[0], meeting.totals.wins[1], meeting.totals.draws)
+        PairedTotals(a, b, *totals.wins, totals.draws, first)
         for (a, b), meeting in met.items()
+        for first, totals in meeting.totals.rated.items()
     ]
 
 

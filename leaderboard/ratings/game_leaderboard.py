@@ -133,6 +133,7 @@ def build_game_standings(
         anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
         cycle=_cycle(now, shown),
+        moving_first=now.ratings.moving_first if now else None,
         history=ratings_over_time(now, meetings, anchor),
         excluded=_excluded(task, field, meetings),
     )

@@ -66,6 +66,13 @@ def test_the_stronger_stands_first_with_its_counts():
     assert first.rating.low <= first.rating.elo <= first.rating.high
 
 
+def test_the_advantage_of_moving_first_is_measured():
+    found = board([ALICE, BOB], [*admitted(ALICE, BOB), make.duel(ALICE, BOB, "wlwlwlwlwlwlww")])
+
+    assert found.moving_first.low > 0
+    assert board([], []).moving_first is None
+
+
 def test_who_is_not_validated_or_met_nobody_waits():
     lone = board([CAROL, BOB, ALICE], [*admitted(ALICE), make.duel(ALICE, CAROL, "ww")])
 

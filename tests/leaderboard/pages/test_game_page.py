@@ -78,7 +78,7 @@ def test_what_moving_first_is_worth_is_said_where_somebody_does(full):
 def test_what_has_no_order_is_said(full):
     text = words(full[BOARD])
 
-    assert "The ranking is cyclic. alice/minimax beats bob/mcts beats local/random beats alice/minimax" in text
+    assert "3 players have no order among them. alice/minimax beats bob/mcts beats local/random beats alice/minimax" in text
     assert "Of 4 trios of players that all met, 25 % are cyclic" in text
 
 

@@ -55,6 +55,8 @@ class GameRow(RankedEntry):
     """Players it met."""
     attempts: int
     """Versions of its owner, or of its team, that were validated."""
+    tries: int = 1
+    """Versions that it was chosen from: intervals and tests use α / tries."""
     since: str
     """When its present version was validated first, in UTC."""
 

@@ -1,7 +1,7 @@
 """From the duels that count to ratings, with one of the players, the anchor, at 0."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,14 +14,13 @@ from leaderboard.ratings.connectivity import Bools, bounds_draws, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise
 from leaderboard.ratings.duel_results import AgentVersion, CountedDuel, Pair
 from leaderboard.scoring.bootstrap import Floats, Indices
-from leaderboard.scoring.intervals import ENDS, normal_quantile
+from leaderboard.scoring.intervals import TAIL, normal_quantiles
+from leaderboard.scoring.significance import CriticalValues
 
 # 400 points are odds of ten to one (Elo, The Rating of Chessplayers, 1978).
 ELO = 400 / np.log(10)
 # Ratings that differ by less share a place.
 EQUAL = 1e-9
-# Half of a 95 % interval, in standard errors.
-HALF_INTERVAL = normal_quantile(ENDS[1])
 # Pseudo-matches of the prior of γ.
 ORDER_PRIOR = 1.0
 # Players are compared in blocks of this many rows, which stay in the processor's cache.
@@ -64,7 +63,7 @@ class Ratings:
     elo: Floats
     """`theta` on the Elo scale."""
     low: Floats
-    """Ends of the 95 % interval of the difference to the anchor."""
+    """Ends of the 95 % interval of the difference to the anchor; with k tries, of the 1 − 0.05 / k interval."""
     high: Floats
     order: RatingOrder
     prior: tuple[int, ...]
@@ -80,7 +79,9 @@ class _Fit(NamedTuple):
     spread: Floats
 
 
-def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor: int) -> Ratings:
+def fit_ratings(
+    pairings: Sequence[PairedTotals] | Floats, players: int, anchor: int, tries: Sequence[int] | None = None
+) -> Ratings:
     """Rate players by their matches against each other.
 
     Maximum likelihood of Davidson's model with an order effect (`leaderboard/ratings/davidson.py`); theta = log π. The
@@ -102,7 +103,9 @@ def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor:
         pairings: in any order, as tuples or as an array of shape (pairings, 6). The order changes no bit of the outcome.
         players: the number of players; those without a match are rated by their prior.
         anchor: the player rated 0.
+        tries: how many versions each player was chosen from; 1 if left out.
     """
+    among = np.ones(players, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
     matches = _tally(pairings)
     core = core_of(matches, players, anchor)
     inside = np.zeros(players, dtype=np.bool_)
@@ -115,7 +118,7 @@ def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor:
     others = np.flatnonzero(~inside)
     if len(others):
         fit = _shifted(_place_others(fit, matches, others), np.eye(1, players, anchor)[0])
-    return _ratings(fit, prior=tuple(others.tolist()), nu_prior=nu_prior, ordered=ordered)
+    return _ratings(fit, among, prior=tuple(others.tolist()), nu_prior=nu_prior, ordered=ordered)
 
 
 def _tally(pairings: Sequence[PairedTotals] | Floats) -> Matches:
@@ -182,10 +185,11 @@ def _shifted(fit: _Fit, weights: Floats) -> _Fit:
     return _Fit(point, spread)
 
 
-def _ratings(fit: _Fit, *, prior: tuple[int, ...], nu_prior: bool, ordered: bool) -> Ratings:
+def _ratings(fit: _Fit, tries: Indices, *, prior: tuple[int, ...], nu_prior: bool, ordered: bool) -> Ratings:
     theta, spread = fit.point[:-2], fit.spread[:-2, :-2]
-    around = HALF_INTERVAL * np.sqrt(np.maximum(np.diagonal(spread), 0))
-    gamma, error = float(ELO * fit.point[-2]), float(ELO * HALF_INTERVAL * math.sqrt(fit.spread[-2, -2]))
+    half = normal_quantiles(1 - TAIL / np.append(tries, 1))
+    around = half[:-1] * np.sqrt(np.maximum(np.diagonal(spread), 0))
+    gamma, error = float(ELO * fit.point[-2]), float(ELO * half[-1] * math.sqrt(fit.spread[-2, -2]))
     return Ratings(
         theta=theta,
         covariance=spread,
@@ -196,20 +200,17 @@ def _ratings(fit: _Fit, *, prior: tuple[int, ...], nu_prior: bool, ordered: bool
         high=ELO * (theta + around),
         prior=prior,
         nu_prior=nu_prior,
-        order=rating_order(theta, spread),
+        order=rating_order(theta, spread, tries),
     )
 
 
-def rating_order(theta: Floats, spread: Floats) -> RatingOrder:
-    """Places and rank intervals of these players among each other, from strengths and their covariance."""
+def rating_order(theta: Floats, spread: Floats, tries: Indices) -> RatingOrder:
+    """Places and rank intervals of these players among each other, from strengths, their covariance, and tries."""
     place = _places(ELO * theta)
-    better, worse, leaders_better = _compare(theta, spread, place == 1)
-    return RatingOrder(
-        rank_low=np.minimum(1 + better, place),
-        rank_high=np.maximum(len(theta) - worse, place),
-        place=place,
-        with_leader=leaders_better < (place == 1).sum(),
-    )
+    better, worse = _compare(theta, spread, tries)
+    rank_low = np.minimum(1 + better, place)
+    rank_high = np.maximum(len(theta) - worse, place)
+    return RatingOrder(rank_low=rank_low, rank_high=rank_high, place=place, with_leader=rank_low == 1)
 
 
 def _places(elo: Floats) -> Indices:
@@ -222,21 +223,23 @@ def _places(elo: Floats) -> Indices:
     return place
 
 
-def _compare(theta: Floats, spread: Floats, best: Bools) -> tuple[Indices, Indices, Indices]:
-    """For each player, how many are significantly stronger, how many weaker, and how many of the best are stronger.
+def _compare(theta: Floats, spread: Floats, tries: Indices) -> tuple[Indices, Indices]:
+    """For each player, how many are significantly stronger, and how many weaker.
 
-    A difference is significant if its 95 % interval excludes 0.
+    The differences of a player to all others are one family, which holds at 95 % (Holm), as in
+    `leaderboard.scoring.significance.compare_all`; their errors include the covariance of the two.
     """
-    variance = np.diagonal(spread)
-    better, worse, leaders_better = np.zeros((3, len(theta)), dtype=np.intp)
-    for start in range(0, len(theta), PLAYERS_AT_ONCE):
-        rows = slice(start, start + PLAYERS_AT_ONCE)
-        margin = HALF_INTERVAL * np.sqrt(np.maximum(np.add.outer(variance[rows], variance) - 2 * spread[rows], 0))
+    variance, players = np.diagonal(spread), len(theta)
+    critical = CriticalValues(np.zeros(players, dtype=np.intp), tries, max(players - 1, 1))
+    better, worse = np.zeros((2, players), dtype=np.intp)
+    for start in range(0, players, PLAYERS_AT_ONCE):
+        rows, everyone = slice(start, start + PLAYERS_AT_ONCE), slice(0, players)
+        of_lead = np.maximum(np.add.outer(variance[rows], variance) - 2 * spread[rows], np.finfo(np.float64).tiny)
         lead = np.subtract.outer(theta[rows], theta)
-        better[rows] = (lead < -margin).sum(axis=1)
-        worse[rows] = (lead > margin).sum(axis=1)
-        leaders_better[rows] = (lead[:, best] < -margin[:, best]).sum(axis=1)
-    return better, worse, leaders_better
+        apart = critical.step_down(np.abs(lead) / np.sqrt(of_lead), critical.classes(rows, everyone, lead > 0))
+        better[rows] = (apart & (lead < 0)).sum(axis=1)
+        worse[rows] = (apart & (lead > 0)).sum(axis=1)
+    return better, worse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +259,10 @@ class RatedPlayers:
 
 
 def rate_players(
-    admitted: Mapping[AgentVersion, str], meetings: Mapping[Pair, CountedDuel], zero: Iterable[str]
+    admitted: Mapping[AgentVersion, str],
+    meetings: Mapping[Pair, CountedDuel],
+    zero: Iterable[str],
+    tries: Callable[[AgentVersion], int] = lambda version: 1,
 ) -> RatedPlayers | None:
     """Rate the players that met; None if nobody did.
 
@@ -264,6 +270,7 @@ def rate_players(
         admitted: the players to rate, and when each was validated first.
         meetings: the duel of each pair that counts; validations and duels of other players are ignored.
         zero: names by preference; the first that plays is rated 0, else the player validated first.
+        tries: how many versions a player was chosen from.
     """
     between = {p: m for p, m in meetings.items() if p[0] != p[1] and p[0] in admitted and p[1] in admitted}
     players = tuple(sorted({version for pair in between for version in pair}))
@@ -272,7 +279,8 @@ def rate_players(
     position = {version: index for index, version in enumerate(players)}
     met = {(position[a], position[b]): between[a, b] for a, b in sorted(between)}
     anchor = position[_anchor(players, admitted, zero)]
-    return RatedPlayers(players=players, met=met, anchor=anchor, ratings=fit_ratings(_pairings(met), len(players), anchor))
+    ratings = fit_ratings(_pairings(met), len(players), anchor, [tries(version) for version in players])
+    return RatedPlayers(players=players, met=met, anchor=anchor, ratings=ratings)
 
 
 def _pairings(met: Mapping[tuple[int, int], CountedDuel]) -> list[PairedTotals]:

@@ -115,10 +115,10 @@ def build_game_standings(
     last = newest_duels(meetings)
     judged = judge_duels(entered, last)
     since = _since(meetings)
-    now = rate_players(
-        {version_of(entry): since[version_of(entry)] for entry in judged.admitted}, last, anchor_ratings(task, baselines)
-    )
     attempts = _attempts(meetings, owner_groups(entries, (meeting.duel for meeting in meetings)))
+    validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
+    zero = anchor_ratings(task, baselines)
+    now = rate_players(validated, last, zero, lambda version: attempts.tries(version.name))
     rows = _rows(now, judged, since, attempts) if now else ()
     rated = {row.entry.name for row in rows}
     unrated = [entry for entry in judged.admitted if entry.name not in rated]
@@ -169,7 +169,8 @@ def _rows(
         opponents[a] += 1
         opponents[b] += 1
     ratings = now.ratings
-    ranks = _rank_intervals(ratings, [entries[version].is_aside for version in now.players])
+    tries = [attempts.tries(version.name) for version in now.players]
+    ranks = _rank_intervals(ratings, [entries[version].is_aside for version in now.players], tries)
     rows = [
         GameRow(
             **ranks[i]._asdict(),
@@ -179,6 +180,7 @@ def _rows(
             points_place=points[i],
             opponents=opponents[i],
             attempts=attempts.of(version.name),
+            tries=tries[i],
             since=since[version],
         )
         for i, version in enumerate(now.players)
@@ -190,10 +192,11 @@ def _rows(
     return tuple(sorted(rows, key=by_place))
 
 
-def _rank_intervals(ratings: Ratings, aside: Sequence[bool]) -> list[RankInterval]:
+def _rank_intervals(ratings: Ratings, aside: Sequence[bool], tries: Sequence[int]) -> list[RankInterval]:
     """The rank of every player; those listed aside take no place: theirs says where they would be."""
     inside = np.flatnonzero(~np.asarray(aside, dtype=np.bool_))
-    order = rating_order(ratings.theta[inside], ratings.covariance[np.ix_(inside, inside)])
+    chosen = np.ix_(inside, inside)
+    order = rating_order(ratings.theta[inside], ratings.covariance[chosen], np.array(tries, dtype=np.intp)[inside])
     columns = (order.place.tolist(), order.rank_low.tolist(), order.rank_high.tolist(), order.with_leader.tolist())
     ranks = dict(zip(inside.tolist(), (RankInterval(*fields) for fields in zip(*columns, strict=True)), strict=True))
     ahead = np.sort(ratings.order.place[inside])

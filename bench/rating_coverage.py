@@ -6,10 +6,10 @@ side moves first in half of its matches.
 
 import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
+from bench.coverage_row import CoverageRow
 from leaderboard.ratings.cycles import find_cycle
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.fit import ELO, Ratings, fit_ratings
@@ -24,16 +24,6 @@ EQUAL_PLAYERS = (8, 20, 50)
 CYCLE_PLAYERS = 21
 # Boards are drawn in blocks of this many, to save memory.
 BOARDS_AT_ONCE = 100
-
-
-class CoverageRow(NamedTuple):
-    """One line of the table."""
-
-    case: str
-    measured: float
-    target: str
-    width: float | None
-    """Median width of the intervals, in Elo or places."""
 
 
 def simulate_boards(strengths: Floats, advantage: float, boards: int, seed: int) -> Iterator[Floats]:
@@ -63,14 +53,14 @@ def advantage_rows(advantage: int, boards: int) -> list[CoverageRow]:
     truth = STRENGTHS[1:]
     bias = float(np.abs((elo - truth).mean(axis=0)).max())
     within = 100 * float(((low <= truth) & (truth <= high)).mean())
-    named = f"first-player advantage {advantage} Elo, field 0–700"
+    named = f"moving first worth {advantage} Elo, field 0–700"
     moving = [fit.moving_first for fit in fits if fit.moving_first]
     held = 100 * float(np.mean([first.low <= advantage <= first.high for first in moving])) if moving else 0.0
-    wide = float(np.median([first.high - first.low for first in moving])) if moving else None
+    wide = f"{np.median([first.high - first.low for first in moving]):.0f} Elo" if moving else ""
     return [
-        CoverageRow(f"rating interval, {named}, %", within, "≥ 93", float(np.median(high - low))),
-        CoverageRow(f"rating, largest bias of a player, {named}, Elo", bias, "≤ 15", None),
-        CoverageRow(f"interval of the advantage, {named}, %", held, "≥ 93", wide),
+        CoverageRow(f"rating interval, {named}", within, "≥ 93", f"{np.median(high - low):.0f} Elo"),
+        CoverageRow(f"rating, largest bias of a player, {named}", bias, "≤ 15", unit="Elo"),
+        CoverageRow(f"interval of the advantage, {named}", held, "≥ 93", wide),
     ]
 
 
@@ -80,10 +70,11 @@ def equal_rows(players: int, boards: int) -> list[CoverageRow]:
     low, high = np.array([order.rank_low for order in orders]), np.array([order.rank_high for order in orders])
     whole = 100 * float(((low == 1) & (high == players)).mean())
     leading = 100 * float(np.mean([order.with_leader for order in orders]))
-    named = f"{players} equal players, %"
+    named = f"{players} equal players"
+    places = f"{np.median(high - low + 1):.0f} places"
     return [
-        CoverageRow(f"rank interval holds every place, {named}", whole, "≥ 94", float(np.median(high - low + 1))),
-        CoverageRow(f"a best player keeps the leader's mark, {named}", leading, "≥ 94", None),
+        CoverageRow(f"rank interval holds every place, {named}", whole, "≥ 94", places),
+        CoverageRow(f"a best player keeps the leader's mark, {named}", leading, "≥ 94"),
     ]
 
 
@@ -95,7 +86,7 @@ def cycle_row(boards: int) -> CoverageRow:
         wins = np.triu(random.binomial(MATCHES, 0.5, (CYCLE_PLAYERS, CYCLE_PLAYERS)), 1)
         wins += np.tril(MATCHES - wins.T, -1)
         named += bool(find_cycle(wins.astype(np.float64)).players)
-    return CoverageRow(f"a false cycle among {CYCLE_PLAYERS} equal players, % of boards", 100 * named / boards, "≤ 5", None)
+    return CoverageRow(f"a false cycle among {CYCLE_PLAYERS} equal players", 100 * named / boards, "≤ 5")
 
 
 def rows(boards: int) -> list[CoverageRow]:
@@ -107,5 +98,4 @@ def rows(boards: int) -> list[CoverageRow]:
 
 if __name__ == "__main__":
     for row in rows(10_000):
-        width = "" if row.width is None else f"   width {row.width:.0f}"
-        print(f"{row.measured:6.1f}  {row.target:>5}  {row.case}{width}")
+        print(f"{row.measured:6.1f} {row.unit:3}  {row.target:>5}  {row.width:>9}  {row.case}")

@@ -56,7 +56,7 @@ class GameRow(RankedEntry):
     attempts: int
     """Versions of its owner, or of its team, that were validated."""
     tries: int = 1
-    """Versions that it was chosen from: intervals and tests use α / tries."""
+    """Versions that it was chosen from; with more than one, intervals are wider and leads must be clearer."""
     since: str
     """When its present version was validated first, in UTC."""
 

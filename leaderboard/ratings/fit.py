@@ -1,7 +1,7 @@
 """From the duels that count to ratings, with one of the players, the anchor, at 0."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from leaderboard.ratings.connectivity import Bools, bounds_draws, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise
 from leaderboard.ratings.duel_results import AgentVersion, CountedDuel, Pair
 from leaderboard.scoring.bootstrap import Floats, Indices
-from leaderboard.scoring.intervals import TAIL, normal_quantiles
+from leaderboard.scoring.intervals import normal_quantiles, tail
 from leaderboard.scoring.significance import CriticalValues
 
 # 400 points are odds of ten to one (Elo, The Rating of Chessplayers, 1978).
@@ -63,7 +63,7 @@ class Ratings:
     elo: Floats
     """`theta` on the Elo scale."""
     low: Floats
-    """Ends of the 95 % interval of the difference to the anchor; with k tries, of the 1 − 0.05 / k interval."""
+    """Ends of the 95 % interval of the difference to the anchor, or of a wider one after several tries."""
     high: Floats
     order: RatingOrder
     prior: tuple[int, ...]
@@ -103,7 +103,7 @@ def fit_ratings(
         pairings: in any order, as tuples or as an array of shape (pairings, 6). The order changes no bit of the outcome.
         players: the number of players; those without a match are rated by their prior.
         anchor: the player rated 0.
-        tries: how many versions each player was chosen from; 1 if left out.
+        tries: how many versions each player was chosen from, as in `EstimateArrays`; 1 if left out.
     """
     among = np.ones(players, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
     matches = _tally(pairings)
@@ -187,7 +187,7 @@ def _shifted(fit: _Fit, weights: Floats) -> _Fit:
 
 def _ratings(fit: _Fit, tries: Indices, *, prior: tuple[int, ...], nu_prior: bool, ordered: bool) -> Ratings:
     theta, spread = fit.point[:-2], fit.spread[:-2, :-2]
-    half = normal_quantiles(1 - TAIL / np.append(tries, 1))
+    half = normal_quantiles(1 - tail(np.append(tries, 1).astype(np.float64)))
     around = half[:-1] * np.sqrt(np.maximum(np.diagonal(spread), 0))
     gamma, error = float(ELO * fit.point[-2]), float(ELO * half[-1] * math.sqrt(fit.spread[-2, -2]))
     return Ratings(
@@ -262,7 +262,7 @@ def rate_players(
     admitted: Mapping[AgentVersion, str],
     meetings: Mapping[Pair, CountedDuel],
     zero: Iterable[str],
-    tries: Callable[[AgentVersion], int] = lambda version: 1,
+    tries: Mapping[AgentVersion, int] | None = None,
 ) -> RatedPlayers | None:
     """Rate the players that met; None if nobody did.
 
@@ -270,7 +270,7 @@ def rate_players(
         admitted: the players to rate, and when each was validated first.
         meetings: the duel of each pair that counts; validations and duels of other players are ignored.
         zero: names by preference; the first that plays is rated 0, else the player validated first.
-        tries: how many versions a player was chosen from.
+        tries: how many versions each player was chosen from; 1 if left out.
     """
     between = {p: m for p, m in meetings.items() if p[0] != p[1] and p[0] in admitted and p[1] in admitted}
     players = tuple(sorted({version for pair in between for version in pair}))
@@ -279,7 +279,8 @@ def rate_players(
     position = {version: index for index, version in enumerate(players)}
     met = {(position[a], position[b]): between[a, b] for a, b in sorted(between)}
     anchor = position[_anchor(players, admitted, zero)]
-    ratings = fit_ratings(_pairings(met), len(players), anchor, [tries(version) for version in players])
+    among = [tries[version] for version in players] if tries else None
+    ratings = fit_ratings(_pairings(met), len(players), anchor, among)
     return RatedPlayers(players=players, met=met, anchor=anchor, ratings=ratings)
 
 

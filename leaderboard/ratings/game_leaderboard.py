@@ -96,6 +96,7 @@ def build_game_standings(
     moderation: Moderation | None = None,
     season: str,
     baselines: Sequence[str] = (),
+    final: bool = False,
 ) -> GameStandings:
     """The leaderboard of one game; the order of entries and duels does not matter.
 
@@ -107,6 +108,7 @@ def build_game_standings(
         moderation: which agents are excluded.
         season: duels of other seasons do not count.
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
+        final: whether the duels were drawn after the last choice of a version, so that there are no tries.
     """
     entries = list(entries)
     field = eligible_entries(entries, moderation, official=official)
@@ -118,8 +120,9 @@ def build_game_standings(
     attempts = _attempts(meetings, owner_groups(entries, (meeting.duel for meeting in meetings)))
     validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
     zero = anchor_ratings(task, baselines)
-    now = rate_players(validated, last, zero, lambda version: attempts.tries(version.name))
-    rows = _rows(now, judged, since, attempts) if now else ()
+    tries = {version: 1 if final else attempts.tries(version.name) for version in validated}
+    now = rate_players(validated, last, zero, tries)
+    rows = _rows(now, judged, since, attempts, tries) if now else ()
     rated = {row.entry.name for row in rows}
     unrated = [entry for entry in judged.admitted if entry.name not in rated]
     shown = {version_of(entry): entry.shown for entry in judged.admitted}
@@ -158,7 +161,11 @@ def _failures(judged: JudgedEntries, attempts: OwnerAttempts) -> tuple[GameFailu
 
 
 def _rows(
-    now: RatedPlayers, judged: JudgedEntries, since: Mapping[AgentVersion, str], attempts: OwnerAttempts
+    now: RatedPlayers,
+    judged: JudgedEntries,
+    since: Mapping[AgentVersion, str],
+    attempts: OwnerAttempts,
+    tries: Mapping[AgentVersion, int],
 ) -> tuple[GameRow, ...]:
     """Rated rows: by place, then the earlier player first, then by name."""
     entries = {version_of(entry): entry for entry in judged.admitted}
@@ -169,8 +176,8 @@ def _rows(
         opponents[a] += 1
         opponents[b] += 1
     ratings = now.ratings
-    tries = [attempts.tries(version.name) for version in now.players]
-    ranks = _rank_intervals(ratings, [entries[version].is_aside for version in now.players], tries)
+    aside = [entries[version].is_aside for version in now.players]
+    ranks = _rank_intervals(ratings, aside, [tries[version] for version in now.players])
     rows = [
         GameRow(
             **ranks[i]._asdict(),
@@ -180,7 +187,7 @@ def _rows(
             points_place=points[i],
             opponents=opponents[i],
             attempts=attempts.of(version.name),
-            tries=tries[i],
+            tries=tries[version],
             since=since[version],
         )
         for i, version in enumerate(now.players)

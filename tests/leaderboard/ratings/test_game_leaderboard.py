@@ -108,6 +108,20 @@ def test_a_new_version_starts_anew_and_going_back_restores():
     assert logins(row.entry for row in board([ALICE, BOB, CAROL], duels).rows) == logins(PLAYERS[:3])
 
 
+def test_tries_of_an_owner_widen_its_interval_until_the_season_ends():
+    newer = make.entry("bob", version="2")
+    duels = [*admitted(ALICE, BOB), *admitted(newer, beacon="2" * 40), make.duel(newer, ALICE, "wlwl")]
+    live = board([ALICE, newer], duels)
+    final = build_game_standings(make.game(), [ALICE, newer], duels, official=True, season="1", final=True)
+
+    def rows(standings):
+        return {row.entry.login: row for row in standings.rows}
+
+    assert (rows(live)["bob"].tries, rows(live)["alice"].tries, rows(final)["bob"].tries) == (2, 1, 1)
+    assert rows(live)["bob"].rating.high > rows(final)["bob"].rating.high + 10
+    assert rows(live)["alice"].rating == rows(final)["alice"].rating
+
+
 def test_who_left_takes_its_duels_along():
     duels = [*admitted(ALICE, BOB, CAROL), make.duel(ALICE, BOB, "wl"), make.duel(CAROL, ALICE, "wwww")]
 

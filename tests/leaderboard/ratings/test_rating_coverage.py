@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bench.rating_coverage import STRENGTHS, advantage_rows, cycle_row, equal_rows, simulate_boards
 from leaderboard.ratings.fit import fit_ratings
@@ -63,4 +64,4 @@ def test_a_player_chosen_among_many_versions_needs_a_clearer_lead():
     assert beating(often) == beating(once)
     for one, many in zip(once, often, strict=True):
         width = (many.high - many.low)[1:] / (one.high - one.low)[1:]
-        assert width == pytest.approx([1] * 6 + [3.0233 / 1.9600], rel=1e-3)
+        assert width == pytest.approx([1] * 6 + [stats.norm.isf(0.025 / (20 * 19)) / stats.norm.isf(0.025)], rel=1e-3)

@@ -119,19 +119,16 @@ def build_game_standings(
     since = _since(meetings)
     attempts = _attempts(meetings, owner_groups(entries, (meeting.duel for meeting in meetings)))
     validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
-    zero = anchor_ratings(task, baselines)
     tries = {version: 1 if final else attempts.tries(version.name) for version in validated}
-    now = rate_players(validated, last, zero, tries)
+    now = rate_players(validated, last, anchor_ratings(task, baselines), tries)
     rows = _rows(now, judged, since, attempts, tries) if now else ()
-    rated = {row.entry.name for row in rows}
-    unrated = [entry for entry in judged.admitted if entry.name not in rated]
     shown = {version_of(entry): entry.shown for entry in judged.admitted}
     anchor = shown[now.players[now.anchor]] if now else None
     return GameStandings(
         task=task,
         rows=rows,
         failures=_failures(judged, attempts),
-        waiting=tuple(sorted((*judged.unjudged, *unrated), key=name_order)),
+        waiting=_waiting(judged, rows),
         crosstable=_crosstable(now) if now else {},
         anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
@@ -140,6 +137,12 @@ def build_game_standings(
         history=ratings_over_time(now, meetings, anchor),
         excluded=_excluded(task, field, meetings),
     )
+
+
+def _waiting(judged: JudgedEntries, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
+    rated = {row.entry.name for row in rows}
+    waiting = (entry for entry in (*judged.unjudged, *judged.admitted) if entry.name not in rated)
+    return tuple(sorted(waiting, key=name_order))
 
 
 def _since(meetings: Iterable[CountedDuel]) -> dict[AgentVersion, str]:

@@ -55,8 +55,6 @@ class GameRow(RankedEntry):
     """Players it met."""
     attempts: int
     """Versions of its owner, or of its team, that were validated."""
-    tries: int = 1
-    """Versions that it was chosen from; with more than one, intervals are wider and leads must be clearer."""
     since: str
     """When its present version was validated first, in UTC."""
 

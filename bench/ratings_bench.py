@@ -1,4 +1,7 @@
-"""How long ratings take: 2,000 players and 1,000,000 matches, as duels of 100 and as a million pairs; and 50 players."""
+"""How long ratings take: 2,000 players and 1,000,000 matches, as duels of 100 and as a million pairs; and 50 players.
+
+In a duel each side moves first in half of the matches; of the million pairs the first one does.
+"""
 
 import json
 import time
@@ -13,23 +16,26 @@ from leaderboard.ratings.fit import fit_ratings
 from leaderboard.scoring.bootstrap import Floats
 
 NU = 0.4
+GAMMA = 0.3
 # Players, opponents of each (None: random pairs, one match each), matches.
 SIZES: tuple[tuple[int, int | None, int], ...] = ((50, 49, 122_500), (2_000, 10, 1_000_000), (2_000, None, 1_000_000))
 
 
 def field(players: int, opponents: int | None, matches: int, random: np.random.Generator) -> Floats:
-    """Random pairings by Davidson's model, of players with normally distributed strengths."""
+    """Random pairings by Davidson's model, of players with normally distributed strengths: the form of `fit_ratings`."""
     if opponents is None:
         a = random.integers(players, size=matches)
         b = (a + random.integers(1, players, size=matches)) % players
     else:
         a, b = _round(players, opponents)
-    each = matches // len(a)
+    roles = [1] if opponents is None else [1, -1]
+    each, first = matches // len(a) // len(roles), np.repeat(roles, len(a))
+    a, b = np.tile(a, len(roles)), np.tile(b, len(roles))
     theta = random.normal(size=players)
-    expected = chances(theta[a] - theta[b], NU)
+    expected = chances(theta[a] - theta[b] + GAMMA * first, NU)
     win = expected.score - expected.draw / 2
     played = random.multinomial(each, np.stack([win, 1 - win - expected.draw, expected.draw], axis=1))
-    return np.column_stack([a, b, played]).astype(np.float64)
+    return np.column_stack([a, b, played, first]).astype(np.float64)
 
 
 def _round(players: int, opponents: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -63,8 +69,8 @@ def run() -> dict[str, Any]:
         timings.append(
             {
                 "players": players,
-                "matches": int(pairings[:, 2:].sum()),
-                "pairings": len(pairings),
+                "matches": int(pairings[:, 2:5].sum()),
+                "pairings": int((pairings[:, 5] == 1).sum()),
                 "seconds": round(rated - begun, 3),
                 "cpu_seconds": round(cpu, 3),
                 "cycle_seconds": round(ended - rated, 3),

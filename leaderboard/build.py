@@ -80,6 +80,7 @@ def build_standings(
         moderation=moderation,
         season=challenge.season,
         baselines=challenge.baselines,
+        final=final_beacon is not None,
     )
     played = [duel for duel in duels if final_beacon in (None, duel.beacon)]
     games = tuple(build_game(task, entries, played) for task in challenge.games)

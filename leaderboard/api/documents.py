@@ -315,6 +315,8 @@ class GameUnrankedJson(ClosedObject):
     anchor: str | None
     prior: list[str]
     cycle: CycleJson
+    moving_first: RatingJson | None
+    """What moving first is worth between equals; null if nobody moves first, or nobody is rated."""
 
 
 class GameStandingsJson(GameUnrankedJson):

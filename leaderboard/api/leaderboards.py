@@ -76,7 +76,7 @@ def game_leaderboard_files(game: GameStandings, rows: list[GameRowJson]) -> Iter
     document: GameLeaderboardJson = {
         "task": task_id, "order": "place", "count": len(rows), "rows": rows, "failures": standings["failures"],
         "waiting": standings["waiting"], "excluded": standings["excluded"], "anchor": standings["anchor"],
-        "prior": standings["prior"], "cycle": standings["cycle"], "withdrawn": [],
+        "prior": standings["prior"], "cycle": standings["cycle"], "moving_first": standings["moving_first"], "withdrawn": [],
     }  # fmt: skip
     yield serialise.task_file(task_id, "leaderboard.json"), serialise.json_document(document)
     yield from _by_date(task_id, rows)

@@ -25,6 +25,7 @@ from leaderboard.api.documents import (
     RankedRowJson,
     RatedJson,
     RatedRowJson,
+    RatingJson,
     ScoresJson,
     StandingsJson,
     TaskStandingsJson,
@@ -32,7 +33,7 @@ from leaderboard.api.documents import (
     WithdrawnJson,
 )
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, WinCount
+from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, Rating, WinCount
 from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.scoring.improvement import Improvement, compared_values, improvement, mean_improvement
 from leaderboard.scoring.metrics import metrics_of, value_or_none
@@ -81,6 +82,7 @@ def game_document(board: GameStandings) -> GameStandingsJson:
         "crosstable": [_head_to_head(pair, board.crosstable[pair]) for pair in sorted(board.crosstable)],
         "prior": list(board.prior),
         "cycle": {"names": list(board.cycle.names), "share": board.cycle.share, "triads": board.cycle.triads},
+        "moving_first": _rating(board.moving_first) if board.moving_first else None,
         "history": [
             {"day": snapshot.day, "elo": {_agent_path(name): elo for name, elo in sorted(snapshot.elo.items())}}
             for snapshot in board.history
@@ -236,13 +238,17 @@ def rated_row(row: GameRow) -> RatedRowJson:
 def rated_document(row: GameRow) -> RatedJson:
     """What was measured for a player."""
     return {
-        "rating": {"elo": row.rating.elo, "low": row.rating.low, "high": row.rating.high},
+        "rating": _rating(row.rating),
         **_count(row.count),
         "points_place": row.points_place,
         "opponents": row.opponents,
         "attempts": row.attempts,
         "since": row.since,
     }
+
+
+def _rating(rating: Rating) -> RatingJson:
+    return {"elo": rating.elo, "low": rating.low, "high": rating.high}
 
 
 def _count(count: WinCount) -> CountJson:

@@ -11,7 +11,7 @@ from leaderboard.core.entry import AgentName, Entry, RankedEntry
 
 @dataclass(frozen=True, kw_only=True)
 class Rating:
-    """Strength on the Elo scale, the anchor at 0, and the 95 % interval of the difference to the anchor."""
+    """A difference on the Elo scale, and its 95 % interval; a player's rating is the difference to the anchor."""
 
     elo: float
     """400 points are odds of ten to one."""
@@ -132,6 +132,8 @@ class GameStandings:
     prior: tuple[str, ...]
     """Players whose rating needs a prior, since they won, or lost, against all others."""
     cycle: PreferenceCycle
+    moving_first: Rating | None = None
+    """What moving first is worth between equals; None if nobody moves first, or nobody is rated."""
     history: tuple[RatingSnapshot, ...] = ()
     """By day."""
     excluded: tuple[GameExcluded, ...] = ()

@@ -13,7 +13,7 @@ from leaderboard.core.versions import VersionFolders
 from leaderboard.ratings.connectivity import Bools
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.duel_results import CountedDuel, Pair, version_of
-from leaderboard.ratings.fit import RatedPlayers, anchor_ratings, is_named, rate_players
+from leaderboard.ratings.fit import ELO, RatedPlayers, anchor_ratings, is_named, rate_players
 from leaderboard.scoring.bootstrap import Floats, Indices
 
 
@@ -53,6 +53,8 @@ class _PlayerTable:
     """Logarithm of the strength; NaN without a rating."""
     nu: float
     """Davidson's ν: how often equals draw."""
+    gamma: float
+    """What moving first is worth, in log-odds."""
 
 
 def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines: Sequence[str]) -> _PlayerTable:
@@ -76,6 +78,7 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
         is_baseline=np.array([any(is_named(version, name) for name in baselines) for version in position], dtype=np.bool_),
         theta=theta,
         nu=rated.ratings.nu if rated else 1.0,
+        gamma=rated.ratings.moving_first.elo / ELO if rated and rated.ratings.moving_first else 0.0,
     )
 
 
@@ -114,11 +117,13 @@ def _most_informative(table: _PlayerTable, player: int, lacking: Indices) -> Ind
     """Baselines first, then the most informative duels; a duel that the other player lacks too is worth twice.
 
     The information of a match about the difference of two players is the variance of its score (Fisher's information, as
-    the model is an exponential family). A player without a rating is taken to be of median strength.
+    the model is an exponential family); each side moves first in half of the matches. A player without a rating is taken to
+    be of median strength.
     """
     others = _candidates(table, player)
     theta = np.where(np.isnan(table.theta), np.nanmedian(table.theta), table.theta)
-    worth = chances(theta[others] - theta[player], table.nu).variance * np.where(lacking[others] > 0, 2, 1)
+    leads = theta[others] - theta[player] + np.array([[table.gamma], [-table.gamma]])
+    worth = chances(leads, table.nu).variance.sum(axis=0) * np.where(lacking[others] > 0, 2, 1)
     order = np.lexsort((others, -worth, ~table.is_baseline[others]))
     return others[order[: lacking[player]]]
 

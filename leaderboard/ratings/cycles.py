@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from leaderboard.ratings.connectivity import bits, members
 from leaderboard.scoring.bootstrap import Floats
-from leaderboard.scoring.intervals import ENDS, normal_quantile
+from leaderboard.scoring.intervals import CONFIDENCE
 
 
 class CycleOfPlayers(NamedTuple):
@@ -27,9 +27,11 @@ def find_cycle(wins: Floats, draws: Floats | None = None) -> CycleOfPlayers:
     & Babington Smith, On the method of paired comparisons, Biometrika 31, 1940). With equally many wins neither is ahead,
     and the triad is not circular.
 
-    The cycle returned has three players with significant leads, and its weakest lead is as strong as possible; if there
-    is none, it is the shortest longer cycle. A lead is significant if Wilson's 95 % interval of its share of the decided
-    matches (JASA 22, 1927) excludes one half; its strength is the lower end of that interval.
+    The cycle returned has three players with significant leads, and its weakest lead is as clear as possible; if there is
+    none, it is the shortest longer cycle. A lead is significant if a fair coin would give it, in the decided matches of the
+    two, with a probability of at most 5 % divided by the number of pairs (the sign test; Dunn, Multiple comparisons among
+    means, JASA 56, 1961). If there is an order such that nobody beats an earlier player more often than not, every cycle
+    has a lead against it, and each pair can have only one; so a cycle is returned in at most 5 % of such tables.
 
     Args:
         wins: how often the row's player beat the column's, shape (players, players).
@@ -40,8 +42,9 @@ def find_cycle(wins: Floats, draws: Floats | None = None) -> CycleOfPlayers:
     triads = _closed(bits(met), bits(met), met) // 6
     ahead = wins > wins.T
     circular = _closed(bits(ahead), bits(ahead.T), ahead) // 3
-    strength = _wilson(wins)
-    players = _triangle(strength) or _shortest(strength > 0.5)
+    chance = _sign_test(wins)
+    leads = chance <= (1 - CONFIDENCE) / max(int(np.count_nonzero(np.triu(wins + wins.T))), 1)
+    players = _triangle(chance, leads) or _shortest(leads)
     first = players.index(min(players)) if players else 0
     return CycleOfPlayers((*players[first:], *players[:first]), circular / triads if triads else 0.0, triads)
 
@@ -51,29 +54,37 @@ def _closed(after: Sequence[int], before: Sequence[int], edges: npt.NDArray[np.b
     return sum((after[j] & before[i]).bit_count() for i, j in np.argwhere(edges).tolist())
 
 
-def _wilson(wins: Floats) -> Floats:
-    """The lower end of Wilson's interval of each share of the decided matches; 0 where none was decided."""
-    z = normal_quantile(ENDS[1])
-    decided = wins + wins.T
-    among = np.maximum(decided, 1)
-    share = wins / among
-    around = z * np.sqrt(share * (1 - share) / among + (z / (2 * among)) ** 2)
-    low: Floats = np.where(decided > 0, (share + z**2 / (2 * among) - around) / (1 + z**2 / among), 0)
-    return low
+def _sign_test(wins: Floats) -> Floats:
+    """The probability that a fair coin gives the row's player at least as many wins; 1 where it has no more than half."""
+    chance = np.ones_like(wins)
+    won, lost = np.nonzero(wins > wins.T)
+    count, decided = wins[won, lost], (wins + wins.T)[won, lost]
+    for total in np.unique(decided):
+        rows = decided == total
+        chance[won[rows], lost[rows]] = _fair_tail(int(total))[count[rows].astype(np.intp)]
+    return chance
 
 
-def _triangle(strength: Floats) -> tuple[int, ...]:
-    """The cycle of three significant leads whose weakest lead is strongest; empty if there is none.
+def _fair_tail(tosses: int) -> Floats:
+    """The probability of at least 0, 1, …, `tosses` heads."""
+    heads = np.arange(1, tosses + 1)
+    exactly = np.exp(np.concatenate([[0.0], np.cumsum(np.log((tosses + 1 - heads) / heads))]) - tosses * np.log(2))
+    tail: Floats = np.cumsum(exactly[::-1])[::-1]
+    return tail
 
-    Leads are added from the strongest on; the first that closes a cycle is its weakest.
+
+def _triangle(chance: Floats, leads: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+    """The cycle of three significant leads whose weakest lead is clearest; empty if there is none.
+
+    Leads are added from the clearest on; the first that closes a cycle is its weakest.
     """
-    edges = np.argwhere(strength > 0.5)
-    order = np.argsort(-strength[tuple(edges.T)], kind="stable")
-    after, before = [0] * len(strength), [0] * len(strength)
+    edges = np.argwhere(leads)
+    order = np.argsort(chance[tuple(edges.T)], kind="stable")
+    after, before = [0] * len(leads), [0] * len(leads)
     for i, j in edges[order].tolist():
         closing = after[j] & before[i]
         if closing:
-            third = max(members(closing), key=lambda k: (min(strength[j, k], strength[k, i]), -k))
+            third = min(members(closing), key=lambda k: (max(chance[j, k], chance[k, i]), k))
             return i, j, third
         after[i] |= 1 << j
         before[j] |= 1 << i

@@ -1,9 +1,12 @@
-"""Davidson's model of matches with draws: probabilities, likelihood, and its maximum.
+"""Davidson's model of matches with draws and a first mover: probabilities, likelihood, and its maximum.
 
-The outcomes "a wins", "b wins" and "draw" have the odds e^θ_a : e^θ_b : ν · e^((θ_a + θ_b) / 2), where θ is a player's
-strength (Davidson, On extending the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 65,
-1970). Without draws, ν = 0, this is the Bradley-Terry model. It is an exponential family in (θ, log ν), so the
-log-likelihood is concave and Newton's method finds its only maximum.
+The outcomes "a wins", "b wins" and "draw" have the odds e^(δ / 2) : e^(−δ / 2) : ν, with δ = θ_a − θ_b + γ if a moves
+first, θ_a − θ_b − γ if b does, and θ_a − θ_b where both move at once; θ is a player's strength (Davidson, On extending
+the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 65, 1970; with an order effect:
+Davidson & Beaver, On extending the Bradley-Terry model to incorporate within-pair order effects, Biometrics 33, 1977).
+Their factor of the second player is e^−γ, and their ν is e^(−γ / 2) times this one, so that γ does not change how likely
+equals draw against each other. Without draws, ν = 0, this is the Bradley-Terry model. It is an exponential family in
+(θ, γ, log ν), so the log-likelihood is concave and Newton's method finds its only maximum.
 """
 
 from dataclasses import dataclass
@@ -27,23 +30,29 @@ SMALL_MATRIX = 64
 
 
 class Matches(NamedTuple):
-    """What was played, each pair of players once in ascending order, a < b; arrays by pair."""
+    """What was played: a row for each pair of players, a < b, and each first mover; arrays by row."""
 
     a: Indices
     b: Indices
     wins_a: Floats
     wins_b: Floats
     draws: Floats
+    first: Floats
+    """1 where a moved first, −1 where b did, 0 without a first mover."""
 
     @property
     def total(self) -> Floats:
-        """Matches of each pair."""
+        """Matches of each row."""
         return self.wins_a + self.wins_b + self.draws
 
     def where(self, chosen: npt.NDArray[np.bool_]) -> "Matches":
-        """Some of the pairs."""
-        a, b, wins_a, wins_b, draws = self
-        return Matches(a[chosen], b[chosen], wins_a[chosen], wins_b[chosen], draws[chosen])
+        """Some of the rows."""
+        a, b, wins_a, wins_b, draws, first = self
+        return Matches(a[chosen], b[chosen], wins_a[chosen], wins_b[chosen], draws[chosen], first[chosen])
+
+    def lead(self, point: Floats) -> Floats:
+        """δ at a point of the likelihood, or the change of δ with a step."""
+        return np.asarray(point[self.a] - point[self.b] + point[-2] * self.first, np.float64)
 
 
 class Chances(NamedTuple):
@@ -61,7 +70,7 @@ def chances(lead: Floats, nu: float) -> Chances:
     """What the model expects of a match.
 
     Args:
-        lead: θ_a − θ_b, of any size.
+        lead: δ, of any size.
         nu: ν, how likely draws are.
     """
     root = np.exp(-np.abs(lead) / 2)
@@ -73,47 +82,56 @@ def chances(lead: Floats, nu: float) -> Chances:
 
 @dataclass(frozen=True, kw_only=True)
 class Likelihood:
-    """The log-likelihood as a function of a point: the strengths and, last, log ν. Constants are left out."""
+    """The log-likelihood as a function of a point: the strengths, then γ and log ν. Constants are left out."""
 
     matches: Matches
     priors: Floats
     """Pseudo-draws of each player against a player of strength 0, shape (players,); with any of them ν stays fixed."""
     decided: float
     """Pseudo-matches between equals that were decided; they bound ν and affect no strength."""
+    order_prior: float = 0.0
+    """Pseudo-matches between equals without draws, half of them won by the first mover; they bound γ."""
 
     def gradient(self, point: Floats) -> Floats:
-        """The first derivatives, shape (players + 1,)."""
-        a, b, wins, _, draws = self.matches
-        theta, nu = point[:-1], float(np.exp(point[-1]))
-        expected, imagined = chances(theta[a] - theta[b], nu), chances(theta, nu)
+        """The first derivatives, shape (players + 2,)."""
+        a, b, wins, _, draws, first = self.matches
+        theta, nu = point[:-2], float(np.exp(point[-1]))
+        expected, imagined = chances(self.matches.lead(point), nu), chances(theta, nu)
         residual = wins + draws / 2 - self.matches.total * expected.score
         played = np.asarray(np.bincount(a, residual, len(theta)) - np.bincount(b, residual, len(theta)), np.float64)
         slope = played + self.priors * (0.5 - imagined.score)
+        order = first @ residual + self.order_prior * (0.5 - chances(point[-2], 0).score)
         drawn = draws.sum() - self.matches.total @ expected.draw - self.decided * nu / (2 + nu)
-        return np.append(slope, drawn)
+        return np.append(slope, [order, drawn])
 
     def information(self, point: Floats) -> Floats:
-        """Fisher's information, the negated second derivatives, shape (players + 1, players + 1)."""
-        a, b = self.matches.a, self.matches.b
-        theta, nu = point[:-1], float(np.exp(point[-1]))
+        """Fisher's information, the negated second derivatives, shape (players + 2, players + 2)."""
+        a, b, first = self.matches.a, self.matches.b, self.matches.first
+        theta, nu = point[:-2], float(np.exp(point[-1]))
         size, total = len(theta), self.matches.total
-        expected, imagined = chances(theta[a] - theta[b], nu), chances(theta, nu)
+        expected, imagined = chances(self.matches.lead(point), nu), chances(theta, nu)
+
+        def by_player(of_a: Floats) -> Floats:
+            return np.asarray(np.bincount(a, of_a, size) - np.bincount(b, of_a, size), np.float64)
+
         weight = total * expected.variance
-        table = np.zeros((size + 1, size + 1))
-        table[a, b] = table[b, a] = -weight
+        both = total * expected.draw * (0.5 - expected.score)
+        table = np.zeros((size + 2, size + 2))
+        np.subtract.at(table, (a, b), weight)
+        np.subtract.at(table, (b, a), weight)
         diagonal = np.bincount(a, weight, size) + np.bincount(b, weight, size) + self.priors * imagined.variance
         table[np.arange(size), np.arange(size)] = diagonal
-        both = total * expected.draw * (0.5 - expected.score)
-        shared = np.bincount(a, both, size) - np.bincount(b, both, size)
-        table[:-1, -1] = table[-1, :-1] = shared + self.priors * imagined.draw * (0.5 - imagined.score)
+        table[:-2, -2] = table[-2, :-2] = by_player(first * weight)
+        table[:-2, -1] = table[-1, :-2] = by_player(both) + self.priors * imagined.draw * (0.5 - imagined.score)
+        table[-2, -2] = first**2 @ weight + self.order_prior * chances(point[-2], 0).variance
+        table[-2, -1] = table[-1, -2] = first @ both
         table[-1, -1] = total @ (expected.draw * (1 - expected.draw)) + self.decided * 2 * nu / (2 + nu) ** 2
         return table
 
     def reach(self, step: Floats) -> float:
         """The most by which a step moves the log-odds of an outcome."""
-        theta = step[:-1]
-        leads = np.abs(theta[self.matches.a] - theta[self.matches.b])
-        return float(leads.max(initial=0) + np.abs(theta[self.priors > 0]).max(initial=0) + abs(step[-1]))
+        leads, imagined = np.abs(self.matches.lead(step)), np.abs(step[:-2][self.priors > 0])
+        return float(leads.max(initial=0) + imagined.max(initial=0) + abs(step[-2]) + abs(step[-1]))
 
 
 def maximise(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
@@ -157,7 +175,7 @@ def _factor(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
     table = table[np.ix_(free, free)]
     typical = float(np.mean(np.diagonal(table)))
     if not likelihood.priors.any():
-        strengths = free < len(point) - 1
+        strengths = free < len(point) - 2
         table[np.ix_(strengths, strengths)] += typical
     ridge = 0.0
     while True:

@@ -30,6 +30,16 @@ Pair = tuple[AgentVersion, AgentVersion]
 
 # The fault of a validation lists so many of the last moves.
 FAULT_MOVES = 40
+# Games of PettingZoo in which both players move at once; matched at the beginning of `Task.game`.
+SIMULTANEOUS = ("pettingzoo.classic.rps_",)
+
+
+class RatedTotals(NamedTuple):
+    """The matches of a duel that the rating uses: identical games count once."""
+
+    wins: tuple[int, int]
+    """Of each side."""
+    draws: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +48,8 @@ class DuelTotals:
 
     counts: tuple[WinCount, WinCount]
     """All matches, for each side."""
-    wins: tuple[int, int]
-    """Wins of each side, identical games once: what the rating uses."""
-    draws: int
-    """Draws, identical games once."""
+    rated: Mapping[int, RatedTotals]
+    """By who moved first: 1 where side 0 did, −1 where side 1 did, 0 where both move at once."""
 
 
 def version_of(player: PlayerRecord | Entry, folders: VersionFolders = AS_RECORDED) -> AgentVersion:
@@ -57,6 +65,8 @@ class CountedDuel:
 
     duel: Duel
     folders: VersionFolders = AS_RECORDED
+    simultaneous: bool = False
+    """Whether both players of the game move at once."""
 
     @cached_property
     def pair(self) -> Pair:
@@ -71,7 +81,7 @@ class CountedDuel:
     @cached_property
     def totals(self) -> DuelTotals:
         """The totals of its matches; counted once."""
-        return duel_totals(self.duel)
+        return duel_totals(self.duel, simultaneous=self.simultaneous)
 
 
 def counting_duels(
@@ -97,7 +107,8 @@ def counting_duels(
         and (is_official(duel) or not official)
     ]
     groups = owner_groups(entries, fitting)
-    counted = [CountedDuel(duel, folders) for duel in fitting if not groups.is_between_own(duel)]
+    at_once = is_simultaneous(task)
+    counted = [CountedDuel(duel, folders, at_once) for duel in fitting if not groups.is_between_own(duel)]
     return sorted(counted, key=lambda meeting: (meeting.at, meeting.duel.key, meeting.duel.self_sha256))
 
 
@@ -106,17 +117,30 @@ def newest_duels(meetings: Iterable[CountedDuel]) -> dict[Pair, CountedDuel]:
     return {meeting.pair: meeting for meeting in meetings}
 
 
-def duel_totals(duel: Duel) -> DuelTotals:
+def is_simultaneous(task: Task) -> bool:
+    """Whether both players of a game move at once, so that nobody moves first; a host's own game is not known to."""
+    return (task.game or "").startswith(SIMULTANEOUS)
+
+
+def duel_totals(duel: Duel, *, simultaneous: bool = False) -> DuelTotals:
     """Count a duel's matches.
 
     Identical games count once in the rating: the same side began, and all moves and observations are the same. A
     forfeited match was not played, so it is identical to no other. If both sides offend, both lose, and the rating
-    ignores the match.
+    ignores the match. Both matches of an opening keep who moved first: the side that plays the game's first player, whoever
+    made the moves of the opening.
     """
     matches = [(match.winner, match.offenders, match.scores) for match in duel.matches]
-    distinct = {_game(match, index, moves): matches[index][:2] for index, (match, moves) in enumerate(_with_moves(duel))}
-    rated = Counter("x" if winner is None and offenders else winner for winner, offenders in distinct.values())
-    return DuelTotals(counts=(_count(matches, 0), _count(matches, 1)), wins=(rated[0], rated[1]), draws=rated[None])
+    distinct = {_game(match, index, moves): index for index, (match, moves) in enumerate(_with_moves(duel))}
+    rated = {0: Counter[int | None]()} if simultaneous else {1: Counter[int | None](), -1: Counter[int | None]()}
+    for index in distinct.values():
+        winner, offenders, _ = matches[index]
+        if winner is not None or not offenders:
+            rated[0 if simultaneous else (1, -1)[index % 2]][winner] += 1
+    return DuelTotals(
+        counts=(_count(matches, 0), _count(matches, 1)),
+        rated={first: RatedTotals((count[0], count[1]), count[None]) for first, count in rated.items()},
+    )
 
 
 def _count(matches: Sequence[tuple[int | None, tuple[int, ...], tuple[float, float]]], side: int) -> WinCount:

@@ -1,5 +1,6 @@
 """From the duels that count to ratings, with one of the players, the anchor, at 0."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,18 +9,20 @@ import numpy as np
 
 from evaluator.model.config.challenge import Task
 from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.game_standings import Rating
 from leaderboard.ratings.connectivity import Bools, bounds_draws, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise
 from leaderboard.ratings.duel_results import AgentVersion, CountedDuel, Pair
 from leaderboard.scoring.bootstrap import Floats, Indices
-from leaderboard.scoring.intervals import ENDS, normal_quantile
+from leaderboard.scoring.intervals import normal_quantiles, tail
+from leaderboard.scoring.significance import CriticalValues
 
 # 400 points are odds of ten to one (Elo, The Rating of Chessplayers, 1978).
 ELO = 400 / np.log(10)
 # Ratings that differ by less share a place.
 EQUAL = 1e-9
-# Half of a 95 % interval, in standard errors.
-HALF_INTERVAL = normal_quantile(ENDS[1])
+# Pseudo-matches of the prior of γ.
+ORDER_PRIOR = 1.0
 # Players are compared in blocks of this many rows, which stay in the processor's cache.
 PLAYERS_AT_ONCE = 64
 
@@ -32,6 +35,8 @@ class PairedTotals(NamedTuple):
     wins_a: float
     wins_b: float
     draws: float
+    first: int = 0
+    """1 where a moved first, −1 where b did, 0 without a first mover."""
 
 
 class RatingOrder(NamedTuple):
@@ -53,10 +58,12 @@ class Ratings:
     """Of `theta`, shape (players, players); the anchor's row and column are 0."""
     nu: float
     """How likely draws are: between equals ν : 2; 0 without draws."""
+    moving_first: Rating | None
+    """What moving first is worth on the Elo scale; None without first movers."""
     elo: Floats
     """`theta` on the Elo scale."""
     low: Floats
-    """Ends of the 95 % interval of the difference to the anchor."""
+    """Ends of the 95 % interval of the difference to the anchor, or of a wider one after several tries."""
     high: Floats
     order: RatingOrder
     prior: tuple[int, ...]
@@ -66,21 +73,26 @@ class Ratings:
 
 
 class _Fit(NamedTuple):
-    """Estimates of all strengths and log ν, and their covariance, shape (players + 1,) and (players + 1, players + 1)."""
+    """Estimates of all strengths, γ and log ν, and their covariance, shape (players + 2,) and (players + 2, players + 2)."""
 
     point: Floats
     spread: Floats
 
 
-def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor: int) -> Ratings:
+def fit_ratings(
+    pairings: Sequence[PairedTotals] | Floats, players: int, anchor: int, tries: Sequence[int] | None = None
+) -> Ratings:
     """Rate players by their matches against each other.
 
-    Maximum likelihood of Davidson's model (JASA 65, 1970): a beats b with probability π_a / (π_a + π_b + ν √(π_a π_b)),
-    and draws with ν √(π_a π_b) / (the same); theta = log π. The maximum exists only among players that all reach each
-    other over "beat or drew" (Ford, Solution of a ranking problem from binary comparisons, American Mathematical Monthly
-    64, 1957). So the largest such set, the core, is fitted alone. The other players are placed with the core fixed, each
-    with a prior of one draw against the anchor, or against the core's mean if the anchor is not in it: a player that won
-    all its matches is rated, and moves nobody else.
+    Maximum likelihood of Davidson's model with an order effect (`leaderboard/ratings/davidson.py`); theta = log π. The
+    maximum exists only among players that all reach each other over "beat or drew" (Ford, Solution of a ranking problem
+    from binary comparisons, American Mathematical Monthly 64, 1957). So the largest such set, the core, is fitted alone.
+    The other players are placed with the core fixed, each with a prior of one draw against the anchor, or against the
+    core's mean if the anchor is not in it: a player that won all its matches is rated, and moves nobody else.
+
+    γ, what moving first is worth, is fitted with the core, and always has a prior of one match between equals, half won
+    by each: γ stays finite if the first mover wins every match, or if one of two players always moves first. Because of
+    it the rules for the core and for ν need not look at who moved first: a direction in which γ grows is never free.
 
     With draws this is not enough for ν: if A beats B or draws, and never loses, ν and A's strength grow together without
     end. Then ν has a prior of one decided match between two equals, which affects no strength.
@@ -88,10 +100,12 @@ def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor:
     The intervals are Wald's, from the inverse of the information; the core's uncertainty is carried over to the others.
 
     Args:
-        pairings: in any order, as tuples or as an array of shape (pairings, 5). The order changes no bit of the outcome.
+        pairings: in any order, as tuples or as an array of shape (pairings, 6). The order changes no bit of the outcome.
         players: the number of players; those without a match are rated by their prior.
         anchor: the player rated 0.
+        tries: how many versions each player was chosen from, as in `EstimateArrays`; 1 if left out.
     """
+    among = np.ones(players, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
     matches = _tally(pairings)
     core = core_of(matches, players, anchor)
     inside = np.zeros(players, dtype=np.bool_)
@@ -99,40 +113,43 @@ def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor:
     weights = np.zeros(players)
     weights[[anchor] if inside[anchor] else core] = 1 / (1 if inside[anchor] else len(core))
     nu_prior = bool((_within(matches, inside).draws > 0).any()) and not bounds_draws(_within(matches, inside), players)
-    fit = _shifted(_fit_core(_within(matches, inside), core, players, nu_prior), weights)
+    ordered = bool(matches.first.any())
+    fit = _shifted(_fit_core(_within(matches, inside), core, players, nu_prior=nu_prior, ordered=ordered), weights)
     others = np.flatnonzero(~inside)
     if len(others):
         fit = _shifted(_place_others(fit, matches, others), np.eye(1, players, anchor)[0])
-    nu = float(np.exp(fit.point[-1]))
-    return _ratings(fit.point[:-1], fit.spread[:-1, :-1], nu=nu, prior=tuple(others.tolist()), nu_prior=nu_prior)
+    return _ratings(fit, among, prior=tuple(others.tolist()), nu_prior=nu_prior, ordered=ordered)
 
 
 def _tally(pairings: Sequence[PairedTotals] | Floats) -> Matches:
-    """Merge entries of one pair and sort pairs, so that the order of the input cannot change the sums."""
-    table = np.asarray(pairings, dtype=np.float64).reshape(-1, 5)
-    table = table[(table[:, 0] != table[:, 1]) & (table[:, 2:] > 0).any(axis=1)]
-    turned = table[:, 0] > table[:, 1]
-    table = np.where(turned[:, np.newaxis], table[:, [1, 0, 3, 2, 4]], table)
-    table = table[np.lexsort(table.T[::-1])]
-    begins = np.ones(len(table), dtype=np.bool_)
-    begins[1:] = (table[1:, :2] != table[:-1, :2]).any(axis=1)
-    first = np.flatnonzero(begins)
-    sums = np.add.reduceat(table[:, 2:], first, axis=0) if len(first) else table[:, 2:]
-    return Matches(*table[first, :2].astype(np.intp).T, *sums.T)
+    """Merge entries of one pair and first mover, and sort, so that the order of the input cannot change the sums."""
+    table = np.asarray(pairings, dtype=np.float64).reshape(len(pairings), len(PairedTotals._fields))
+    a, b, wins_a, wins_b, draws, first = table[(table[:, 0] != table[:, 1]) & (table[:, 2:5] > 0).any(axis=1)].T
+    turned = a > b
+    keys = np.where(turned, [b, a, -first], [a, b, first])
+    counts = np.where(turned, [wins_b, wins_a, draws], [wins_a, wins_b, draws])
+    order = np.lexsort((*counts, *keys[::-1]))
+    keys, counts = keys[:, order], counts[:, order]
+    begins = np.flatnonzero(np.diff(keys, prepend=np.nan).any(axis=0))
+    wins_a, wins_b, draws = np.add.reduceat(counts, begins, axis=1) if len(begins) else counts
+    a, b = keys[:2, begins].astype(np.intp)
+    return Matches(a, b, wins_a, wins_b, draws, keys[2, begins])
 
 
 def _within(matches: Matches, inside: Bools) -> Matches:
     return matches.where(inside[matches.a] & inside[matches.b])
 
 
-def _fit_core(matches: Matches, core: Indices, players: int, nu_prior: bool) -> _Fit:
+def _fit_core(matches: Matches, core: Indices, players: int, *, nu_prior: bool, ordered: bool) -> _Fit:
     """Fit the core alone; the others stay at 0 with no variance."""
-    likelihood = Likelihood(matches=matches, priors=np.zeros(players), decided=float(nu_prior))
-    point, spread = np.zeros(players + 1), np.zeros((players + 1, players + 1))
+    likelihood = Likelihood(
+        matches=matches, priors=np.zeros(players), decided=float(nu_prior), order_prior=ORDER_PRIOR if ordered else 0
+    )
+    point, spread = np.zeros(players + 2), np.zeros((players + 2, players + 2))
     drawn = float(matches.draws.sum())
     point[-1] = np.log(2 * drawn / (matches.total.sum() - drawn + nu_prior)) if drawn else -np.inf
-    free = np.append(core, players) if drawn else core
-    if len(core) > 1:
+    free = np.array([*(core if len(core) > 1 else ()), *[players] * ordered, *[players + 1] * (drawn > 0)], np.intp)
+    if len(free):
         point = maximise(likelihood, point, free)
         spread[np.ix_(free, free)] = covariance(likelihood, point, free)
     return _Fit(point, spread)
@@ -144,13 +161,13 @@ def _place_others(core: _Fit, matches: Matches, others: Indices) -> _Fit:
     Their estimate is a function of the core's. To first order its derivative is −(information about themselves)⁻¹ ·
     (information shared with the core); through it the core's uncertainty adds to theirs.
     """
-    players = len(core.point) - 1
+    players = len(core.point) - 2
     priors = np.zeros(players)
     priors[others] = 1
     touching = matches.where((priors[matches.a] > 0) | (priors[matches.b] > 0))
     likelihood = Likelihood(matches=touching, priors=priors, decided=0)
     point = maximise(likelihood, core.point, others)
-    alone, fixed = covariance(likelihood, point, others), np.delete(np.arange(players + 1), others)
+    alone, fixed = covariance(likelihood, point, others), np.delete(np.arange(players + 2), others)
     derivative = -alone @ likelihood.information(point)[np.ix_(others, fixed)]
     spread = core.spread.copy()
     shared = derivative @ core.spread[np.ix_(fixed, fixed)]
@@ -162,37 +179,38 @@ def _place_others(core: _Fit, matches: Matches, others: Indices) -> _Fit:
 def _shifted(fit: _Fit, weights: Floats) -> _Fit:
     """Strengths relative to their weighted mean."""
     point, spread = fit.point.copy(), fit.spread.copy()
-    point[:-1] -= weights @ fit.point[:-1]
-    spread[:-1] -= weights @ spread[:-1]
-    spread[:, :-1] -= (spread[:, :-1] @ weights)[:, np.newaxis]
+    point[:-2] -= weights @ fit.point[:-2]
+    spread[:-2] -= weights @ spread[:-2]
+    spread[:, :-2] -= (spread[:, :-2] @ weights)[:, np.newaxis]
     return _Fit(point, spread)
 
 
-def _ratings(theta: Floats, spread: Floats, *, nu: float, prior: tuple[int, ...], nu_prior: bool) -> Ratings:
-    around = HALF_INTERVAL * np.sqrt(np.maximum(np.diagonal(spread), 0))
+def _ratings(fit: _Fit, tries: Indices, *, prior: tuple[int, ...], nu_prior: bool, ordered: bool) -> Ratings:
+    theta, spread = fit.point[:-2], fit.spread[:-2, :-2]
+    half = normal_quantiles(1 - tail(np.append(tries, 1).astype(np.float64)))
+    around = half[:-1] * np.sqrt(np.maximum(np.diagonal(spread), 0))
+    gamma, error = float(ELO * fit.point[-2]), float(ELO * half[-1] * math.sqrt(fit.spread[-2, -2]))
     return Ratings(
         theta=theta,
         covariance=spread,
-        nu=nu,
+        nu=float(np.exp(fit.point[-1])),
+        moving_first=Rating(elo=gamma, low=gamma - error, high=gamma + error) if ordered else None,
         elo=ELO * theta,
         low=ELO * (theta - around),
         high=ELO * (theta + around),
         prior=prior,
         nu_prior=nu_prior,
-        order=rating_order(theta, spread),
+        order=rating_order(theta, spread, tries),
     )
 
 
-def rating_order(theta: Floats, spread: Floats) -> RatingOrder:
-    """Places and rank intervals of these players among each other, from strengths and their covariance."""
+def rating_order(theta: Floats, spread: Floats, tries: Indices) -> RatingOrder:
+    """Places and rank intervals of these players among each other, from strengths, their covariance, and tries."""
     place = _places(ELO * theta)
-    better, worse, leaders_better = _compare(theta, spread, place == 1)
-    return RatingOrder(
-        rank_low=np.minimum(1 + better, place),
-        rank_high=np.maximum(len(theta) - worse, place),
-        place=place,
-        with_leader=leaders_better < (place == 1).sum(),
-    )
+    better, worse = _compare(theta, spread, tries)
+    rank_low = np.minimum(1 + better, place)
+    rank_high = np.maximum(len(theta) - worse, place)
+    return RatingOrder(rank_low=rank_low, rank_high=rank_high, place=place, with_leader=rank_low == 1)
 
 
 def _places(elo: Floats) -> Indices:
@@ -205,21 +223,23 @@ def _places(elo: Floats) -> Indices:
     return place
 
 
-def _compare(theta: Floats, spread: Floats, best: Bools) -> tuple[Indices, Indices, Indices]:
-    """For each player, how many are significantly stronger, how many weaker, and how many of the best are stronger.
+def _compare(theta: Floats, spread: Floats, tries: Indices) -> tuple[Indices, Indices]:
+    """For each player, how many are significantly stronger, and how many weaker.
 
-    A difference is significant if its 95 % interval excludes 0.
+    The differences of a player to all others are one family, which holds at 95 % (Holm), as in
+    `leaderboard.scoring.significance.compare_all`; their errors include the covariance of the two.
     """
-    variance = np.diagonal(spread)
-    better, worse, leaders_better = np.zeros((3, len(theta)), dtype=np.intp)
-    for start in range(0, len(theta), PLAYERS_AT_ONCE):
-        rows = slice(start, start + PLAYERS_AT_ONCE)
-        margin = HALF_INTERVAL * np.sqrt(np.maximum(np.add.outer(variance[rows], variance) - 2 * spread[rows], 0))
+    variance, players = np.diagonal(spread), len(theta)
+    critical = CriticalValues(np.zeros(players, dtype=np.intp), tries, max(players - 1, 1))
+    better, worse = np.zeros((2, players), dtype=np.intp)
+    for start in range(0, players, PLAYERS_AT_ONCE):
+        rows, everyone = slice(start, start + PLAYERS_AT_ONCE), slice(0, players)
+        of_lead = np.maximum(np.add.outer(variance[rows], variance) - 2 * spread[rows], np.finfo(np.float64).tiny)
         lead = np.subtract.outer(theta[rows], theta)
-        better[rows] = (lead < -margin).sum(axis=1)
-        worse[rows] = (lead > margin).sum(axis=1)
-        leaders_better[rows] = (lead[:, best] < -margin[:, best]).sum(axis=1)
-    return better, worse, leaders_better
+        apart = critical.step_down(np.abs(lead) / np.sqrt(of_lead), critical.classes(rows, everyone, lead > 0))
+        better[rows] = (apart & (lead < 0)).sum(axis=1)
+        worse[rows] = (apart & (lead > 0)).sum(axis=1)
+    return better, worse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +259,10 @@ class RatedPlayers:
 
 
 def rate_players(
-    admitted: Mapping[AgentVersion, str], meetings: Mapping[Pair, CountedDuel], zero: Iterable[str]
+    admitted: Mapping[AgentVersion, str],
+    meetings: Mapping[Pair, CountedDuel],
+    zero: Iterable[str],
+    tries: Mapping[AgentVersion, int] | None = None,
 ) -> RatedPlayers | None:
     """Rate the players that met; None if nobody did.
 
@@ -247,6 +270,7 @@ def rate_players(
         admitted: the players to rate, and when each was validated first.
         meetings: the duel of each pair that counts; validations and duels of other players are ignored.
         zero: names by preference; the first that plays is rated 0, else the player validated first.
+        tries: how many versions each player was chosen from; 1 if left out.
     """
     between = {p: m for p, m in meetings.items() if p[0] != p[1] and p[0] in admitted and p[1] in admitted}
     players = tuple(sorted({version for pair in between for version in pair}))
@@ -255,13 +279,16 @@ def rate_players(
     position = {version: index for index, version in enumerate(players)}
     met = {(position[a], position[b]): between[a, b] for a, b in sorted(between)}
     anchor = position[_anchor(players, admitted, zero)]
-    return RatedPlayers(players=players, met=met, anchor=anchor, ratings=fit_ratings(_pairings(met), len(players), anchor))
+    among = [tries[version] for version in players] if tries else None
+    ratings = fit_ratings(_pairings(met), len(players), anchor, among)
+    return RatedPlayers(players=players, met=met, anchor=anchor, ratings=ratings)
 
 
 def _pairings(met: Mapping[tuple[int, int], CountedDuel]) -> list[PairedTotals]:
     return [
-        PairedTotals(a, b, meeting.totals.wins[0], meeting.totals.wins[1], meeting.totals.draws)
+        PairedTotals(a, b, *totals.wins, totals.draws, first)
         for (a, b), meeting in met.items()
+        for first, totals in meeting.totals.rated.items()
     ]
 
 

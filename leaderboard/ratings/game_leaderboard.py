@@ -96,6 +96,7 @@ def build_game_standings(
     moderation: Moderation | None = None,
     season: str,
     baselines: Sequence[str] = (),
+    final: bool = False,
 ) -> GameStandings:
     """The leaderboard of one game; the order of entries and duels does not matter.
 
@@ -107,6 +108,7 @@ def build_game_standings(
         moderation: which agents are excluded.
         season: duels of other seasons do not count.
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
+        final: whether the duels were drawn after the last choice of a version, so that there are no tries.
     """
     entries = list(entries)
     field = eligible_entries(entries, moderation, official=official)
@@ -115,27 +117,32 @@ def build_game_standings(
     last = newest_duels(meetings)
     judged = judge_duels(entered, last)
     since = _since(meetings)
-    now = rate_players(
-        {version_of(entry): since[version_of(entry)] for entry in judged.admitted}, last, anchor_ratings(task, baselines)
-    )
     attempts = _attempts(meetings, owner_groups(entries, (meeting.duel for meeting in meetings)))
-    rows = _rows(now, judged, since, attempts) if now else ()
-    rated = {row.entry.name for row in rows}
-    unrated = [entry for entry in judged.admitted if entry.name not in rated]
+    validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
+    tries = {version: 1 if final else attempts.tries(version.name) for version in validated}
+    now = rate_players(validated, last, anchor_ratings(task, baselines), tries)
+    rows = _rows(now, judged, since, attempts, tries) if now else ()
     shown = {version_of(entry): entry.shown for entry in judged.admitted}
     anchor = shown[now.players[now.anchor]] if now else None
     return GameStandings(
         task=task,
         rows=rows,
         failures=_failures(judged, attempts),
-        waiting=tuple(sorted((*judged.unjudged, *unrated), key=name_order)),
+        waiting=_waiting(judged, rows),
         crosstable=_crosstable(now) if now else {},
         anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
         cycle=_cycle(now, shown),
+        moving_first=now.ratings.moving_first if now else None,
         history=ratings_over_time(now, meetings, anchor),
         excluded=_excluded(task, field, meetings),
     )
+
+
+def _waiting(judged: JudgedEntries, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
+    rated = {row.entry.name for row in rows}
+    waiting = (entry for entry in (*judged.unjudged, *judged.admitted) if entry.name not in rated)
+    return tuple(sorted(waiting, key=name_order))
 
 
 def _since(meetings: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
@@ -157,7 +164,11 @@ def _failures(judged: JudgedEntries, attempts: OwnerAttempts) -> tuple[GameFailu
 
 
 def _rows(
-    now: RatedPlayers, judged: JudgedEntries, since: Mapping[AgentVersion, str], attempts: OwnerAttempts
+    now: RatedPlayers,
+    judged: JudgedEntries,
+    since: Mapping[AgentVersion, str],
+    attempts: OwnerAttempts,
+    tries: Mapping[AgentVersion, int],
 ) -> tuple[GameRow, ...]:
     """Rated rows: by place, then the earlier player first, then by name."""
     entries = {version_of(entry): entry for entry in judged.admitted}
@@ -168,7 +179,8 @@ def _rows(
         opponents[a] += 1
         opponents[b] += 1
     ratings = now.ratings
-    ranks = _rank_intervals(ratings, [entries[version].is_aside for version in now.players])
+    aside = [entries[version].is_aside for version in now.players]
+    ranks = _rank_intervals(ratings, aside, [tries[version] for version in now.players])
     rows = [
         GameRow(
             **ranks[i]._asdict(),
@@ -178,6 +190,7 @@ def _rows(
             points_place=points[i],
             opponents=opponents[i],
             attempts=attempts.of(version.name),
+            tries=tries[version],
             since=since[version],
         )
         for i, version in enumerate(now.players)
@@ -189,10 +202,11 @@ def _rows(
     return tuple(sorted(rows, key=by_place))
 
 
-def _rank_intervals(ratings: Ratings, aside: Sequence[bool]) -> list[RankInterval]:
+def _rank_intervals(ratings: Ratings, aside: Sequence[bool], tries: Sequence[int]) -> list[RankInterval]:
     """The rank of every player; those listed aside take no place: theirs says where they would be."""
     inside = np.flatnonzero(~np.asarray(aside, dtype=np.bool_))
-    order = rating_order(ratings.theta[inside], ratings.covariance[np.ix_(inside, inside)])
+    chosen = np.ix_(inside, inside)
+    order = rating_order(ratings.theta[inside], ratings.covariance[chosen], np.array(tries, dtype=np.intp)[inside])
     columns = (order.place.tolist(), order.rank_low.tolist(), order.rank_high.tolist(), order.with_leader.tolist())
     ranks = dict(zip(inside.tolist(), (RankInterval(*fields) for fields in zip(*columns, strict=True)), strict=True))
     ahead = np.sort(ratings.order.place[inside])

@@ -164,12 +164,14 @@ def _ratings(standings: GameStandings) -> Table:
 
 def _remarks(standings: GameStandings) -> list[str]:
     lines = [f"The Elo scale is anchored at {standings.anchor} = 0."] if standings.anchor else []
+    if first := standings.moving_first:
+        lines.append(f"Moving first is worth {first.elo:.0f} Elo ({first.low:.0f} to {first.high:.0f}).")
     if standings.prior:
         lines.append(f"Rated with a prior, having won or lost against all the others: {', '.join(standings.prior)}.")
     if standings.cycle.names:
         chain = " beats ".join([*standings.cycle.names, standings.cycle.names[0]])
         share = f"{100 * standings.cycle.share:.0f} % of {standings.cycle.triads} triads"
-        lines.append(f"No order fits these results: {chain}; {share} go round in a circle.")
+        lines.append(f"{len(standings.cycle.names)} players have no order among them: {chain}; {share} are cyclic.")
     if standings.waiting:
         lines.append(f"Waiting: {', '.join(entry.shown for entry in standings.waiting)}.")
     lines.extend(f"Refused: {failure.entry.shown}: {failure.reason}" for failure in standings.failures)

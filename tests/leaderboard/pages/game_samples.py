@@ -212,6 +212,7 @@ def full() -> Standings:
         failures=(refused(),),
         waiting=(samples.entry("late", "carol"),),
         cycle=PreferenceCycle(names=("alice/minimax", "bob/mcts", "local/random"), share=0.25, triads=4),
+        moving_first=Rating(elo=35.4, low=-20.2, high=91.0),
         prior=("alice/minimax",),
         history=history,
     )

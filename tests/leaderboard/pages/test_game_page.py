@@ -68,10 +68,17 @@ def test_the_crosstable_counts_from_the_rows_side(full):
         assert f"{count.wins}–{count.draws}–{count.losses}" in words(full[BOARD])
 
 
+def test_what_moving_first_is_worth_is_said_where_somebody_does(full):
+    pages = [words(full[urls.task_page(board.task.id)]) for board in games.full().games]
+
+    assert "Moving first is worth 35 Elo (−20 to 91) between equal players." in pages[0]
+    assert not [page for page in pages[1:] if "Moving first" in page]
+
+
 def test_what_has_no_order_is_said(full):
     text = words(full[BOARD])
 
-    assert "The ranking is cyclic. alice/minimax beats bob/mcts beats local/random beats alice/minimax" in text
+    assert "3 players have no order among them. alice/minimax beats bob/mcts beats local/random beats alice/minimax" in text
     assert "Of 4 trios of players that all met, 25 % are cyclic" in text
 
 

@@ -5,7 +5,9 @@ import random
 from collections import Counter
 
 import numpy as np
+import pytest
 
+from leaderboard.planning import opponents
 from leaderboard.planning.matchmaking import wanted_pairings
 from tests.leaderboard import make
 
@@ -223,3 +225,14 @@ def test_the_order_of_input_never_matters():
         shuffled = [random.Random(seed).sample(values, k=len(values)) for values in (world.entries, world.duels)]
 
         assert wanted_pairings(GAME, *shuffled, season="1") == expected
+
+
+@pytest.mark.parametrize(("gamma", "chosen"), [(0.0, 1), (5.0, 2)])
+def test_where_moving_first_decides_a_stronger_player_tells_more(gamma, chosen):
+    """Against an equal the first mover wins anyway; a lead of 5 makes half of the matches even."""
+    nobody = np.zeros((3, 3), dtype=bool)
+    table = opponents._PlayerTable(
+        met=nobody, barred=np.eye(3, dtype=bool), is_baseline=nobody[0], theta=np.array([0.0, 0.0, 5.0]), nu=0.0, gamma=gamma
+    )
+
+    assert opponents._most_informative(table, 0, np.ones(3, dtype=int)).tolist() == [chosen]

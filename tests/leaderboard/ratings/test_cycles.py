@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
+from leaderboard.ratings import cycles
 from leaderboard.ratings.cycles import CycleOfPlayers, find_cycle
 
 
@@ -31,12 +33,30 @@ def test_a_cycle_within_chance_is_counted_and_not_named():
     assert find_cycle(table(3, (0, 1, 6, 5), (1, 2, 6, 5), (2, 0, 6, 5))) == CycleOfPlayers((), 1.0, 1)
 
 
-@pytest.mark.parametrize(("lost", "named"), [(2, True), (3, False)])
-def test_significant_is_wilsons_interval(lost, named):
-    """Wilson's intervals: 10 of 12 from 0.552, 10 of 13 from 0.497."""
-    cycle = find_cycle(table(3, (0, 1, 99, 0), (1, 2, 99, 0), (2, 0, 10, lost)))
+@pytest.mark.parametrize(("size", "lost", "named"), [(3, 1, True), (3, 2, False), (4, 0, True), (4, 1, True), (9, 1, False)])
+def test_significant_is_the_sign_test_at_a_share_of_five_percent(size, lost, named):
+    """A fair coin gives 10 of 10 in 0.1 %, 10 of 11 in 0.6 %, 10 of 12 in 1.9 % of cases; 5 % are shared by all pairs."""
+    cycle = [(0, 1, 99, 0), (1, 2, 99, 0), (2, 0, 10, lost)]
+    order = [(i, j, 99, 0) for j in range(3, size) for i in range(j)]
 
-    assert bool(cycle.players) is named
+    assert find_cycle(table(size, *cycle, *order)).players == ((0, 1, 2) if named else ())
+
+
+def test_the_sign_test_is_exact():
+    wins = table(5, (0, 1, 31, 22), (1, 2, 1, 0), (2, 3, 400, 0), (3, 4, 7, 7))
+    chance = cycles._sign_test(wins)
+
+    assert [chance[0, 1], chance[1, 2], chance[2, 3]] == pytest.approx(
+        [stats.binomtest(31, 53, alternative="greater").pvalue, 0.5, 0.5**400], rel=1e-9
+    )
+    assert chance[1, 0] == chance[3, 4] == chance[0, 4] == 1
+
+
+def test_a_clear_cycle_below_a_clear_leader_is_named_without_the_leader():
+    """Each of the three wins 60 matches of 75 against the next."""
+    wins = table(9, *((0, i, 60, 15) for i in range(1, 9)), (1, 2, 60, 15), (2, 3, 60, 15), (3, 1, 60, 15))
+
+    assert find_cycle(wins).players == (1, 2, 3)
 
 
 def test_the_cycle_with_the_strongest_weakest_lead_is_named():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from evaluator.model.config.challenge import Task
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.core.game_standings import WinCount
 from leaderboard.ratings.duel_results import (
@@ -19,6 +20,12 @@ GAME = make.game()
 ALICE, BOB = make.entry("alice"), make.entry("bob")
 
 
+def rated(duel):
+    """Wins of both sides and draws, whoever moved first."""
+    totals = duel_totals(duel).rated.values()
+    return sum(t.wins[0] for t in totals), sum(t.wins[1] for t in totals), sum(t.draws for t in totals)
+
+
 def test_each_side_has_its_own_count():
     counted = duel_totals(make.duel(ALICE, BOB, "wwldtIOF"))
 
@@ -26,7 +33,7 @@ def test_each_side_has_its_own_count():
         WinCount(wins=5, draws=2, losses=1, errors=0, score=4.0),
         WinCount(wins=1, draws=2, losses=5, errors=3, score=-4.0),
     )
-    assert (counted.wins, counted.draws) == ((5, 1), 2)
+    assert rated(make.duel(ALICE, BOB, "wwldtIOF")) == (5, 1, 2)
 
 
 def test_the_sides_are_ordered_whoever_is_named_first():
@@ -38,42 +45,55 @@ def test_where_both_offend_both_lose_and_the_rating_learns_nothing():
     counted = duel_totals(make.duel(ALICE, BOB, "bbdw"))
 
     assert [(one.wins, one.draws, one.losses, one.errors) for one in counted.counts] == [(1, 1, 2, 2), (0, 1, 3, 2)]
-    assert (counted.wins, counted.draws) == ((1, 0), 1)
+    assert rated(make.duel(ALICE, BOB, "bbdw")) == (1, 0, 1)
+
+
+def test_the_rating_is_told_who_moved_first():
+    assert duel_totals(make.duel(ALICE, BOB, "wlwdwlwb")).rated == {1: ((4, 0), 0), -1: ((0, 2), 1)}
+    assert duel_totals(make.duel(ALICE, BOB, "wlwdwlwb"), simultaneous=True).rated == {0: ((4, 2), 1)}
+
+
+@pytest.mark.parametrize(("module", "first_movers"), [("rps_v2", {0}), ("connect_four_v3", {1, -1})])
+def test_in_rock_paper_scissors_nobody_moves_first(module, first_movers):
+    game = Task(id="game", game=f"pettingzoo.classic.{module}")
+    (counted,) = counting_duels(game, "1", [make.duel(ALICE, BOB, on=game)], official=True)
+
+    assert set(counted.totals.rated) == first_movers
 
 
 def test_identical_games_count_once_in_the_rating_and_all_in_the_table():
     first, second = [1, 2, 3], [4, 5, 6]
     duel = make.duel(ALICE, BOB, "wlwlwl", moves=[first, second] * 3)
 
-    assert duel_totals(duel).wins == (1, 1)
+    assert rated(duel)[:2] == (1, 1)
     assert [count.matches for count in duel_totals(duel).counts] == [6, 6]
 
 
 def test_the_same_moves_from_the_other_side_are_another_game():
-    assert duel_totals(make.duel(ALICE, BOB, "wwww", moves=[[1, 2, 3]] * 4)).wins == (2, 0)
+    assert rated(make.duel(ALICE, BOB, "wwww", moves=[[1, 2, 3]] * 4))[:2] == (2, 0)
 
 
 def test_the_whole_list_of_moves_decides():
-    assert duel_totals(make.duel(ALICE, BOB, "wdwd", moves=[[1, 2], [0], [1, 2, 3], [0]])).wins == (2, 0)
+    assert rated(make.duel(ALICE, BOB, "wdwd", moves=[[1, 2], [0], [1, 2, 3], [0]]))[:2] == (2, 0)
 
 
 def test_the_same_moves_where_chance_gave_something_else_are_another_game():
     duel = make.duel(ALICE, BOB, "wdwd", moves=[[1, 2], [0], [1, 2], [3]])
     matches = [match.model_copy(update={"checksum": f"{i:032x}"}) for i, match in enumerate(duel.matches)]
 
-    assert duel_totals(duel).wins == (1, 0)
-    assert duel_totals(duel.model_copy(update={"matches": tuple(matches)})).wins == (2, 0)
+    assert rated(duel)[:2] == (1, 0)
+    assert rated(duel.model_copy(update={"matches": tuple(matches)}))[:2] == (2, 0)
 
 
 def test_forfeited_matches_are_like_no_other():
-    assert duel_totals(make.duel(ALICE, BOB, "FFFF", moves=[[]] * 4)).wins == (4, 0)
+    assert rated(make.duel(ALICE, BOB, "FFFF", moves=[[]] * 4))[:2] == (4, 0)
 
 
 @pytest.mark.parametrize("moves", [None, TraceLeaf(dtype="u1", shape=(), data="AAAA")])
 def test_without_moves_the_checksums_tell_games_apart(moves):
     duel = make.duel(ALICE, BOB, "wlwl", moves=[[1, 2], [3, 4], [1, 2], [5, 6]]).model_copy(update={"moves": moves})
 
-    assert duel_totals(duel).wins == (1, 2)
+    assert rated(duel)[:2] == (1, 2)
 
 
 def test_what_counts_has_the_present_settings_this_season_and_is_ok():

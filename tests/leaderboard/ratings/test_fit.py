@@ -15,32 +15,40 @@ from leaderboard.ratings.fit import ELO, PairedTotals, fit_ratings
 
 FOUR = [PairedTotals(0, 1, 2, 3, 0), PairedTotals(0, 3, 1, 4, 0), PairedTotals(1, 2, 5, 3, 0), PairedTotals(2, 3, 1, 3, 0)]
 CHOIX = [PairedTotals(0, 1, 1, 0, 0), PairedTotals(0, 1, 1, 0, 0), PairedTotals(1, 2, 1, 0, 0), PairedTotals(2, 0, 1, 0, 0)]
+ORDERED = [
+    PairedTotals(0, 1, 5, 2, 4, 1), PairedTotals(1, 2, 3, 6, 1, 1), PairedTotals(0, 2, 4, 4, 7, -1),
+    PairedTotals(2, 3, 9, 1, 2, 1), PairedTotals(0, 1, 3, 5, 2, -1), PairedTotals(2, 3, 4, 6, 0, -1),
+]  # fmt: skip
 DRAWN = [PairedTotals(0, 1, 5, 2, 4), PairedTotals(1, 2, 3, 6, 1), PairedTotals(0, 2, 4, 4, 7), PairedTotals(2, 3, 9, 1, 2)]
 
 
 def matches_of(pairings):
     table = np.array(pairings, dtype=float)
-    return Matches(*table[:, :2].astype(np.intp).T, *table[:, 2:].T)
+    return Matches(*table[:, :2].astype(np.intp).T, *np.pad(table[:, 2:], ((0, 0), (0, 6 - table.shape[1]))).T)
 
 
 def negative_log(parameters, pairings):
-    """Davidson's likelihood as the paper writes it, in π and ν."""
-    strength, nu = np.exp(parameters[:-1]), math.exp(parameters[-1])
+    """Davidson's likelihood in π and ν, with the strength of the player that moves second multiplied by e^−γ."""
+    strength, gamma, nu = np.exp(parameters[:-2]), parameters[-2], math.exp(parameters[-1])
     total = 0.0
-    for a, b, wins_a, wins_b, draws in pairings:
-        middle = nu * math.sqrt(strength[a] * strength[b])
-        whole = strength[a] + strength[b] + middle
-        total -= wins_a * math.log(strength[a] / whole) + wins_b * math.log(strength[b] / whole)
+    for a, b, wins_a, wins_b, draws, first in pairings:
+        upper, lower = strength[a] * math.exp(-gamma * (first == -1)), strength[b] * math.exp(-gamma * (first == 1))
+        middle = nu * math.sqrt(upper * lower)
+        whole = upper + lower + middle
+        total -= wins_a * math.log(upper / whole) + wins_b * math.log(lower / whole)
         total -= draws * math.log(middle / whole) if draws else 0
     return total
 
 
-def simulated(players, matches, theta, nu, random):
+def simulated(players, matches, theta, nu, random, gamma=None):
+    """Matches of every two players; half of them begun by each where `gamma` is given."""
     pairs = np.array(list(itertools.combinations(range(players), 2)))
-    expected = chances(theta[pairs[:, 0]] - theta[pairs[:, 1]], nu)
+    first = np.repeat([0] if gamma is None else [1, -1], len(pairs))
+    pairs = np.tile(pairs, (len(first) // len(pairs), 1))
+    expected = chances(theta[pairs[:, 0]] - theta[pairs[:, 1]] + (gamma or 0) * first, nu)
     win = expected.score - expected.draw / 2
     played = random.multinomial(matches, np.stack([win, 1 - win - expected.draw, expected.draw], axis=1))
-    return np.hstack([pairs, played]).astype(float)
+    return np.column_stack([pairs, played, first]).astype(float)
 
 
 def test_known_strengths_of_four_players():
@@ -67,27 +75,32 @@ def test_an_undefeated_player_is_finite_and_disturbs_nobody():
     assert joined.order.place[4] == 1
 
 
-def test_estimates_are_those_of_a_generic_maximisation():
-    ratings = fit_ratings(DRAWN, 4, 3)
-    start = np.zeros(5)
+@pytest.mark.parametrize("pairings", [DRAWN, ORDERED])
+def test_estimates_are_those_of_a_generic_maximisation(pairings):
+    ratings = fit_ratings(pairings, 4, 3)
 
-    best = optimize.minimize(negative_log, start, args=(DRAWN,), method="BFGS", options={"gtol": 1e-9}).x
+    def value(parameters):
+        return negative_log(parameters, pairings) + math.log(math.cosh(parameters[-2] / 2))
+
+    best = optimize.minimize(value, np.zeros(6), method="BFGS", options={"gtol": 1e-9}).x
 
     assert ratings.theta == pytest.approx(best[:4] - best[3], abs=1e-5)
-    assert ratings.nu == pytest.approx(math.exp(best[4]), rel=1e-5)
+    assert (ratings.moving_first.elo if ratings.moving_first else 0) == pytest.approx(ELO * best[4], abs=1e-3)
+    assert ratings.nu == pytest.approx(math.exp(best[5]), rel=1e-5)
 
 
-@pytest.mark.parametrize(("priors", "decided", "moving"), [([0, 0, 0, 0], 1.0, 5), ([0, 1.0, 0, 2.5], 0.0, 4)])
-def test_derivatives_are_those_of_finite_differences(priors, decided, moving):
-    likelihood = Likelihood(matches=matches_of(DRAWN), priors=np.array(priors), decided=decided)
-    point = np.array([0.3, -0.9, 0.1, 1.2, -0.4])
+@pytest.mark.parametrize("pairings", [DRAWN, ORDERED])
+@pytest.mark.parametrize(("priors", "decided", "moving"), [([0, 0, 0, 0], 1.0, 6), ([0, 1.0, 0, 2.5], 0.0, 5)])
+def test_derivatives_are_those_of_finite_differences(priors, decided, moving, pairings):
+    likelihood = Likelihood(matches=matches_of(pairings), priors=np.array(priors), decided=decided, order_prior=0.7)
+    point = np.array([0.3, -0.9, 0.1, 1.2, 0.6, -0.4])
 
     def value(at):
         nu = math.exp(at[-1])
-        imagined = likelihood.priors @ (np.log(2 * np.cosh(at[:-1] / 2) + nu)) + decided * math.log(2 + nu)
-        return -negative_log(at, DRAWN) - imagined
+        imagined = likelihood.priors @ (np.log(2 * np.cosh(at[:-2] / 2) + nu)) + decided * math.log(2 + nu)
+        return -negative_log(at, pairings) - imagined - 0.7 * math.log(2 * math.cosh(at[-2] / 2))
 
-    steps = 1e-5 * np.eye(5)
+    steps = 1e-5 * np.eye(6)
     slope = np.array([(value(point + h) - value(point - h)) / 2e-5 for h in steps[:moving]])
     curved = np.array([(likelihood.gradient(point - h) - likelihood.gradient(point + h)) / 2e-5 for h in steps]).T[:moving]
 
@@ -98,8 +111,8 @@ def test_derivatives_are_those_of_finite_differences(priors, decided, moving):
 def test_covariance_is_the_inverse_of_the_information_with_the_anchor_held():
     ratings = fit_ratings(DRAWN, 4, 1)
     likelihood = Likelihood(matches=matches_of(DRAWN), priors=np.zeros(4), decided=0)
-    free = [0, 2, 3, 4]
-    inverse = np.linalg.inv(likelihood.information(np.append(ratings.theta, np.log(ratings.nu)))[np.ix_(free, free)])
+    free = [0, 2, 3, 5]
+    inverse = np.linalg.inv(likelihood.information(np.append(ratings.theta, [0, np.log(ratings.nu)]))[np.ix_(free, free)])
 
     assert ratings.covariance[np.ix_([0, 2, 3], [0, 2, 3])] == pytest.approx(inverse[:3, :3])
     assert ratings.covariance[1].tolist() == [0] * 4
@@ -110,9 +123,9 @@ def test_covariance_is_the_inverse_of_the_information_with_the_anchor_held():
 def test_the_covariance_of_any_number_of_players_is_the_inverse_of_the_information(players):
     random = np.random.default_rng(players)
     theta = random.normal(size=players)
-    pairings = simulated(players, 20, theta, 0.5, random)
-    likelihood = Likelihood(matches=matches_of(pairings), priors=np.eye(1, players)[0], decided=1)
-    point, free = np.append(theta, 0.1), np.arange(players + 1)
+    pairings = simulated(players, 10, theta, 0.5, random, gamma=0.4)
+    likelihood = Likelihood(matches=matches_of(pairings), priors=np.eye(1, players)[0], decided=1, order_prior=1)
+    point, free = np.append(theta, [0.3, 0.1]), np.arange(players + 2)
 
     ratings = covariance(likelihood, point, free)
 
@@ -134,7 +147,8 @@ def test_uncertainty_of_the_core_is_carried_over():
         return optimize.brentq(slope, -30, 30, args=(held,), xtol=1e-14, rtol=1e-14)
 
     likelihood = Likelihood(matches=matches_of(core), priors=np.zeros(3), decided=0)
-    known = np.linalg.inv(likelihood.information(np.append(ratings.theta[:3], at[1]))[1:, 1:])[1:, 1:]
+    moving = [1, 2, 4]
+    known = np.linalg.inv(likelihood.information(np.append(ratings.theta[:3], [0, at[1]]))[np.ix_(moving, moving)])[1:, 1:]
     by = np.array([(placed(at + h) - placed(at - h)) / 2e-5 for h in 1e-5 * np.eye(2)])
     own = -2e-5 / (slope(ratings.theta[3] + 1e-5, at) - slope(ratings.theta[3] - 1e-5, at))
 
@@ -147,18 +161,59 @@ def test_uncertainty_of_the_core_is_carried_over():
 @pytest.mark.parametrize("opposite", [False, True])
 def test_the_order_of_pairings_and_of_sides_changes_no_bit(opposite):
     random = np.random.default_rng(3)
-    pairings = [PairedTotals(int(a), int(b), *map(float, w)) for (a, b), w in zip(
+    pairings = [PairedTotals(int(a), int(b), *map(float, w), first=int(random.integers(-1, 2))) for (a, b), w in zip(
         [random.permutation(12)[:2] for _ in range(80)], random.integers(0, 9, (80, 3)) / 3, strict=True)]  # fmt: skip
     expected = fit_ratings(pairings, 12, 4)
     for _ in range(5):
         mixed = [pairings[i] for i in random.permutation(80)]
         if opposite:
-            mixed = [PairedTotals(p.b, p.a, p.wins_b, p.wins_a, p.draws) for p in mixed]
+            mixed = [PairedTotals(p.b, p.a, p.wins_b, p.wins_a, p.draws, -p.first) for p in mixed]
         ratings = fit_ratings(mixed, 12, 4)
 
         assert ratings.theta.tobytes() == expected.theta.tobytes()
         assert ratings.covariance.tobytes() == expected.covariance.tobytes()
         assert ratings.nu == expected.nu
+
+
+def test_moving_first_is_told_apart_from_strength():
+    """The first mover wins three matches of four, whoever it is; between equals that is odds of 3."""
+    ratings = fit_ratings([PairedTotals(0, 1, 3000, 1000, 0, 1), PairedTotals(0, 1, 1000, 3000, 0, -1)], 2, 0)
+
+    assert ratings.moving_first.elo == pytest.approx(ELO * math.log(3), abs=0.1)
+    assert ratings.moving_first.high - ratings.moving_first.elo == pytest.approx(
+        1.959964 * ELO / math.sqrt(8000 * 3 / 16), rel=1e-3
+    )
+    assert ratings.elo == pytest.approx([0, 0])
+
+
+def test_without_a_first_mover_there_is_no_advantage():
+    assert fit_ratings(DRAWN, 4, 0).moving_first is None
+
+
+@pytest.mark.parametrize(
+    "pairings",
+    [
+        [PairedTotals(0, 1, 50, 0, 0, 1), PairedTotals(0, 1, 0, 50, 0, -1)],
+        [PairedTotals(0, 1, 50, 0, 0, 1)],
+        [PairedTotals(0, 1, 30, 20, 0, 1), PairedTotals(1, 2, 9, 9, 0, 1), PairedTotals(0, 2, 4, 0, 0, 1)],
+        [PairedTotals(0, 1, 0, 0, 100, 1)],
+        [PairedTotals(0, 1, 100_000, 0, 3, 1), PairedTotals(0, 1, 0, 100_000, 3, -1)],
+    ],
+)
+def test_the_advantage_is_finite_where_matches_cannot_tell_it(pairings):
+    ratings = fit_ratings(pairings, 3, 0)
+
+    assert abs(ratings.moving_first.elo) < 3000
+    assert math.isfinite(ratings.moving_first.high)
+    assert np.isfinite(ratings.covariance).all()
+
+
+def test_a_player_outside_the_core_changes_no_advantage():
+    ratings = fit_ratings(ORDERED, 4, 0)
+    joined = fit_ratings([*ORDERED, PairedTotals(4, 0, 50, 0, 0, 1), PairedTotals(4, 3, 50, 0, 0, -1)], 5, 0)
+
+    assert joined.moving_first == ratings.moving_first
+    assert joined.prior == (4,)
 
 
 def test_splitting_a_pairing_changes_nothing():
@@ -255,12 +310,13 @@ def test_everything_is_finite_and_coherent(data):
     players = data.draw(st.integers(1, 7))
     number = st.integers(0, players - 1)
     amount = st.sampled_from([0.0, 0.0, 1.0, 2.0, 100.0, 100_000.0])
-    pairings = data.draw(st.lists(st.tuples(number, number, amount, amount, amount), max_size=12))
+    pairings = data.draw(st.lists(st.tuples(number, number, amount, amount, amount, st.integers(-1, 1)), max_size=12))
     anchor = data.draw(number)
     ratings = fit_ratings([PairedTotals(*one) for one in pairings], players, anchor)
 
     assert all(np.isfinite(one).all() for one in (ratings.theta, ratings.covariance, ratings.elo, ratings.low, ratings.high))
     assert math.isfinite(ratings.nu)
+    assert ratings.moving_first is None or ratings.moving_first.low < ratings.moving_first.elo < ratings.moving_first.high
     assert ratings.elo[anchor] == 0
     assert (ratings.low <= ratings.elo).all()
     assert (ratings.elo <= ratings.high).all()

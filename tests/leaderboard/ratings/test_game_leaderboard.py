@@ -66,6 +66,13 @@ def test_the_stronger_stands_first_with_its_counts():
     assert first.rating.low <= first.rating.elo <= first.rating.high
 
 
+def test_the_advantage_of_moving_first_is_measured():
+    found = board([ALICE, BOB], [*admitted(ALICE, BOB), make.duel(ALICE, BOB, "wlwlwlwlwlwlww")])
+
+    assert found.moving_first.low > 0
+    assert board([], []).moving_first is None
+
+
 def test_who_is_not_validated_or_met_nobody_waits():
     lone = board([CAROL, BOB, ALICE], [*admitted(ALICE), make.duel(ALICE, CAROL, "ww")])
 
@@ -99,6 +106,20 @@ def test_a_new_version_starts_anew_and_going_back_restores():
     assert (again.rows[0].count.wins, again.rows[0].attempts) == (2, 2)
     assert board([ALICE, BOB, CAROL], duels).rows[0].attempts == 1
     assert logins(row.entry for row in board([ALICE, BOB, CAROL], duels).rows) == logins(PLAYERS[:3])
+
+
+def test_tries_of_an_owner_widen_its_interval_until_the_season_ends():
+    newer = make.entry("bob", version="2")
+    duels = [*admitted(ALICE, BOB), *admitted(newer, beacon="2" * 40), make.duel(newer, ALICE, "wlwl")]
+    live = board([ALICE, newer], duels)
+    final = build_game_standings(make.game(), [ALICE, newer], duels, official=True, season="1", final=True)
+
+    def rows(standings):
+        return {row.entry.login: row for row in standings.rows}
+
+    assert (rows(live)["bob"].tries, rows(live)["alice"].tries, rows(final)["bob"].tries) == (2, 1, 1)
+    assert rows(live)["bob"].rating.high > rows(final)["bob"].rating.high + 10
+    assert rows(live)["alice"].rating == rows(final)["alice"].rating
 
 
 def test_who_left_takes_its_duels_along():

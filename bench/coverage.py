@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bench import optional_stopping
+from bench import optional_stopping, overall_coverage, rating_coverage, sequential_sampling
 from bench.coverage_row import CoverageRow
 from leaderboard.scoring.bootstrap import Bounds, Floats
 from leaderboard.scoring.intervals import EstimateArrays, estimates, student_quantile
@@ -116,7 +116,13 @@ def rank_rows(boards: int) -> Iterator[CoverageRow]:
 
 def table(boards: int) -> list[CoverageRow]:
     """All cases."""
-    return [*score_rows(boards), *rank_rows(boards), *optional_stopping.rows(boards)]
+    return [
+        *score_rows(boards),
+        *overall_coverage.rows(boards),
+        *rank_rows(boards),
+        *rating_coverage.rows(boards),
+        *optional_stopping.rows(boards),
+    ]
 
 
 PAGE_TEXT = """# Coverage
@@ -135,13 +141,20 @@ truth (*very lucky*: 2.2), at most twenty times. *Stop when better*: until the b
 *Alternate*: two versions take turns until one looks lucky. *Parallel folders*: enter twenty versions, keep the best. The
 live interval and the comparison with an equal opponent are those of the board before the season ends; the final score is
 that of the last evaluation, which alone counts in the final ranks.
+
+## Fewer episodes by stopping early: tried, and not built
+
+{study}
+
+`python -m bench.sequential_sampling` prints every case.
 """
 
 
 def page(rows: Sequence[CoverageRow], boards: int) -> str:
     """The page of the site, in Markdown."""
     lines = "\n".join(f"| {row.case} | {row.measured:.1f} {row.unit} | {row.target} | {row.width} |" for row in rows)
-    return PAGE_TEXT.format(boards=boards, lines=lines)
+    _, _, study = (sequential_sampling.__doc__ or "").partition("\n\n")
+    return PAGE_TEXT.format(boards=boards, lines=lines, study=study.strip())
 
 
 def main() -> None:

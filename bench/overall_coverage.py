@@ -1,11 +1,11 @@
 """How often the 95 % intervals of the overall leaderboard hold the truth, on simulated entries of eight tasks."""
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
+from bench.coverage_row import CoverageRow
 from bench.rank_bench import result_of
 from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.config.submission import Submission
@@ -13,22 +13,9 @@ from leaderboard.build import build_standings
 from leaderboard.core.standings import Entry, Estimate
 from leaderboard.scoring.bootstrap import Floats
 
-ENTRIES = 1000
 TASKS = 8
 # Values of each task from which the true interquartile mean is computed.
 TRUTH_VALUES = 200_000
-
-
-class OverallCoverage(NamedTuple):
-    """One line of the table."""
-
-    case: str
-    measured: float
-    """Share of the intervals that hold the truth."""
-    target: float
-    """The least share wanted."""
-    width: float
-    """Median width, in normalised scores."""
 
 
 def normal(random: Generator, size: tuple[int, ...], task: int) -> Floats:
@@ -41,21 +28,21 @@ def exponential(random: Generator, size: tuple[int, ...], task: int) -> Floats:
     return random.exponential(0.2 + 0.2 * task, size=size)
 
 
-def overall_coverage(entries: int = ENTRIES) -> Iterator[OverallCoverage]:
+def rows(entries: int) -> Iterator[CoverageRow]:
     """The coverage of the overall mean and of the IQM, for 100 and 10 episodes of each task."""
-    for draw, mean_target in ((normal, 0.93), (exponential, 0.92)):
+    for draw, mean_target in ((normal, 93), (exponential, 90)):
         random = np.random.default_rng(16)
         pooled = np.sort(np.concatenate([draw(random, (TRUTH_VALUES,), task) for task in range(TASKS)]))
         truths = (0.9, float(pooled[len(pooled) // 4 : -len(pooled) // 4].mean()))
         for episodes in (100, 10):
-            rows = _estimates(draw, random, episodes, entries)
+            measured = _estimates(draw, random, episodes, entries)
             for name, truth, target, chosen in zip(
-                ("mean", "IQM"), truths, (mean_target, 0.90), zip(*rows, strict=True), strict=True
+                ("mean", "IQM"), truths, (mean_target, 90), zip(*measured, strict=True), strict=True
             ):
                 covered = np.mean([estimate.low <= truth <= estimate.high for estimate in chosen])
                 width = np.median([estimate.high - estimate.low for estimate in chosen])
-                case = f"overall {name}, {draw.__name__}, {TASKS} tasks of {episodes} episodes"
-                yield OverallCoverage(case, float(covered), target, float(width))
+                case = f"interval of the overall {name}: {draw.__name__}, {TASKS} tasks of {episodes} episodes"
+                yield CoverageRow(case, 100 * float(covered), f"≥ {target}", f"{width:.3f}")
 
 
 def _estimates(
@@ -73,8 +60,3 @@ def _estimates(
     ]
     standings = build_standings(Challenge(title="Bench", season="1", tasks=tasks), named, results, official=True)
     return [(row.estimate, row.iqm) for row in standings.overall]
-
-
-if __name__ == "__main__":
-    for row in overall_coverage():
-        print(f"{row.case:60} {row.measured:.3f} (target {row.target}), width {row.width:.3f}")

@@ -41,8 +41,8 @@ TRUNCATION_NOTE = "\n\n*This comment was too long for GitHub, so its end is left
 # Entries of a list that a comment shows.
 _LIST_LINES = 20
 _COMMENT_TEMPLATES = Path(__file__).with_name("templates")
-# The first line of a comment. `scripts/github/api/posts.py` finds the bot's own comment by it.
 _COMMENT_MARKER = "<!-- pullrank:comment run={} -->"
+_COMMENT_RUN = re.compile(re.escape(_COMMENT_MARKER).replace(r"\{\}", r"(\d{1,20})"))
 _REPLY_MARKER = "<!-- pullrank:reply run={} -->"
 _FENCE = re.compile(r"(`{3,})")
 _DETAILS, _CLOSED = "<details>", "</details>"
@@ -94,6 +94,12 @@ def render_comment(state: CommentState, context: CommentContext) -> str:
     repository = context.repository.rstrip("/")
     body = template.render(state=state, context=context, repository=repository, guide=_guide(context))
     return truncate_comment(f"{marker.format(context.run_id)}\n{body.strip()}\n")
+
+
+def comment_run(body: str) -> int | None:
+    """The run in the marker that a comment begins with; None without the marker, also for answers to commands."""
+    marker = _COMMENT_RUN.match(body)
+    return int(marker[1]) if marker else None
 
 
 def _template(state: CommentState) -> str:

@@ -27,8 +27,7 @@ from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW as OFFICIAL_WORKFLOW
-from scripts.github.pull_request.reconcile import reconcile_pulls
+from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW, reconcile_pulls
 from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event, report_preview
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
@@ -61,7 +60,7 @@ def preview(
     refuse_secret(os.environ.pop(SECRET_VARIABLE, ""))
     environment = read_workflow_environment(os.environ)
     if environment.event_name == WORKFLOW_DISPATCH:
-        environment = as_pull_event(environment, _github(environment), MAIN_BRANCH)
+        environment = as_pull_event(environment, _github(environment))
         fetch_head(replace(_clone(environment), path=head.resolve()), pull_event(environment).head_sha)
     return run_preview.preview_pull_request(environment, head, out, sandbox=sandbox)
 
@@ -307,7 +306,7 @@ def _clone(environment: WorkflowEnvironment) -> GitRepository:
 def _bot_context() -> BotContext:
     environment = read_workflow_environment(os.environ)
     checkout = open_checkout(environment.workspace.resolve())
-    return BotContext(surroundings=environment, github=_github(environment), board=checkout, clone=_clone(environment))
+    return BotContext(surroundings=environment, github=_github(environment), checkout=checkout, clone=_clone(environment))
 
 
 def _official_run(environment: WorkflowEnvironment, sandbox: str | None) -> OfficialRun:

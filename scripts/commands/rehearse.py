@@ -11,8 +11,7 @@ import typer
 
 from evaluator.model.identifiers import NEW_AGENT
 from scripts.console import USAGE, CommandError, say
-from scripts.github.api.client import GitHub
-from scripts.github.api.download import fetch_page
+from scripts.github.api.client import GitHub, fetch_page
 from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.rehearsal.observations import FetchPage
 from scripts.rehearsal.prerequisites import check_repository, parse_push_target, token_account

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OK, CommandError, say
-from scripts.github.api.find_pull_request import WorkflowRun
+from scripts.github.api.responses import WorkflowRun
 from scripts.github.official import shard_jobs
 from scripts.github.official.workload import OfficialRun
 from scripts.github.pull_request import announce
@@ -51,7 +51,7 @@ def site_reason(context: BotContext, address: str) -> str:
 
     def asked() -> str:
         note = read_note(context.clone)
-        now = current_site_inputs(context.clone, context.board.challenge, address, context.now)
+        now = current_site_inputs(context.clone, context.checkout.challenge, address, context.now)
         if note is None:
             return "nothing was deployed yet"
         names = [name for name in type(now).model_fields if getattr(now, name) != getattr(note, name)]

@@ -6,8 +6,7 @@ from typing import Any
 
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import PullRequest
-from scripts.github.api.responses import GitHubAccount
+from scripts.github.api.responses import GitHubAccount, PullRequest
 from scripts.github.doctor.checks import SettingState
 from scripts.github.doctor.repository_settings import (
     check_access,

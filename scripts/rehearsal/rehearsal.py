@@ -13,8 +13,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.github.api.client import GitHub, GitHubError
-from scripts.github.api.find_pull_request import PullRequest
-from scripts.github.api.responses import GitHubAccount
+from scripts.github.api.responses import GitHubAccount, PullRequest
 from scripts.rehearsal import observations
 from scripts.rehearsal.observations import FetchPage, printable
 from scripts.rehearsal.prerequisites import (

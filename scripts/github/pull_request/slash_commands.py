@@ -8,10 +8,10 @@ from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import HelpText, Ranked
 from leaderboard.preview.hypothetical_standings import standing
 from scripts.console import OK, say
-from scripts.github.api.find_pull_request import PullRequest
-from scripts.github.pull_request.bot_context import BotContext, rerun
+from scripts.github.api.responses import PullRequest
+from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import is_retry_worthwhile
-from scripts.github.pull_request.report import PreviewCase, latest_run, preview_outcome
+from scripts.github.pull_request.report import PreviewCase, latest_run, preview_outcome, rerun
 from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
 from scripts.repository.layout import MAIN_BRANCH
 

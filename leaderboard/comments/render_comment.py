@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments import game_phrases, headlines, phrases
+from leaderboard.comments import phrases
 from leaderboard.comments.log_excerpt import log_excerpt, log_tails, shortened
 from leaderboard.comments.states import (
     AgentPreview,
@@ -142,15 +142,14 @@ def _environment() -> Environment:
         code=escape_markdown.code, cell=escape_markdown.cell, few=_few, fenced=_block, sha=_sha, ours=Markup
     )
     environment.globals.update({name: _trusted(getattr(phrases, name)) for name in phrases.PHRASES})
-    environment.globals.update({name: _trusted(getattr(game_phrases, name)) for name in game_phrases.GAME_PHRASES})
     environment.globals.update(
         RefusalReason=RefusalReason, Verdict=Verdict,
-        headline=headlines.comment_headline, official_headline=headlines.official_headline,
+        headline=phrases.comment_headline, official_headline=phrases.official_headline,
         counted=_trusted(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
         page_url=_page_url, link=phrases.link, link_code=phrases.link_code, command=phrases.command,
         verify_line=phrases.verify_line, fault_place=phrases.fault_place, unverified=phrases.unverified,
-        rated=game_phrases.rated_players, admitted=game_phrases.admitted_players, refused=game_phrases.refused_players,
-        unsigned=game_phrases.any_unsigned, record_bar=game_phrases.record_bar, game_log=_game_log,
+        rated=phrases.rated_players, admitted=phrases.admitted_players, refused=phrases.refused_players,
+        unsigned=phrases.any_unsigned, record_bar=phrases.record_bar, game_log=_game_log,
         game_title=_trusted(phrases.picture_title),
     )  # fmt: skip
     return environment

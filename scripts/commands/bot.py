@@ -46,6 +46,8 @@ SandboxOrDefault = Annotated[
     str | None, typer.Option("--sandbox", help="docker or gvisor; the default is in challenge.yml's runners.")
 ]
 PlannedAt = Annotated[str, typer.Option("--moment", help="The plan job's output; the current time when left out.")]
+MainSha = Annotated[str, typer.Option(help="The commit of main.")]
+ResultsSha = Annotated[str, typer.Option(help="The commit of the results branch; empty before the first.")]
 # How many deferred evaluations are printed.
 MAX_DEFERRED_LINES = 200
 
@@ -195,9 +197,9 @@ def _output_what_is_due(planned: shard_jobs.PlannedShards) -> None:
 def evaluate(
     shard: Annotated[int, typer.Option(help="The shard's number.")],
     shards: Annotated[int, typer.Option(help="The number of shards.")],
-    sha: Annotated[str, typer.Option(help="The commit of main.")],
+    sha: MainSha,
     out: Annotated[Path, typer.Option(help="Folder for results and traces.")],
-    results_sha: Annotated[str, typer.Option(help="The commit of the results branch; empty before the first.")] = "",
+    results_sha: ResultsSha = "",
     sandbox: SandboxOrDefault = None,
     moment: PlannedAt = "",
 ) -> int:
@@ -218,9 +220,9 @@ def evaluate(
 @run.command()
 def publish(
     given: Annotated[list[Path], typer.Option("--in", help="Folders of shards; may be given again.")],
-    sha: Annotated[str, typer.Option(help="The commit of main.")],
+    sha: MainSha,
     shards: Annotated[int, typer.Option(help="Shards of the round.")],
-    results_sha: Annotated[str, typer.Option(help="The commit of the results branch; empty before the first.")] = "",
+    results_sha: ResultsSha = "",
     accepted: Annotated[Path | None, typer.Option(help="Folder for accepted results, which are attested.")] = None,
     only: Annotated[str, typer.Option(help="check, record, or both.")] = "both",
     sandbox: SandboxOrDefault = None,

@@ -1,9 +1,6 @@
 """`pullrank demo`: evaluates, plays, verifies and ranks everything, and builds the site."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.verification_finding import Finding, VerificationStatus
@@ -12,17 +9,18 @@ from evaluator.model.records.verdict import Verdict
 from scripts.commands.tournament import failures, summary_line
 from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
+from scripts.options import LocalSandbox
 from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
 from scripts.repository.recorded_standings import recorded_standings
 from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.static_site.build_site import build
-from scripts.tables.standings_tables import standings_tables
+from scripts.terminal_tables import standings_tables
 from scripts.verification.verify_records import SeenRecords, verify_files
 
 
-def run(sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto") -> int:
+def run(sandbox: LocalSandbox = "auto") -> int:
     """Evaluate all agents, play all duels, verify by replay, rank, build the site; what is recorded is not repeated."""
     checkout = open_checkout(Path.cwd())
     evaluator = open_evaluator(checkout, sandbox)

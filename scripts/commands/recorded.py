@@ -8,6 +8,7 @@ import typer
 from scripts.console import OK, say
 from scripts.git.data_branches import export_results, newest_results
 from scripts.git.git_repository import Credentials, GitError, GitRepository
+from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.static_site.episode_branch import fetch
 from scripts.static_site.render_episodes import place
@@ -15,9 +16,7 @@ from scripts.static_site.render_episodes import place
 
 def run(
     token: Annotated[str, typer.Option(envvar="GITHUB_TOKEN", help="Token for a private repository.")] = "",
-    server: Annotated[
-        str, typer.Option(envvar="GITHUB_SERVER_URL", help="The only server that gets the token.")
-    ] = "https://github.com",
+    server: ServerAddress = GITHUB_SERVER,
     episodes: Annotated[bool, typer.Option("--episodes", help="Fetch rendered episodes too.")] = False,
 ) -> int:
     """Fetch the recorded results into results/; it is no error if there are none yet."""

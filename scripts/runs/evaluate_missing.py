@@ -54,7 +54,7 @@ class Evaluator:
     sandbox: "SelectedSandbox"
     runtime_digest: str
 
-    def order(self, entry: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
+    def request(self, entry: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
         """The request to evaluate an agent on a task; the default beacon gives the preview's public seeds."""
         from evaluator.host.envs.gym_task import load_gym_task
         from evaluator.host.solo.evaluate_agent import EvaluationRequest
@@ -108,7 +108,7 @@ def evaluate_missing(
     """
     results = []
     for task in tasks:
-        request = evaluator.order(entry, task)
+        request = evaluator.request(entry, task)
         result = None if again else recorded_result(store, request)
         is_new = result is None
         if result is None:

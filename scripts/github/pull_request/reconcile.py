@@ -25,7 +25,7 @@ from scripts.github.pull_request.report import (
     scored_outcome,
 )
 from scripts.repository.layout import MAIN_BRANCH
-from scripts.runs.workflow_duels import player_names
+from scripts.runs.play_duels import player_names
 
 FAILURE_ISSUE_TITLE = "Something of the board itself keeps failing"
 OFFICIAL_WORKFLOW = "official.yml"

@@ -55,7 +55,7 @@ def quiet(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
 def note(scene: Scene, address: str = "", now: datetime = NOW) -> None:
     """The site was deployed as it would be built now."""
     context = scene.context()
-    write_note(context.clone, current_site_inputs(context.clone, context.board.challenge, address, now), now)
+    write_note(context.clone, current_site_inputs(context.clone, context.checkout.challenge, address, now), now)
 
 
 def look(scene: Scene, address: str = "", now: datetime = NOW) -> bool:

@@ -109,39 +109,16 @@ class RecordedResults:
         return agent if self.at is None else redact(agent, self.challenge, self.hidden, self.at)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Candidates:
-    """The standings without and with a preview's agents."""
-
-    recorded: RecordedResults
-    then: Standings
-
-
-def hypothetical_row(recorded: RecordedResults, result: Result) -> TaskPreview | None:
-    """The place that one result would take; None if the challenge does not have its task in these settings."""
-    agent = PreviewedAgent.model_construct(
-        login=result.login,
-        agent=result.agent,
-        submission_digest=result.submission_digest,
-        name=None,
-        faults=(),
-        results=(result,),
-        duels=(),
-    )
-    rows = _agent(_candidates(recorded, (agent,)), agent, overall=False).rows
-    return rows[0] if rows else None
-
-
 def preview_state(
     preview: Preview, recorded: RecordedResults, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
 ) -> Previewed:
     """The comment on a preview whose pull request passed the guard."""
-    candidates = _candidates(recorded, preview.agents)
+    then = _standings_with(recorded, preview.agents)
     return Previewed(
         head_sha=preview.head_sha,
         evaluator_sha=preview.evaluator_sha,
         agents=tuple(
-            recorded.masked(_agent(candidates, agent, overall=not preview.skipped and not recorded.hidden))
+            recorded.masked(_agent(recorded, then, agent, overall=not preview.skipped and not recorded.hidden))
             for agent in preview.agents
         ),
         skipped=preview.skipped,
@@ -152,8 +129,8 @@ def preview_state(
     )
 
 
-def _candidates(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> _Candidates:
-    """Rank all agents of a pull request together, as they are merged together."""
+def _standings_with(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> Standings:
+    """The standings with all agents of a pull request together, as they are merged together."""
     played = {_name(agent.login, agent.agent): agent for agent in agents if agent.results or agent.duels}
     # A renamed folder gives up its old name.
     versions = {(name[0], agent.submission_digest) for name, agent in played.items()}
@@ -164,8 +141,7 @@ def _candidates(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> 
     results += [result.model_copy(update=_AS_OFFICIAL) for agent in played.values() for result in agent.results]
     duels = [duel for duel in recorded.duels if not any(player.name in played for player in duel.players)]
     duels += [duel.model_copy(update=_AS_OFFICIAL) for agent in played.values() for duel in agent.duels]
-    then = build_standings(recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels)
-    return _Candidates(recorded=recorded, then=then)
+    return build_standings(recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels)
 
 
 def _name(login: str, agent: str) -> AgentName:
@@ -181,18 +157,18 @@ def _entry(agent: PreviewedAgent) -> Entry:
     return Entry(login=agent.login, agent=agent.agent, submission=submission, digest=agent.submission_digest or "")
 
 
-def _agent(candidates: _Candidates, agent: PreviewedAgent, *, overall: bool) -> AgentPreview:
+def _agent(recorded: RecordedResults, then: Standings, agent: PreviewedAgent, *, overall: bool) -> AgentPreview:
     rows = []
     played = {result.task: result for result in agent.results}
-    for board, now in zip(candidates.then.tasks, candidates.recorded.now.tasks, strict=True):
+    for board, now in zip(then.tasks, recorded.now.tasks, strict=True):
         result = played.get(board.task.id)
         if result and result.task_digest == board.task.digest():
             last = _row(now.rows, _name(agent.login, agent.agent))
             rows.append(_shown(board, result, last.estimate if last else None, last.place if last else None))
-    shown = _overall(candidates.then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
+    shown = _overall(then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
     return AgentPreview(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
-        games=_preview_games(candidates.then, candidates.recorded.now, agent),
+        games=_preview_games(then, recorded.now, agent),
     )  # fmt: skip
 
 

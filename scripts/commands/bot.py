@@ -117,7 +117,7 @@ def deployed(
     """Record the commits that the deployed site was built from."""
     environment = read_workflow_environment(os.environ)
     deployed_commit.write_note(_clone(environment), deployed_commit.parse_built(built), datetime.now(UTC))
-    say(f"The branch {deployed_commit.BRANCH} says what the deployed site was built from.")
+    say(f"The branch {deployed_commit.DEPLOYED_BRANCH} says what the deployed site was built from.")
     return OK
 
 
@@ -161,7 +161,7 @@ def episodes() -> int:
     folder = render_episodes.place(checkout.root)
     changed = episode_branch.update(_clone(environment), checkout.challenge.season, wanted, folder, now)
     state = "was replaced" if changed else "stays as it is"
-    say(f"The branch {episode_branch.BRANCH} {state}; {len(wanted)} results are shown.")
+    say(f"The branch {episode_branch.EPISODES_BRANCH} {state}; {len(wanted)} results are shown.")
     return OK
 
 

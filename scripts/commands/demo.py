@@ -43,7 +43,7 @@ def run(sandbox: LocalSandbox = "auto") -> int:
 def _play(evaluator: Evaluator, checkout: Checkout) -> TournamentSummary:
     if not checkout.challenge.games:
         return TournamentSummary(recorded=0, played=())
-    players = eligible_players(checkout, lambda line: None)
+    players, _ = eligible_players(checkout)
     tournament = play_tournament(DuelRunner(evaluator=evaluator), players, checkout.challenge.games, quiet=False)
     say(summary_line(tournament))
     return tournament
@@ -61,14 +61,14 @@ def _verify(checkout: Checkout, files: list[Path]) -> list[Finding]:
 
 
 def _evaluate(evaluator: Evaluator, entry: SubmissionEntry) -> list[Result]:
-    def report_new(result: Result, is_new: bool) -> None:
-        if is_new:
-            say(f"{entry.login}/{entry.agent} on {result.task}: {result.verdict}")
-
-    checkout = evaluator.checkout
+    checkout, results = evaluator.checkout, []
     try:
         tasks = [task for task in eligible_tasks(entry, list(checkout.challenge.tasks)) if task.game is None]
-        return evaluate_missing(evaluator, entry, tasks, checkout.store, report_new, quiet=False)
     except LoadError as error:
         say("\n".join(error.lines))
         return []
+    for result, is_new in evaluate_missing(evaluator, entry, tasks, checkout.store, quiet=False):
+        results.append(result)
+        if is_new:
+            say(f"{entry.login}/{entry.agent} on {result.task}: {result.verdict}")
+    return results

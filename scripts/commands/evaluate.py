@@ -42,16 +42,15 @@ def run(
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
     store = checkout.store if out is None else checkout.store_at(out.resolve())
     evaluator = open_evaluator(checkout, sandbox)
-
-    def report(result: Result, is_new: bool) -> None:
+    results = []
+    solo = [each for each in tasks if each.game is None]
+    for result, is_new in evaluate_missing(evaluator, entry, solo, store, quiet=as_json, again=again):
+        results.append(result)
         if not is_new and not as_json:
             say(f"{result.task}: recorded before; --again plays it anew")
         if is_new and result.first_attempt and not as_json:
             reason = result.first_attempt.message
             say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {reason}")
-
-    solo = [each for each in tasks if each.game is None]
-    results = evaluate_missing(evaluator, entry, solo, store, report, quiet=as_json, again=again)
     games = [each for each in tasks if each.game is not None]
     duels = _play(evaluator, entry, games, DuelRunOptions(store=store, quiet=as_json, again=again))
     if as_json:

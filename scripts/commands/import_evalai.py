@@ -11,7 +11,7 @@ from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
 from scripts.import_evalai.convert import MAX_PAGE_BYTES, ImportedChallenge, convert
 from scripts.options import JsonDocument
 
-MAX_CONFIG_BYTES = 1 << 20
+MAX_IMPORT_BYTES = 1 << 20
 _FILE_HEAD = """# yaml-language-server: $schema=site/pages/schemas/challenge.json
 # Imported from EvalAI; every field is described in site/pages/host/challenge.md.
 """
@@ -46,7 +46,7 @@ def run(
 
 def _convert(config: Path, env: str | None) -> ImportedChallenge:
     try:
-        document, lines = parse_yaml(config.read_bytes(), config.name, MAX_CONFIG_BYTES)
+        document, lines = parse_yaml(config.read_bytes(), config.name, MAX_IMPORT_BYTES)
     except OSError as error:
         raise CommandError(
             USAGE, f"{config}: cannot be read ({error.strerror}); name EvalAI's challenge_config.yaml"

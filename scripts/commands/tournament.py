@@ -25,7 +25,10 @@ def run(
     checkout = open_checkout(Path.cwd())
     games = checkout.games(game)
     runner = DuelRunner(evaluator=open_evaluator(checkout, sandbox))
-    summary = play_tournament(runner, eligible_players(checkout, say), games, quiet=as_json)
+    players, faults = eligible_players(checkout)
+    for line in faults:
+        say(line)
+    summary = play_tournament(runner, players, games, quiet=as_json)
     standings = recorded_standings(checkout, official=False, tasks=[task.id for task in games])
     if as_json:
         counts = {"held": len(summary.played), "recorded_before": summary.recorded, "failed": len(failures(summary))}

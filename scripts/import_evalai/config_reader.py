@@ -25,7 +25,6 @@ class KeyNote:
     """The key's path in the original, such as `challenge_phases[0].codename`."""
     fate: KeyFate
     words: str
-    """Where the value is now, or why it was dropped."""
 
 
 @dataclass(kw_only=True)

@@ -14,7 +14,7 @@ from leaderboard.text.serialise import agent_file
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.github.api.client import STATUS_CONTEXT, GitHub
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.pull_request.deliver import our_comments
+from scripts.github.pull_request.deliver import bot_status, our_comments
 from scripts.github.pull_request.outcome import OFFICIAL_LABEL
 from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW
 from scripts.github.pull_request.report import PREVIEW_WORKFLOW
@@ -117,8 +117,7 @@ def preview_commented(github: GitHub, pull: PullRequest) -> Observation:
 
 def status_set(github: GitHub, pull: PullRequest) -> Observation:
     """The bot's status on the commit; statuses of the same name by others are ignored."""
-    statuses = github.statuses(pull.head_sha)
-    status = next((each for each in statuses if each.context == STATUS_CONTEXT and each.creator == BOT_LOGIN), None)
+    status = bot_status(github, pull.head_sha, BOT_LOGIN)
     if status is None:
         return _waiting(f"no status {STATUS_CONTEXT} of {BOT_LOGIN}")
     state = {"success": ObservedState.SEEN, "failure": ObservedState.WRONG}.get(status.state, ObservedState.WAITING)

@@ -34,7 +34,6 @@ class PushTarget:
     id: int
     url: str
     branch: str
-    """Its default branch."""
 
 
 def check_repository(github: GitHub, named: str) -> dict[str, Any]:

@@ -30,7 +30,6 @@ from scripts.rehearsal.prerequisites import (
 )
 from scripts.rehearsal.working_copy import (
     BRANCH_PREFIX,
-    MAIN,
     MODERATION,
     REHEARSAL_BRANCH,
     CommitAuthor,
@@ -40,7 +39,7 @@ from scripts.rehearsal.working_copy import (
     push_branch,
     with_rehearsal_entry,
 )
-from scripts.repository.layout import SUBMISSIONS
+from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
 STOPPED = 130
 MERGEABLE_TRIES, MERGEABLE_PAUSE = 30, 2.0
@@ -57,7 +56,6 @@ class StepClock:
     now: Callable[[], float] = time.monotonic
     """Seconds since an arbitrary start."""
     pause: Callable[[float], None] = time.sleep
-    """Waits, in seconds."""
     day: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
@@ -70,7 +68,6 @@ class StepLine:
     expected: str
     seen: str
     seconds: float
-    """Time waited."""
 
     @property
     def text(self) -> str:
@@ -162,7 +159,6 @@ class Rehearsal:
 
     github: GitHub
     connect: ConnectRepository
-    """Opens GitHub's API for another repository."""
     about: dict[str, Any]
     """GitHub's description of the repository."""
     home: PushTarget
@@ -301,7 +297,7 @@ class Rehearsal:
     def _open_pull(self, head: PushTarget, branch: str, title: str, body: str) -> PullRequest:
         name = branch if head == self.home else f"{head.name.partition('/')[0]}:{branch}"
         try:
-            return self.github.open_pull(name, MAIN, title, body)
+            return self.github.open_pull(name, MAIN_BRANCH, title, body)
         except GitHubError as error:
             mine = (each for each in self._pulls() if each.author_id == self.account.id and each.head_branch == branch)
             opened = next(mine, None) if error.status == 422 else None

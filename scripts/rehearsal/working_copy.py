@@ -23,7 +23,7 @@ from leaderboard.core.store import RESULT
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.git_repository import OBJECT_NAME, Credentials, GitError, GitRepository, full_sha
 from scripts.git.path_guard import owners_on
-from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
+from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, SUBMISSIONS
 from scripts.runs.new_agent import NewAgent, template_for, yaml_quoted
 
 MODERATION = "moderation.yml"
@@ -128,7 +128,6 @@ def _with_item(text: str, entry: RehearsalEntry) -> str:
     return f"{text[: place.start()]}rehearsals:\n{item}{text[place.end() :]}"
 
 
-MAIN = "main"
 BRANCH_PREFIX = "pullrank-rehearsal-"
 REHEARSAL_BRANCH = re.compile(rf"{BRANCH_PREFIX}({AGENT.pattern})-([0-9a-f]{{8}})(-withdraw)?")
 
@@ -177,9 +176,9 @@ class WorkingCopy:
         Raises:
             CommandError: there is no branch main.
         """
-        sha = self.tip(MAIN)
+        sha = self.tip(MAIN_BRANCH)
         if sha is None:
-            raise CommandError(OUR_FAULT, f"the repository has no branch {MAIN}; push your board first")
+            raise CommandError(OUR_FAULT, f"the repository has no branch {MAIN_BRANCH}; push your board first")
         self.repository.fetch(sha)
         return sha
 

@@ -1,4 +1,4 @@
-"""The standings of a checkout's recorded results."""
+"""The standings of a checkout's recorded results, and what they are computed from."""
 
 from datetime import UTC, datetime
 
@@ -12,7 +12,14 @@ from scripts.repository.checkout import Checkout
 def recorded_standings(
     checkout: Checkout, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None
 ) -> Standings:
-    """The standings of the recorded results and duels; damaged files and faulty folders are reported and left out.
+    """The standings of the recorded results and duels; see `recorded_input`."""
+    return rank(recorded_input(checkout, official=official, tasks=tasks, now=now), official=official)
+
+
+def recorded_input(
+    checkout: Checkout, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None
+) -> RankingInput:
+    """What standings are computed from; damaged files and faulty folders are reported and left out.
 
     Official standings leave out what is hidden at the time `now`; local standings show everything.
     """
@@ -28,7 +35,11 @@ def recorded_standings(
         challenge=challenge, entries=tuple(entry.entry() for entry in entries), moderation=checkout.moderation,
         results=tuple(checkout.results), duels=tuple(duels),
     )  # fmt: skip
-    shown = as_shown(board, now or datetime.now(UTC)) if official else with_flags(board)
+    return as_shown(board, now or datetime.now(UTC)) if official else with_flags(board)
+
+
+def rank(shown: RankingInput, *, official: bool) -> Standings:
+    """The standings of an input."""
     return build_standings(
         shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels
     )

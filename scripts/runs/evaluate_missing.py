@@ -4,7 +4,7 @@
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -90,23 +90,20 @@ def evaluate_missing(
     entry: SubmissionEntry,
     tasks: list[Task],
     store: ResultStore,
-    report: Callable[[Result, bool], None],
     *,
     quiet: bool,
     again: bool = False,
-) -> list[Result]:
-    """The result of each task: recorded ones are read, missing ones are evaluated and recorded.
+) -> Iterator[tuple[Result, bool]]:
+    """The result of each task, and whether it is new: recorded ones are read, missing ones are evaluated and recorded.
 
     Args:
         evaluator: the checkout and its sandbox.
         entry: the agent.
         tasks: tasks that are played alone.
         store: where results are read and recorded.
-        report: called with each result, and whether it is new.
         quiet: show no progress bar.
         again: evaluate even what is recorded.
     """
-    results = []
     for task in tasks:
         request = evaluator.request(entry, task)
         result = None if again else recorded_result(store, request)
@@ -114,9 +111,7 @@ def evaluate_missing(
         if result is None:
             result, trace = evaluator.run(request, quiet=quiet)
             store.write(result, trace)
-        report(result, is_new)
-        results.append(result)
-    return results
+        yield result, is_new
 
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:

@@ -75,7 +75,6 @@ class DuelRunOptions:
     """Where duels are read and recorded; None for neither."""
     quiet: bool
     again: bool = False
-    """Play even what is recorded."""
 
 
 def play_missing_duel(runner: DuelRunner, request: DuelRequest, options: DuelRunOptions) -> tuple[Duel, bool]:
@@ -170,21 +169,21 @@ class TournamentSummary:
     """Duels of this run in the order they were played, including those that failed on our side."""
 
 
-def eligible_players(checkout: Checkout, report: Callable[[str], None]) -> list[SubmissionEntry]:
-    """All agents that may play; `report` is called with the faults of those that name an unknown task.
+def eligible_players(checkout: Checkout) -> tuple[list[SubmissionEntry], list[str]]:
+    """All agents that may play, and the faults of those that name an unknown task.
 
     Folders that cannot be read are not reported: ranking names them.
     """
-    players = []
+    players, faults = [], []
     for entry in checkout.read_all()[0]:
         try:
             eligible_tasks(entry, checkout.tasks(None))
         except LoadError as error:
-            report("\n".join(error.lines))
+            faults.append("\n".join(error.lines))
             continue
         if checkout.moderation.of(entry.login, entry.agent) is None:
             players.append(entry)
-    return players
+    return players, faults
 
 
 def play_tournament(
@@ -265,7 +264,6 @@ class WorkflowDuelOptions:
     tier: Tier
     beacon: str
     commit: str
-    """The commit of main, or of the pull request."""
     run_url: str | None
 
 
@@ -282,20 +280,16 @@ def play_duel(
     Raises:
         CommandError: the game cannot be opened here.
     """
-    try:
-        game = open_game(task)
-    except EnvironmentFault as error:
-        raise CommandError(OUR_FAULT, str(error)) from error
-    challenge, sandbox = evaluator.checkout.challenge, evaluator.sandbox
+    runner, challenge = DuelRunner(evaluator=evaluator), evaluator.checkout.challenge
     request = DuelRequest(
-        contenders=contenders, game=game, limits=challenge.limits, season=challenge.season, beacon=options.beacon,
-        beacon_verified=False, tier=options.tier, runtime_digest=evaluator.runtime_digest,
+        contenders=contenders, game=runner.game(task), limits=challenge.limits, season=challenge.season,
+        beacon=options.beacon, beacon_verified=False, tier=options.tier, runtime_digest=evaluator.runtime_digest,
         commit=options.commit, run_url=options.run_url,
     )  # fmt: skip
     with progress_bar(
         f"{contenders[0].agent} and {contenders[1].agent} on {task.id}", task.matches, quiet=quiet
     ) as progress:
-        return evaluate_duel(request, sandbox.kind, sandbox.opener, lambda: datetime.now(UTC), progress)
+        return runner.play(request, progress)
 
 
 def player_names(duel: Duel) -> str:

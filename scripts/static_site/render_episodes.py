@@ -40,14 +40,14 @@ from scripts.repository.checkout import Checkout
 SIDE = 240
 # Bytes that a sheet should have at most. Until it has, these are tried: WebP quality, and each how many-th frame is kept.
 TARGET_SHEET_BYTES = 60_000
-TRIES = ((60, 1), (40, 1), (50, 2), (30, 2), (30, 4))
+SHEET_TRIES = ((60, 1), (40, 1), (50, 2), (30, 2), (30, 4))
 # Bytes beyond which the smallest sheet is not used.
 MAX_SHEET_BYTES = 200_000
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_INK, _PAPER = "#22303f", "#f4f6f8"
+TERMINAL_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TEXT_INK, _PAPER = "#22303f", "#f4f6f8"
 # Pillow's own bitmap font: the only monospaced font that every machine has.
 _LETTER, _LINE, _MARGIN = 6, 11, 6
-_CHARACTERS, _LINES = 80, 50
+_CHARACTERS, _TEXT_LINES = 80, 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +59,8 @@ class SpriteSheet:
     columns: int
     """Frames in a row; the last row is filled with the last frame, so that it holds still for a moment."""
     width: int
-    """Of one frame."""
     height: int
-    """Of one frame."""
     kept: tuple[int, ...]
-    """Which of the frames are in it."""
 
 
 def shrink_frame(shown: Picture | str) -> Image.Image:
@@ -76,23 +73,26 @@ def shrink_frame(shown: Picture | str) -> Image.Image:
 
 def written(text: str) -> Image.Image:
     """Text as a picture; characters that the font lacks become question marks."""
-    lines = [line.encode("latin-1", "replace").decode("latin-1") for line in _ESCAPES.sub("", text).expandtabs().split("\n")]
-    lines = [line[:_CHARACTERS] for line in lines[:_LINES]]
+    lines = [
+        line.encode("latin-1", "replace").decode("latin-1")
+        for line in TERMINAL_ESCAPES.sub("", text).expandtabs().split("\n")
+    ]
+    lines = [line[:_CHARACTERS] for line in lines[:_TEXT_LINES]]
     size = (_LETTER * max(1, *map(len, [*lines, ""])) + 2 * _MARGIN, _LINE * max(1, len(lines)) + 2 * _MARGIN)
     picture = Image.new("RGB", size, _PAPER)
     drawing, font = ImageDraw.Draw(picture), ImageFont.load_default_imagefont()
     for number, line in enumerate(lines):
-        drawing.text((_MARGIN, _MARGIN + _LINE * number), line, fill=_INK, font=font)
+        drawing.text((_MARGIN, _MARGIN + _LINE * number), line, fill=_TEXT_INK, font=font)
     return picture
 
 
 def sprite_sheet(frames: Sequence[Image.Image]) -> SpriteSheet | None:
-    """The frames by the first try within `AIM`, else the smallest sheet; None where that is too large.
+    """The frames by the first try within TARGET_SHEET_BYTES, else the smallest sheet; None where that is too large.
 
     All frames get the size of the first one.
     """
     smallest: tuple[bytes, tuple[int, ...]] | None = None
-    for quality, every in TRIES:
+    for quality, every in SHEET_TRIES:
         kept = tuple(sorted({*range(0, len(frames), every), len(frames) - 1}))
         content = _packed(_laid_out([frames[index] for index in kept]), quality)
         smallest = min(smallest or (content, kept), (content, kept), key=lambda sheet: len(sheet[0]))
@@ -150,7 +150,6 @@ class RenderedEpisode(Frozen):
     total: float
     length: int = Field(ge=0)
     columns: int = Field(ge=1, le=100)
-    """Frames in a row."""
     width: int = Field(ge=1, le=1000)
     height: int = Field(ge=1, le=1000)
     steps: tuple[int, ...] = Field(min_length=1, max_length=1000)

@@ -26,11 +26,9 @@ class SettingState(StrEnum):
 
     GOOD = "good"
     MISSING = "missing"
-    """Something can go wrong."""
     CHOICE = "choice"
     """Both ways are right; the host should know the current one."""
     UNKNOWN = "unknown"
-    """GitHub did not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)

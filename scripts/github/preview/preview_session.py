@@ -76,7 +76,6 @@ class PreviewSession:
     pull: PullEvent
     evaluator_sha: str
     out: Path
-    """Folder of preview.json and preview.log."""
     run_url: str
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     folders: list[ChangedAgent] = field(default_factory=list)

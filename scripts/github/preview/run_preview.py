@@ -225,14 +225,12 @@ class PreviewGames:
     session: PreviewSession
     evaluator: Evaluator
     recorded: RecordedResults
-    """The official board as it is checked out."""
     standing: dict[AgentName, SubmissionEntry]
     """Possible opponents: the agents of main that rank, and the baselines."""
     budget: _TimeBudget
     met: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
     """Played pairs by game, also those whose duel did not fit into the preview."""
     late: set[tuple[AgentName, str]] = field(default_factory=set)
-    """Agents and games that there was no time for."""
 
     def play(self) -> None:
         """Play validations first; then each agent's first opponent in each game, then the second."""

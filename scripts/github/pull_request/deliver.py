@@ -27,7 +27,7 @@ def deliver_outcome(context: BotContext, pull: PullRequest, run_id: int, outcome
     if is_commented:
         write_sticky(context, pull, body, stickies)
     _update_labels(context, pull, outcome)
-    status = bot_status(context, pull.head_sha)
+    status = bot_status(context.github, pull.head_sha, context.surroundings.bot)
     if status is None or (status.state, status.description) != (outcome.status, outcome.words):
         address = f"{context.repository_url}/pull/{pull.number}"
         context.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
@@ -49,11 +49,10 @@ def _update_labels(context: BotContext, pull: PullRequest, outcome: Outcome) -> 
         context.github.add_label(pull.number, outcome.label)
 
 
-def bot_status(context: BotContext, sha: str) -> CommitStatus | None:
+def bot_status(github: GitHub, sha: str, bot: str) -> CommitStatus | None:
     """The bot's latest status of a commit; a status that another account set under our name does not count."""
-    statuses = context.github.statuses(sha)
-    own = (status for status in statuses if status.context == STATUS_CONTEXT and status.creator == context.surroundings.bot)
-    return next(own, None)
+    ours = (status for status in github.statuses(sha) if status.context == STATUS_CONTEXT and status.creator == bot)
+    return next(ours, None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +61,6 @@ class StickyComment:
 
     comment_id: int
     run_id: int
-    """The run that it reports."""
     body: str
 
 

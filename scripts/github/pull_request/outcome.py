@@ -61,7 +61,6 @@ class Outcome:
     state: CommentState
     status: StatusState
     words: str
-    """The description of the commit status."""
     label: str | None = None
     """The only label of ours that the pull request keeps."""
     ours: bool = False

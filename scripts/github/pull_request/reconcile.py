@@ -82,7 +82,7 @@ def _settle_pull(
 
     Returns a line if it keeps failing on our side.
     """
-    status = bot_status(context, pull.head_sha)
+    status = bot_status(context.github, pull.head_sha, context.surroundings.bot)
     if status is not None and status.state in FINAL_STATES:
         return []
     preview_run = latest_run(context, pull)

@@ -34,9 +34,9 @@ _REFERENCE = re.compile(r"[0-9a-f]{7}|GH-[0-9]", re.IGNORECASE)
 # The functions whose return value templates print without escaping.
 PHRASES = (
     "advice", "retry", "verdict_words", "place", "rank_interval", "change", "to_leader", "interval", "bars", "score",
-    "processor", "memory", "picture_title", "overall_ranks", "overall_score", "task_name",
+    "processor", "memory", "picture_title", "overall_score", "task_name",
     "metrics_line",
-    "game_name", "elo", "elo_interval", "game_place", "game_ranks", "elo_change", "elo_to_leader", "elo_bars", "record",
+    "elo", "elo_interval", "game_place", "elo_change", "elo_to_leader", "elo_bars", "record",
     "elo_scale", "opponents_title",
 )  # fmt: skip
 _SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/%#=-]*)?")
@@ -76,14 +76,9 @@ def retry(verdict: Verdict, official: bool) -> str:
     return "No, the same code on the same seeds gives the same result. Push a fix, and a new preview starts automatically."
 
 
-def task_name(row: TaskPreview) -> Markup:
-    """The task's title."""
-    return title_of(row.task)
-
-
-def title_of(task: Task) -> Markup:
-    """A task's title, which the host wrote: as text if it consists of plain words, else as a code span."""
-    return _host_text(task.title or task.id)
+def task_name(row: TaskPreview | GamePreview) -> Markup:
+    """The title of a task or game, which the host wrote: as text if it consists of plain words, else as a code span."""
+    return _host_text(row.task.title or row.task.id)
 
 
 def _host_text(text: str) -> Markup:
@@ -108,7 +103,7 @@ def place(row: TaskPreview) -> Markup:
     return Markup(f"**{row.place}** of {row.entries}{moved}".replace(" ", "\N{NO-BREAK SPACE}"))
 
 
-def rank_interval(row: TaskPreview) -> str:
+def rank_interval(row: TaskPreview | GamePreview | OverallPreview) -> str:
     """The rank range."""
     return ranks(row.rank_low, row.rank_high) if row.rank_low and row.rank_high else "–"
 
@@ -129,8 +124,12 @@ def to_leader(row: TaskPreview) -> Markup:
     if row.estimate is None or row.leader is None:
         return Markup("first entry")
     gap = row.estimate.score - row.leader.score
-    shown = Markup("{} to {}").format(_signed(gap, digits(row.task)), cell(row.leader_name or "another"))
-    if _is_ahead(row.task, row.estimate, row.leader):
+    return _gap_in_words(row, _signed(gap, digits(row.task)), leads=_is_ahead(row.task, row.estimate, row.leader))
+
+
+def _gap_in_words(row: TaskPreview | GamePreview, gap: str, *, leads: bool) -> Markup:
+    shown = Markup("{} to {}").format(gap, cell(row.leader_name or "another"))
+    if leads:
         return Markup("**leads**, {}").format(shown)
     return shown + Markup(", statistically tied") if row.with_leader else shown
 
@@ -167,11 +166,6 @@ def processor(row: TaskPreview) -> str:
 def memory(row: TaskPreview) -> str:
     """The peak memory, and its limit."""
     return f"{size(row.result.cost.peak_memory_bytes)} of {row.result.limits.memory_mib} MiB"
-
-
-def overall_ranks(overall: OverallPreview) -> str:
-    """The rank range."""
-    return ranks(overall.rank_low, overall.rank_high)
 
 
 def overall_score(overall: OverallPreview) -> Markup:
@@ -292,11 +286,6 @@ def any_unsigned(pairs: Iterable[PlayerInGame]) -> bool:
     return any(not game.signed for _, game in pairs)
 
 
-def game_name(game: GamePreview) -> Markup:
-    """The game's title."""
-    return title_of(game.task)
-
-
 def elo(game: GamePreview) -> str:
     """The rating without its interval."""
     return _signed(game.rating.elo, 0) if game.rating else "–"
@@ -312,11 +301,6 @@ def game_place(game: GamePreview) -> Markup:
     return Markup(f"**{game.place}** of {game.players}".replace(" ", "\N{NO-BREAK SPACE}")) if game.place else Markup("–")
 
 
-def game_ranks(game: GamePreview) -> str:
-    """The rank range."""
-    return ranks(game.rank_low, game.rank_high) if game.rank_low and game.rank_high else "–"
-
-
 def elo_change(game: GamePreview) -> str:
     """The difference to the author's previous version."""
     return _signed(game.rating.elo - game.own_last.elo, 0) if game.rating and game.own_last else "new"
@@ -327,10 +311,7 @@ def elo_to_leader(game: GamePreview) -> Markup:
     if game.rating is None or game.leader is None:
         return Markup("–")
     gap = game.rating.elo - game.leader.elo
-    shown = Markup("{} to {}").format(_signed(gap, 0), cell(game.leader_name or "another"))
-    if gap > 0:
-        return Markup("**leads**, {}").format(shown)
-    return shown + Markup(", statistically tied") if game.with_leader else shown
+    return _gap_in_words(game, _signed(gap, 0), leads=gap > 0)
 
 
 def elo_bars(game: GamePreview) -> str:
@@ -369,12 +350,12 @@ def duels_in_words(game: GamePreview) -> Markup:
     """The result in one game, for the headline."""
     place = f", place {game.place} of {game.players}" if game.place else ""
     if game.rating:
-        return Markup("{} Elo on {}{}").format(elo(game), game_name(game), place)
+        return Markup("{} Elo on {}{}").format(elo(game), task_name(game), place)
     if not game.meetings:
-        return Markup("may enter {}").format(game_name(game))
+        return Markup("may enter {}").format(task_name(game))
     count = game.count
     matches = counted(count.matches, "match", "matches")
-    return Markup("{} of {} won on {}").format(str(count.wins), matches, game_name(game))
+    return Markup("{} of {} won on {}").format(str(count.wins), matches, task_name(game))
 
 
 # Headlines
@@ -416,7 +397,7 @@ def _without_score(rows: Sequence[TaskPreview], games: Sequence[GamePreview], re
     if not refused and ours:
         return Markup("🛠️ No score yet: our fault, not yours")
     if not refused and games:
-        where = game_name(games[0]) if len(games) + len(rows) == 1 else f"{len(games) + len(rows)} tasks"
+        where = task_name(games[0]) if len(games) + len(rows) == 1 else f"{len(games) + len(rows)} tasks"
         return Markup("❌ Refused on {}" if not rows else "❌ No score on {}").format(where)
     if not refused:
         failed = task_name(rows[0]) if len(rows) == 1 else Markup(f"{len(rows)} tasks")

@@ -7,7 +7,7 @@ that a template forgets to escape is harmless.
 import functools
 import re
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -46,6 +46,10 @@ _COMMENT_RUN = re.compile(re.escape(_COMMENT_MARKER).replace(r"\{\}", r"(\d{1,20
 _REPLY_MARKER = "<!-- pullrank:reply run={} -->"
 _FENCE = re.compile(r"(`{3,})")
 _DETAILS, _CLOSED = "<details>", "</details>"
+_TEMPLATE_NAMES: dict[type[CommentState], str] = {
+    Running: "running", Previewed: "previewed", Refused: "refused", NoRun: "no_run", Broken: "broken",
+    OfficialScore: "official", WithdrawnEntry: "withdrawn", Ranked: "ranked", HelpText: "help",
+}  # fmt: skip
 
 
 def comment_length(text: str) -> int:
@@ -90,7 +94,7 @@ def _open_blocks(line: str, fence: str, details: int) -> tuple[str, int]:
 def render_comment(state: CommentState, context: CommentContext) -> str:
     """The comment's Markdown, within GitHub's limit; its first line is a hidden marker with the run's id."""
     marker = _REPLY_MARKER if isinstance(state, Ranked | HelpText) else _COMMENT_MARKER
-    template = _environment().get_template(f"{_template(state)}.md.jinja")
+    template = _environment().get_template(f"{_TEMPLATE_NAMES[type(state)]}.md.jinja")
     repository = context.repository.rstrip("/")
     body = template.render(state=state, context=context, repository=repository, guide=_guide(context))
     return truncate_comment(f"{marker.format(context.run_id)}\n{body.strip()}\n")
@@ -100,30 +104,6 @@ def comment_run(body: str) -> int | None:
     """The run in the marker that a comment begins with; None without the marker, also for answers to commands."""
     marker = _COMMENT_RUN.match(body)
     return int(marker[1]) if marker else None
-
-
-def _template(state: CommentState) -> str:
-    match state:
-        case Running():
-            return "running"
-        case Previewed():
-            return "previewed"
-        case Refused():
-            return "refused"
-        case NoRun():
-            return "no_run"
-        case Broken():
-            return "broken"
-        case OfficialScore():
-            return "official"
-        case WithdrawnEntry():
-            return "withdrawn"
-        case Ranked():
-            return "ranked"
-        case HelpText():
-            return "help"
-        case _:
-            assert_never(state)
 
 
 def _guide(context: CommentContext) -> str:

@@ -39,7 +39,7 @@ MAX_POSITION_CHARACTERS = 1200
 _AS_OFFICIAL = {"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": "merged"}
 
 
-_AnyRow = TypeVar("_AnyRow", Row, GameRow, OverallRow)
+_RankedRow = TypeVar("_RankedRow", Row, GameRow, OverallRow)
 
 
 def redact(agent: AgentPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> AgentPreview:
@@ -176,7 +176,7 @@ def _scored(rows: Iterable[TaskPreview]) -> int:
     return sum(row.estimate is not None for row in rows)
 
 
-def _row(rows: Iterable[_AnyRow], name: AgentName) -> _AnyRow | None:
+def _row(rows: Iterable[_RankedRow], name: AgentName) -> _RankedRow | None:
     return next((row for row in rows if row.entry.name == name), None)
 
 

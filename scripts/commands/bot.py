@@ -31,8 +31,7 @@ from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW, reconcile_p
 from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event, report_preview
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
-from scripts.github.workflow.run_context import parse_run_context
-from scripts.github.workflow.season_key import refuse_secret, season_secret, seconds_to_wait
+from scripts.github.workflow.run_context import parse_run_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import MAIN_BRANCH
 from scripts.repository.recorded_standings import recorded_standings

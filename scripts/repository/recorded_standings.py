@@ -31,11 +31,11 @@ def recorded_input(
         for file in damaged:
             say(f"{file.path}: is not a {kind} ({file.reason}); it is left out")
     challenge = checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))})
-    board = RankingInput(
+    recorded = RankingInput(
         challenge=challenge, entries=tuple(entry.entry() for entry in entries), moderation=checkout.moderation,
         results=tuple(checkout.results), duels=tuple(duels),
     )  # fmt: skip
-    return as_shown(board, now or datetime.now(UTC)) if official else with_flags(board)
+    return as_shown(recorded, now or datetime.now(UTC)) if official else with_flags(recorded)
 
 
 def rank(shown: RankingInput, *, official: bool) -> Standings:

@@ -33,31 +33,31 @@ from scripts.static_site.render_episodes import pictures, rendered_replays
 PAGE = "index.html"
 
 
-def build(board: Checkout, *, official: bool) -> Path:
+def build(checkout: Checkout, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
-    table, context = gather(board, official=official)
+    table, context = gather(checkout, official=official)
     with stderr_console().status("Building the site …"):
-        return make(table, context, board.root)
+        return make(table, context, checkout.root)
 
 
-def gather(board: Checkout, *, official: bool) -> tuple[Standings, PageContext]:
+def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, PageContext]:
     """All that pages, feeds and documents are built from."""
     now = datetime.now(UTC)
-    shown = recorded_input(board, official=official, now=now)
+    shown = recorded_input(checkout, official=official, now=now)
     table = rank(shown, official=official)
     site_url = os.environ.get("PULLRANK_SITE_URL", "")
     return table, PageContext(
-        repository=board.challenge.repository,
+        repository=checkout.challenge.repository,
         site_url=f"{site_url.rstrip('/')}/" if site_url else "",
         results=shown.results,
         generated_at=now.strftime("%Y-%m-%d %H:%M UTC"),
-        departed=former_entries(shown.entries, shown.results, shown.moderation, board.challenge.season),
-        frames=frames(table, board.root / "build" / "frames"),
-        episodes=rendered_replays(board, table),
-        pulls=merged_pulls(board.root),
-        reproduced=reproduced(board.results),
+        departed=former_entries(shown.entries, shown.results, shown.moderation, checkout.challenge.season),
+        frames=frames(table, checkout.root / "build" / "frames"),
+        episodes=rendered_replays(checkout, table),
+        pulls=merged_pulls(checkout.root),
+        reproduced=reproduced(checkout.results),
         now=now,
-        hidden=hidden(board.challenge, now) if official else (),
+        hidden=hidden(checkout.challenge, now) if official else (),
     )
 
 

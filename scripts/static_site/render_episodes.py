@@ -184,16 +184,16 @@ class WantedEpisode:
     """Of its season, if that was sealed and has been revealed."""
 
 
-def wanted(board: Checkout, standings: Standings) -> list[WantedEpisode]:
+def wanted(checkout: Checkout, standings: Standings) -> list[WantedEpisode]:
     """Every result whose episodes are to be shown; none of anonymous entries, whose files are named after their owner."""
     episodes_by_key: dict[str, WantedEpisode] = {}
     for table, row in shown_replays(standings):
         result = row.result
-        path = board.store.result_path(result)
+        path = checkout.store.result_path(result)
         if not row.entry.anonymous and path.exists():
             episodes_by_key[result.key] = WantedEpisode(
-                task=table.task, key=result.key, result=path, trace=board.store.trace_of(path), path=result.path(),
-                chosen=chosen_results(result, table.task), secret=board.seasons.secret_of(result.season, result.beacon),
+                task=table.task, key=result.key, result=path, trace=checkout.store.trace_of(path), path=result.path(),
+                chosen=chosen_results(result, table.task), secret=checkout.seasons.secret_of(result.season, result.beacon),
             )  # fmt: skip
     return list(episodes_by_key.values())
 
@@ -203,11 +203,11 @@ def place(root: Path) -> Path:
     return root / "build" / EPISODES_FOLDER
 
 
-def rendered_replays(board: Checkout, standings: Standings) -> Episodes:
+def rendered_replays(checkout: Checkout, standings: Standings) -> Episodes:
     """The rendered episodes of a board; those that are missing are rendered, where their traces are in this checkout."""
-    every = wanted(board, standings)
-    render(every, place(board.root))
-    return episodes(every, place(board.root))
+    every = wanted(checkout, standings)
+    render(every, place(checkout.root))
+    return episodes(every, place(checkout.root))
 
 
 def pictures(replays: Episodes, built: Path) -> Iterator[tuple[str, bytes]]:

@@ -4,7 +4,7 @@ PyGithub provides the connection, the token, pacing, errors and rate limits; eve
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -36,6 +36,9 @@ DESCRIPTION_CHARACTERS = 140
 REQUEST_TRIES = 8
 LONGEST_WAIT = 300.0
 PAGE_ENTRIES = PAGES_READ = 100
+
+FAILURE_LABEL = "pullrank-failure"
+FAILURE_LABEL_STYLE = ("d1242f", "Something of the board itself fails and somebody has to look")
 
 
 class GitHubError(CommandError):
@@ -361,6 +364,26 @@ class GitHub:
 def _error_message(error: GithubException) -> str:
     data = error.data if isinstance(error.data, dict) else {}
     return " ".join(str(data.get("message") or "no reason given").split())[:200]
+
+
+# The issues in which the bot reports failures of the board
+
+
+def open_failure_issues(github: GitHub, bot: str) -> list[GitHubIssue]:
+    """The bot's open issues about failures, oldest first; issues of others with the label are left alone."""
+    return [issue for issue in github.issues_by_label(FAILURE_LABEL) if issue.author == bot]
+
+
+def update_issue(github: GitHub, opened: Sequence[GitHubIssue], title: str, body: str) -> None:
+    """Give the one open issue of a title the text `body`; close it if that is empty. `opened`: the bot's open issues."""
+    matching = [issue for issue in opened if issue.title == title]
+    if body and not matching:
+        github.ensure_labels({FAILURE_LABEL: FAILURE_LABEL_STYLE})
+        github.create_issue(title, body, [FAILURE_LABEL])
+    elif body and matching[0].body != body:
+        github.edit_issue(matching[0].number, body)
+    for issue in matching[1:] if body else matching:
+        github.close_issue(issue.number)
 
 
 # Downloads, without a token and with a limit on their size

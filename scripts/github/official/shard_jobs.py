@@ -29,7 +29,7 @@ from scripts.git.data_branches import newest_results
 from scripts.git.main_entries import submission_at
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_workload
 from scripts.github.workflow.outputs import escape_commands
-from scripts.github.workflow.season_key import season_secret
+from scripts.github.workflow.run_context import season_secret
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
 from scripts.runs.evaluate_missing import Evaluator

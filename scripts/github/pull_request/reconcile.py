@@ -10,7 +10,7 @@ from leaderboard.core.versions import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, evaluation_id, given_up, given_up_duels
 from scripts.console import OK, CommandError, say
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.failure_issues import open_failure_issues, update_issue
+from scripts.github.api.client import open_failure_issues, update_issue
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext

@@ -9,7 +9,7 @@ import pytest
 
 from scripts.commands import bot
 from scripts.console import CommandError
-from scripts.github.api.failure_issues import FAILURE_LABEL
+from scripts.github.api.client import FAILURE_LABEL
 from scripts.github.official import empty_rounds
 from scripts.github.pull_request import report
 from scripts.github.workflow.event import pull_event

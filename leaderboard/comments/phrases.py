@@ -33,7 +33,7 @@ _PLAIN_TITLE = re.compile(r"[A-Za-z][A-Za-z0-9 ()-]*")
 _REFERENCE = re.compile(r"[0-9a-f]{7}|GH-[0-9]", re.IGNORECASE)
 # The functions whose return value templates print without escaping.
 PHRASES = (
-    "advice", "retry", "verdict_words", "place", "rank_interval", "change", "to_leader", "interval", "bars", "score",
+    "advice", "retry", "place", "rank_interval", "change", "to_leader", "interval", "bars", "score",
     "processor", "memory", "picture_title", "overall_score", "task_name",
     "metrics_line",
     "elo", "elo_interval", "game_place", "elo_change", "elo_to_leader", "elo_bars", "record",
@@ -88,11 +88,6 @@ def _host_text(text: str) -> Markup:
 def is_plain(title: str) -> bool:
     """Whether GitHub shows the title as plain text, with no Markdown, reference or link in it."""
     return _PLAIN_TITLE.fullmatch(title) is not None and not _REFERENCE.search(title)
-
-
-def verdict_words(result: Result) -> str:
-    """The verdict as a sentence."""
-    return result.verdict.plain_words
 
 
 def place(row: TaskPreview) -> Markup:

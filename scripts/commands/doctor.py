@@ -57,7 +57,7 @@ def _print_findings(findings: list[SettingFinding], repairs: list[Repair], name:
     for finding in findings:
         say(f"{_STATE_MARKS[finding.state]} {finding.name}: {finding.message}")
         if finding.state is not SettingState.GOOD:
-            say(f"    {_page(finding, name)}\n    {finding.click}")
+            say(f"    {finding.page_address(name)}\n    {finding.click}")
         if finding.state is SettingState.MISSING:
             for line in commands(finding, name):
                 say(f"    {line}")
@@ -74,10 +74,6 @@ def _print_findings(findings: list[SettingFinding], repairs: list[Repair], name:
         say(f"{missing} missing. 'pullrank doctor --fix' sets {'all of it' if fixable == missing else f'{fixable} of it'}.")
 
 
-def _page(finding: SettingFinding, name: str) -> str:
-    return finding.page if finding.page.startswith("https://") else f"https://github.com/{name}/{finding.page}"
-
-
 def commands(finding: SettingFinding, name: str) -> list[str]:
     """The changes as `gh api` commands, ready to paste."""
     return [
@@ -87,7 +83,7 @@ def commands(finding: SettingFinding, name: str) -> list[str]:
 
 
 def _document(finding: SettingFinding, name: str) -> dict[str, object]:
-    document = {"name": finding.name, "state": finding.state, "said": finding.message, "page": _page(finding, name)}
+    document = {"name": finding.name, "state": finding.state, "said": finding.message, "page": finding.page_address(name)}
     return {**document, "click": finding.click, "commands": commands(finding, name)}
 
 

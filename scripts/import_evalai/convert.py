@@ -8,7 +8,7 @@ from typing import Any
 from bs4 import BeautifulSoup
 from markdownify import MarkdownConverter
 
-from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError
+from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError, KeyFate
 from scripts.import_evalai.phase_splits import (
     PhaseSplit,
     custom_fields,
@@ -88,9 +88,7 @@ def read_page(section: ConfigSection, key: str, read: ReadFile) -> str | None:
         return to_markdown(value.encode())
     content = read(value.strip())
     if content is None:
-        section.report.warn(
-            section.at(key), f"the file {value.strip()[:100]!r} is missing or too large; write that page yourself"
-        )
+        section.warn(key, f"the file {value.strip()[:100]!r} is missing or too large; write that page yourself")
         return None
     return to_markdown(content)
 
@@ -208,7 +206,7 @@ def _task(phase_split: PhaseSplit, env: str | None) -> dict[str, Any]:
     for key in ("show_execution_time", "show_scores_on_leaderboard", "is_multi_metric_leaderboard"):
         split.changed(key, "cost and every metric are always shown")
     if "showeceution_time" in split.values:
-        split.report.warn(split.at("showeceution_time"), "misspells show_execution_time, as EvalAI's own sample does")
+        split.warn("showeceution_time", "misspells show_execution_time, as EvalAI's own sample does")
         split.changed("showeceution_time", "cost is always shown")
     return document
 
@@ -238,7 +236,7 @@ def _task_metrics(board: ConfigSection, split: ConfigSection) -> list[dict[str, 
         }
         if kind == "success_rate":
             metric["threshold"] = 1
-            schema.report.warn(schema.at("labels"), f"'{label}' is taken as a success rate: set its 'threshold'")
+            schema.warn("labels", f"'{label}' is taken as a success rate: set its 'threshold'")
         if words := _label_metadata(schema, label).text("description"):
             metric["description"] = words[:2000]
         carried.append(metric | {"decimals": min(6, max(0, 2 if decimals is None else decimals))})
@@ -253,23 +251,17 @@ def _ranking_label(schema: ConfigSection, labels: list[str]) -> str:
         return wanted
     problem = f"{wanted!r} is none of the labels" if wanted else "is missing"
     schema.changed("default_order_by", f"'{labels[0]}', the first label, ranks")
-    schema.report.warn(schema.at("default_order_by"), f"{problem}; '{labels[0]}' ranks; put another first if that is wrong")
+    schema.warn("default_order_by", f"{problem}; '{labels[0]}' ranks; put another first if that is wrong")
     return labels[0]
 
 
 def _kind(label: str, schema: ConfigSection, *, ranks: bool) -> str | None:
     kind = next((kind for pattern, kind in _LABEL_KINDS if pattern.search(label)), None)
     if kind is None and ranks:
-        schema.report.warn(
-            schema.at("labels"),
-            f"'{label}' ranks and nothing says how it is computed: taken as mean_return",
-        )
+        schema.warn("labels", f"'{label}' ranks and nothing says how it is computed: taken as mean_return")
         return "mean_return"
     if kind is None:
-        schema.report.warn(
-            schema.at("labels"),
-            f"'{label}' is left out, as nothing says how it is computed: add it with a function",
-        )
+        schema.warn("labels", f"'{label}' is left out, as nothing says how it is computed: add it with a function")
     return kind
 
 
@@ -289,13 +281,13 @@ def _direction(label: str, schema: ConfigSection, split: ConfigSection, ranks: b
     if not ranks:
         return "lower" if ascending else "higher"
     if has_metadata and ascending is None and flag:
-        meta.report.warn(
-            meta.at("sort_ascending"),
+        meta.warn(
+            "sort_ascending",
             f"is missing, so EvalAI sorted '{label}' ascending against is_leaderboard_order_descending; taken as higher",
         )
     elif ascending is not None and ascending == flag:
-        meta.report.warn(
-            meta.at("sort_ascending"),
+        meta.warn(
+            "sort_ascending",
             f"is {ascending}, and is_leaderboard_order_descending is {flag}: they disagree on '{label}'. The flag is taken"
             f" ({'higher' if flag else 'lower'} is better), EvalAI sorted by the other; check 'direction'",
         )
@@ -412,4 +404,4 @@ def _report_other_keys(top: ConfigSection) -> None:
     for section in [top, *(section for key in lists for section in top.sections(key))]:
         for place in list(section.unreported_keys()):
             if not place.endswith("].schema"):
-                top.report.dropped(place, "is no key that this import knows")
+                top.report.add(place, KeyFate.DROPPED, "is no key that this import knows")

@@ -46,7 +46,7 @@ def check_repository(github: GitHub, named: str) -> dict[str, Any]:
     for check in (check_access, check_identity(named), check_default_branch, check_actions):
         finding = check(github)
         if finding.state is not SettingState.GOOD:
-            page = finding.page if finding.page.startswith("https://") else f"https://github.com/{named}/{finding.page}"
+            page = finding.page_address(named)
             raise CommandError(SUBMISSION_AT_FAULT, f"{finding.name}: {finding.message} {page} {finding.click}")
     if off := inactive_workflows(github, NEEDED_WORKFLOWS):
         page = f"https://github.com/{named}/actions"

@@ -36,7 +36,6 @@ from scripts.rehearsal.working_copy import (
     WorkingCopy,
     agent_files,
     choose_task,
-    push_branch,
     with_rehearsal_entry,
 )
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
@@ -281,7 +280,7 @@ class Rehearsal:
         files = agent_files(challenge, task, folder, token)
         commit = self.working_copy.commit(base, files, "Rehearse: enter an agent", self._signature, self.steps.clock.day())
         branch = f"{BRANCH_PREFIX}{self.request.agent}-{token}"
-        push_branch(self.working_copy, commit, branch, head.url, head.name)
+        self.working_copy.push(commit, branch, head.url, head.name)
         return branch
 
     def _fork_base(self, main: str, head: PushTarget, folder: str) -> str:
@@ -403,7 +402,7 @@ class Rehearsal:
         if pull is None:
             branch = f"{entered.pull.head_branch}-withdraw"
             main = self.working_copy.fetched_main()
-            push_branch(self.working_copy, self._removal_commit(main, entered), branch, None, self.home.name)
+            self.working_copy.push(self._removal_commit(main, entered), branch, None, self.home.name)
             body = _WITHDRAWING.format(number=entered.pull.number)
             pull = self._open_pull(self.home, branch, f"Rehearsal: withdraw the agent of #{entered.pull.number}", body)
         self.steps.note("withdrawal", "a pull request that removes the agent and marks its record", self._page(pull))

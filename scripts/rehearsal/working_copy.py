@@ -229,13 +229,17 @@ class WorkingCopy:
         parts.append(b"get-mark :1\ndone\n")
         return self.repository.run("fast-import", "--quiet", "--force", "--done", given=parts).decode().strip()
 
-    def push(self, commit: str, branch: str, url: str | None = None) -> None:
-        """Push a commit to a rehearsal's branch.
+    def push(self, commit: str, branch: str, url: str | None, name: str) -> None:
+        """Push a commit to a rehearsal's branch of the repository `name`.
 
         Raises:
-            GitError: the remote refuses.
+            CommandError: the remote refuses.
         """
-        self._push(f"+{full_sha(commit)}:refs/heads/{branch}", branch, url)
+        try:
+            self._push(f"+{full_sha(commit)}:refs/heads/{branch}", branch, url)
+        except GitError as error:
+            line = f"the branch {branch} cannot be pushed to {name}: {error}; use a token that may write there"
+            raise CommandError(SUBMISSION_AT_FAULT, line) from error
 
     def delete(self, branch: str, url: str | None = None) -> bool:
         """Delete a rehearsal's branch; returns whether there was one.
@@ -295,16 +299,3 @@ def open_working_copy(url: str, token: str) -> Iterator[WorkingCopy]:
         repository.run("init", "--quiet", "--bare", ".")
         repository.run("config", "remote.origin.url", url)
         yield WorkingCopy(repository=repository, url=url)
-
-
-def push_branch(working_copy: WorkingCopy, commit: str, branch: str, url: str | None, repository: str) -> None:
-    """Push, with a one-line error if the remote refuses.
-
-    Raises:
-        CommandError: the remote refuses.
-    """
-    try:
-        working_copy.push(commit, branch, url)
-    except GitError as error:
-        line = f"the branch {branch} cannot be pushed to {repository}: {error}; use a token that may write there"
-        raise CommandError(SUBMISSION_AT_FAULT, line) from error

@@ -6,7 +6,7 @@ from leaderboard.build import build_standings
 from leaderboard.core.standings import Standings
 from leaderboard.visibility import RankingInput, as_shown, with_flags
 from scripts.console import say
-from scripts.repository.checkout import Checkout
+from scripts.repository.checkout import Checkout, say_damaged
 
 
 def recorded_standings(
@@ -27,9 +27,8 @@ def recorded_input(
     duels, damaged_duels = checkout.recorded_duels if checkout.challenge.games or not checkout.is_lean else ([], [])
     for line in faults:
         say(line)
-    for kind, damaged in (("result", checkout.recorded[1]), ("duel", damaged_duels)):
-        for file in damaged:
-            say(f"{file.path}: is not a {kind} ({file.reason}); it is left out")
+    say_damaged("result", checkout.recorded[1])
+    say_damaged("duel", damaged_duels)
     challenge = checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))})
     recorded = RankingInput(
         challenge=challenge, entries=tuple(entry.entry() for entry in entries), moderation=checkout.moderation,

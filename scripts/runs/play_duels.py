@@ -23,7 +23,7 @@ from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, pr
 from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.evaluate_missing import Evaluator
+from scripts.runs.evaluate_missing import Evaluator, read_record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,14 +101,8 @@ def recorded_duel(store: ResultStore, request: DuelRequest) -> Duel | None:
     key = request.wanted().key()
     one, other = (f"{contender.login}+{contender.agent}" for contender in request.contenders)
     path = store.results / (duel_path(request.game.task.id, one, other, key) + RESULT)
-    if not path.exists():
-        return None
-    try:
-        duel = parse_duel(path.read_bytes())
-    except (ValueError, OSError):
-        say(f"{path} is damaged; it is played again")
-        return None
-    return duel if duel.key == key and duel.verdict is Verdict.OK else None
+    duel = read_record(path, parse_duel, "played")
+    return duel if duel and duel.key == key and duel.verdict is Verdict.OK else None
 
 
 def find_player(checkout: Checkout, folder: Path, task: Task) -> SubmissionEntry:

@@ -55,6 +55,10 @@ class SettingFinding:
     changes: tuple[SettingChange, ...] = ()
     """Requests that correct it; empty if the API cannot, or if a person should decide."""
 
+    def page_address(self, repository: str) -> str:
+        """The complete address of its page. `repository`: owner/name."""
+        return self.page if self.page.startswith("https://") else f"https://github.com/{repository}/{self.page}"
+
 
 @dataclass(frozen=True)
 class SettingLocation:

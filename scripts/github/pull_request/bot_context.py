@@ -10,13 +10,13 @@ from evaluator.model.records.result import Result
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.standings import Entry
 from leaderboard.preview.hypothetical_standings import RecordedResults
-from scripts.console import USAGE, CommandError, say
+from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment
-from scripts.repository.checkout import Checkout
+from scripts.repository.checkout import Checkout, say_damaged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,16 +43,14 @@ class BotContext:
     def results(self) -> list[Result]:
         """All recorded results."""
         results, damaged = self.checkout.recorded
-        for file in damaged:
-            say(f"{file.path}: is not a result ({file.reason}); it is left out")
+        say_damaged("result", damaged)
         return results
 
     @cached_property
     def duels(self) -> list[Duel]:
         """All recorded duels."""
         duels, damaged = self.checkout.recorded_duels
-        for file in damaged:
-            say(f"{file.path}: is not a duel ({file.reason}); it is left out")
+        say_damaged("duel", damaged)
         return duels
 
     @cached_property

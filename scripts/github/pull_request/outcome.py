@@ -8,7 +8,6 @@ from datetime import datetime
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import (
-    AgentPreview,
     Broken,
     CommentState,
     NoRun,
@@ -128,15 +127,11 @@ def previewed_outcome(state: Previewed) -> Outcome:
         )
     total = len(verdicts) + len(games)
     failed = sum(verdict is not Verdict.OK for verdict in verdicts) + sum(game.refusal is not None for game in games)
-    if failed or any(_has_faults(agent) for agent in state.agents) or not total:
+    if failed or any(agent.faults or agent.copy_of for agent in state.agents) or not total:
         words = f"{failed} of {total} evaluations failed; the comment says why" if failed else "no score: mend the faults"
         return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
     words = f"preview: {total} of {total} evaluations scored; unofficial until merged"
     return Outcome(state=state, status=StatusState.SUCCESS, words=words, label=OK_LABEL)
-
-
-def _has_faults(agent: AgentPreview) -> bool:
-    return bool(agent.faults or agent.copy_of)
 
 
 def is_retry_worthwhile(outcome: Outcome) -> bool:

@@ -156,8 +156,8 @@ def episodes() -> int:
     """Render missing episodes of the best entries and push them to their branch."""
     environment = read_workflow_environment(os.environ)
     checkout, now = open_checkout(environment.workspace.resolve(), is_lean=True), datetime.now(UTC)
-    wanted = render_episodes.wanted(checkout, recorded_standings(checkout, official=True, now=now))
-    folder = render_episodes.place(checkout.root)
+    wanted = render_episodes.wanted_episodes(checkout, recorded_standings(checkout, official=True, now=now))
+    folder = render_episodes.episodes_folder(checkout.root)
     changed = episode_branch.update(_clone(environment), checkout.challenge.season, wanted, folder, now)
     state = "was replaced" if changed else "stays as it is"
     say(f"The branch {episode_branch.EPISODES_BRANCH} {state}; {len(wanted)} results are shown.")

@@ -11,7 +11,7 @@ from scripts.git.git_repository import Credentials, GitError, GitRepository
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.static_site.episode_branch import fetch
-from scripts.static_site.render_episodes import place
+from scripts.static_site.render_episodes import episodes_folder
 
 
 def run(
@@ -33,6 +33,6 @@ def run(
 def _fetch_episodes(checkout: Checkout, clone: GitRepository) -> None:
     """Fetch rendered episodes; the site can be built without them."""
     try:
-        say(f"{fetch(clone, checkout.challenge.season, place(checkout.root))} results have rendered episodes.")
+        say(f"{fetch(clone, checkout.challenge.season, episodes_folder(checkout.root))} results have rendered episodes.")
     except GitError as error:
         say(f"No rendered episodes: {error}")

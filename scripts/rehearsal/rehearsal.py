@@ -43,7 +43,7 @@ from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 STOPPED = 130
 MERGEABLE_TRIES, MERGEABLE_PAUSE = 30, 2.0
 RUN_AGAIN = "Then run the same command again to continue, or with --withdraw to give up."
-POLL_SECONDS = 10.0
+STEP_POLL_SECONDS = 10.0
 START_MINUTES, PREVIEW_MINUTES, FOLLOW_UP_MINUTES, OFFICIAL_MINUTES = 10.0, 75.0, 15.0, 180.0
 """How long to wait: for a run to start, a preview, what follows a run at once (a comment, a deployment), an official run."""
 
@@ -103,7 +103,7 @@ class StepRunner:
             if waited >= limit * 60:
                 line = f"{name}: expected {expected}, within {limit:g} minutes; last seen: {observation.text}. {advice}"
                 raise CommandError(SUBMISSION_AT_FAULT, line)
-            self.clock.pause(POLL_SECONDS)
+            self.clock.pause(STEP_POLL_SECONDS)
 
     def note(self, name: str, expected: str, seen: str, seconds: float = 0.0) -> None:
         """Print and remember a finished step."""

@@ -13,7 +13,7 @@ from leaderboard.core.store import TRACE, write_atomically
 from scripts.console import say
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, tip_of
 from scripts.git.git_repository import GitError, GitRepository
-from scripts.static_site.render_episodes import WantedEpisode, files, missing, put, render
+from scripts.static_site.render_episodes import WantedEpisode, missing_episodes, render, store_file, stored_files
 
 EPISODES_BRANCH = "episodes"
 EPISODES_MESSAGE = "render: the best entries' episodes"
@@ -38,10 +38,10 @@ def update(clone: GitRepository, season: str, every: Sequence[WantedEpisode], fo
         there = _take(branches, tip, folder)
         with tempfile.TemporaryDirectory(prefix="pullrank-traces-") as place:
             # Not into traces/: where that folder is, the site is built with slower, deterministic arithmetic.
-            fetched = _fetch_traces(branches, missing(every, folder), Path(place))
+            fetched = _fetch_traces(branches, missing_episodes(every, folder), Path(place))
             rendered = render([replace(one, trace=fetched.get(one.key, one.trace)) for one in every], folder, quiet=True)
         say(f"{rendered} results were rendered.")
-        kept = {path.name: path.read_bytes() for path in files(every, folder)}
+        kept = {path.name: path.read_bytes() for path in stored_files(every, folder)}
         if {name: object_name(content) for name, content in kept.items()} == there:
             return False
         return _replace(branches, tip, kept, now)
@@ -54,7 +54,7 @@ def _take(branches: DataBranches, tip: str, folder: Path) -> dict[str, str]:
     branches.repository.fetch(tip, options=("--depth=1",))
     there = branches.objects(tip)
     for name, content in zip(there, branches.repository.read(list(there.values())), strict=True):
-        put(folder, name, content)
+        store_file(folder, name, content)
     return there
 
 

@@ -20,7 +20,7 @@ from leaderboard.game_boards.match_replay import end_reason, side_names
 from leaderboard.ratings.duel_results import duel_totals, refusal
 from leaderboard.scoring.intervals import measured_estimate, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking
-from leaderboard.text.format import NONE
+from leaderboard.text.format import NONE, provisional
 
 # With more players the crosstable is on the site only.
 MAX_CROSSTABLE_ROWS = 12
@@ -198,7 +198,7 @@ def _row_cells(task: Task, row: Row) -> list[str | Text]:
     others = [_number(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
     place = [NONE, NONE] if estimate.is_missing else _place_cells(row)
     names = [Text(row.entry.submission.name), Text(row.entry.login)]
-    return [*place, *names, score, _interval(low, high), *others, "ok"]
+    return [*place, *names, score, _interval(low, high), *others, provisional(row.tries) or "ok"]
 
 
 def _place_cells(row: Row | OverallRow | GameRow) -> list[str]:

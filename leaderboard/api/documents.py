@@ -54,7 +54,8 @@ class PlaceJson(ClosedObject):
     place: Annotated[int | None, Field(description="null for baselines and hosts' own, which take no place")]
     rank_low: Annotated[int, Field(description="1 + entries significantly better, at 95 %")]
     rank_high: Annotated[int, Field(description="entries less those significantly worse")]
-    with_leader: Annotated[bool, Field(description="statistically tied with the leader")]
+    with_leader: Annotated[bool, Field(description="statistically tied with the leader: the rank interval begins at 1")]
+    tries: Annotated[int, Field(description="versions and draws that it was chosen from; above 1 the place is provisional")]
 
 
 class EstimateJson(ClosedObject):

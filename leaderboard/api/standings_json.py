@@ -110,6 +110,7 @@ def place_document(row: Row | OverallRow | GameRow) -> PlaceJson:
         "rank_low": row.rank_low,
         "rank_high": row.rank_high,
         "with_leader": row.with_leader,
+        "tries": row.tries,
     }
 
 
@@ -126,7 +127,7 @@ def scores_document(row: Row, task: Task) -> ScoresJson:
         "estimate": estimate_document(row.estimate),
         "metrics": {name: value_or_none(value) for name, value in zip(names, values, strict=True)},
         "attempts": row.attempts,
-        "episodes": task.counted if result.sealed else len(result.returns),
+        "episodes": task.counted if result.sealed else row.episodes,
         # A result's file is found by its key, and the file's path holds the login.
         "key": None if row.entry.anonymous else result.key,
     }

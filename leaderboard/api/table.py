@@ -65,7 +65,7 @@ def _metric(metric: Metric) -> Column:
     return Column(name=f"metric:{metric.name}", kind="metric", value=lambda row: row["metrics"][metric.name])
 
 
-_PLACE = (_column("place"), _column("rank_low"), _column("rank_high"), _column("with_leader"))
+_PLACE = (_column("place"), _column("rank_low"), _column("rank_high"), _column("with_leader"), _column("tries"))
 _WHO = (_column("login", "text"), _column("agent", "text"), _column("name", "text"), _column("algorithm", "text"))
 _AUTHORS = Column(name="authors", kind="text", value=lambda row: ", ".join(row["authors"]))
 _SCORE = (_estimate("score"), _estimate("low"), _estimate("high"))

@@ -39,6 +39,8 @@ class TaskPreview:
     """N − entries significantly worse."""
     with_leader: bool = False
     """Whether it is statistically tied with the leader."""
+    tries: int = 1
+    """As in `RankedEntry`."""
     entries: int = 0
     """Entries with a score on this task, including this one; 0 if the leaderboard is not shown yet."""
     own_last: Estimate | None = None

@@ -36,8 +36,6 @@ class Row(RankedEntry):
     estimate: Estimate
     attempts: int
     """Versions of its owner, or of its team, that were evaluated on this task."""
-    tries: int = 1
-    """Versions and draws that it was chosen from; with several, intervals and tests are stricter."""
     others: tuple[float, ...] = ()
     """Values of the task's further metrics, in their order; NaN if missing."""
 
@@ -45,6 +43,11 @@ class Row(RankedEntry):
     def result(self) -> Result:
         """The newest draw."""
         return self.draws[-1]
+
+    @property
+    def episodes(self) -> int:
+        """Episodes of all draws; 0 if they are sealed."""
+        return sum(len(result.returns) for result in self.draws)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -194,7 +194,7 @@ def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_
         )  # fmt: skip
     return TaskPreview(
         task=board.task, result=result, estimate=row.estimate, place=row.place, rank_low=row.rank_low,
-        rank_high=row.rank_high, with_leader=row.with_leader, entries=len(board.rows), own_last=own_last,
+        rank_high=row.rank_high, with_leader=row.with_leader, tries=row.tries, entries=len(board.rows), own_last=own_last,
         own_place=own_place, others=row.others,
         leader=leader.estimate if leader else None,
         leader_name=f"{leader.entry.login}/{leader.entry.agent}" if leader else None, retryable=retryable,

@@ -27,6 +27,11 @@ class OverallEntry:
     """Its row on each task, by the task's id."""
 
     @property
+    def tries(self) -> int:
+        """The most on any task: one version counts on all of them."""
+        return max(row.tries for row in self.rows.values())
+
+    @property
     def since(self) -> str:
         """When its overall score was complete, in UTC."""
         return max(row.result.provenance.evaluated_at for row in self.rows.values())
@@ -80,7 +85,14 @@ def _rows(
     columns = zip(contenders, places, intervals(measured), iqm.tolist(), values.tolist(), strict=True)
     for contender, rank, estimate, middle, row in columns:
         normalised = {scale.task.id: value_or_none(value) for scale, value in zip(scales, row, strict=True)}
-        yield OverallRow(**rank._asdict(), entry=contender.entry, estimate=estimate, iqm=middle, normalised=normalised)
+        yield OverallRow(
+            **rank._asdict(),
+            entry=contender.entry,
+            tries=contender.tries,
+            estimate=estimate,
+            iqm=middle,
+            normalised=normalised,
+        )
 
 
 def _column(contenders: Sequence[OverallEntry], scale: CommonScale) -> Floats:
@@ -98,7 +110,7 @@ def _estimates(
     """The mean over tasks, with its interval."""
     centre, error, size = np.array([drawn[contender.entry.name] for contender in contenders]).T
     score = _weighted(np.nan_to_num(values), scales)
-    tries = np.array([max(row.tries for row in contender.rows.values()) for contender in contenders], dtype=np.float64)
+    tries = np.array([contender.tries for contender in contenders], dtype=np.float64)
     margin = critical_value(size, tries) * np.where(np.isfinite(error), error, np.nan)
     low = np.minimum(np.maximum(centre - margin, LOWEST_NORMALISED), score)
     high = np.maximum(np.minimum(centre + margin, HIGHEST_NORMALISED), score)

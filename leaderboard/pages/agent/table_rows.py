@@ -15,7 +15,7 @@ from leaderboard.core.standings import Row
 from leaderboard.pages.agent.profile import TaskResult
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
-from leaderboard.text.format import NONE, day, number, numbers, ranks, span
+from leaderboard.text.format import NONE, day, number, numbers, provisional, ranks, span
 
 DrawnReturns = Mapping[int, tuple[ReturnSpread, str]]
 """By `id()` of a result: the statistics of its returns, and their histogram."""
@@ -108,6 +108,8 @@ class TableRows:
         if row is None:
             return f"<tr>{_NO_PLACE}<td>{shared.link}</td>{_NO_ROW}{end}</tr>"
         tied = _TIED if row.with_leader and row.place > 1 else ""
+        if row.tries > 1:
+            tied += f' <span class="pr-tag">{provisional(row.tries)}</span>'
         return f"<tr>{_place(row)}<td>{shared.link}{tied}</td>{_value(row, shared)}{end}</tr>"
 
     def _cells_of(self, task: Task) -> _TaskCells:

@@ -186,6 +186,7 @@ function agent(entry) {
     gone ? el("span", { class: "pr-agent" }, name) : el("a", { class: "pr-agent", href: page, title: entry.name }, name),
     entry.flags.filter((flag) => flag !== "anonymous").map((flag) => [" ", el("span", { class: "pr-tag" }, WORDS[flag] ?? flag)]),
     entry.with_leader && entry.place > 1 && [" ", el("span", { class: "pr-tie" }, "statistically tied with the leader")],
+    entry.tries > 1 && [" ", el("span", { class: "pr-tag" }, `provisional, ${entry.tries} versions tried`)],
   );
 }
 

@@ -379,6 +379,11 @@ def test_what_is_not_known_is_a_dash() -> None:
     } == {"–"}
 
 
+def test_a_place_after_several_versions_is_provisional() -> None:
+    assert "provisional" not in phrases.place(made.POLE_ROW)
+    assert phrases.place(dataclasses.replace(made.POLE_ROW, tries=4)).endswith(", provisional, 4 versions tried")
+
+
 @pytest.mark.parametrize("verdict", Verdict)
 def test_every_verdict_has_advice(verdict: Verdict) -> None:
     row = made.POLE_ROW if verdict is Verdict.OK else made.failed(made.TAXI, verdict, "x")

@@ -15,7 +15,7 @@ from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.pages import page_renderer
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.text import format
-from tests.leaderboard.pages import game_samples, samples
+from tests.leaderboard.pages import everything, game_samples, samples
 from tests.leaderboard.pages.test_page_renderer import words
 from tests.needs import node
 
@@ -139,3 +139,17 @@ def test_what_came_out_again_is_marked_in_the_page_and_in_its_table():
     assert "reproduced" not in page(board)
     table = json.loads(dict(api_files(board, marked))["api/tasks/CartPole-v1/table.json"])
     assert [row[-3] for row in table["rows"]] == [[], ["reproduced"]]
+
+
+def test_a_place_that_several_versions_were_tried_for_is_provisional_on_every_page_and_document():
+    first, second = crowd(2)
+    draws = (*second.draws, samples.result(second.entry, samples.POLE, (1.0, 2.0)))
+    board = samples.board(samples.task_board(samples.POLE, [first, replace(second, tries=3, draws=draws)]))
+    pages = {path: words(text) for path, text in everything.render(board, samples.CONTEXT).items()}
+    table = json.loads(dict(api_files(board, samples.CONTEXT))["api/tasks/CartPole-v1/table.json"])
+    place = {name: [row[table["columns"].index(name)] for row in table["rows"]] for name in ("tries", "episodes")}
+
+    assert pages[POLE].count("provisional, 3 versions tried") == 1
+    marked = [path for path, text in pages.items() if "provisional, 3" in text]
+    assert marked == [POLE, "agents/user-1/agent-1.md"]
+    assert place == {"tries": [1, 3], "episodes": [100, 102]}

@@ -1,7 +1,7 @@
-"""The phrases of a comment: advice, table cells, links and commands. Entrants' text stands only in code spans."""
+"""The phrases of a comment: headlines, advice, table cells, links and commands. Entrants' text stands only in code spans."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from markupsafe import Markup
@@ -10,12 +10,21 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.states import AgentPreview, GamePreview, OverallPreview, TaskPreview
-from leaderboard.comments.text_charts import LEADER_SIGN, SCORE_SIGN, TextBar, text_chart
+from leaderboard.charts.interval_chart import rating_estimate
+from leaderboard.comments.states import (
+    AgentPreview,
+    GamePreview,
+    OfficialScore,
+    OverallPreview,
+    PreviewDuel,
+    Previewed,
+    TaskPreview,
+)
+from leaderboard.comments.text_charts import LEADER_SIGN, SCORE_SIGN, TextBar, text_chart, text_shares
 from leaderboard.core.standings import Estimate
 from leaderboard.scoring.metrics import better, digits, metrics_of, oriented_value, ranking
 from leaderboard.text.escape_markdown import cell, code, visible
-from leaderboard.text.format import number, provisional, ranks, seconds, size, span
+from leaderboard.text.format import counted, number, provisional, ranks, seconds, size, span
 
 _FAULT_PLACE = re.compile(
     r"(?:.* )?at (?P<file>[A-Za-z0-9_][A-Za-z0-9_.+/-]{0,200}):(?P<line>[1-9][0-9]{0,6})(?:: .*)?", re.DOTALL
@@ -24,9 +33,11 @@ _PLAIN_TITLE = re.compile(r"[A-Za-z][A-Za-z0-9 ()-]*")
 _REFERENCE = re.compile(r"[0-9a-f]{7}|GH-[0-9]", re.IGNORECASE)
 # The functions whose return value templates print without escaping.
 PHRASES = (
-    "advice", "retry", "verdict_words", "place", "rank_interval", "change", "to_leader", "interval", "bars", "score",
-    "processor", "memory", "picture_title", "overall_ranks", "overall_score", "task_name",
+    "advice", "retry", "place", "rank_interval", "change", "to_leader", "interval", "bars", "score",
+    "processor", "memory", "picture_title", "overall_score", "task_name",
     "metrics_line",
+    "elo", "elo_interval", "game_place", "elo_change", "elo_to_leader", "elo_bars", "record",
+    "elo_scale", "opponents_title",
 )  # fmt: skip
 _SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/%#=-]*)?")
 
@@ -65,14 +76,9 @@ def retry(verdict: Verdict, official: bool) -> str:
     return "No, the same code on the same seeds gives the same result. Push a fix, and a new preview starts automatically."
 
 
-def task_name(row: TaskPreview) -> Markup:
-    """The task's title."""
-    return title_of(row.task)
-
-
-def title_of(task: Task) -> Markup:
-    """A task's title, which the host wrote: as text if it consists of plain words, else as a code span."""
-    return _host_text(task.title or task.id)
+def task_name(row: TaskPreview | GamePreview) -> Markup:
+    """The title of a task or game, which the host wrote: as text if it consists of plain words, else as a code span."""
+    return _host_text(row.task.title or row.task.id)
 
 
 def _host_text(text: str) -> Markup:
@@ -84,11 +90,6 @@ def is_plain(title: str) -> bool:
     return _PLAIN_TITLE.fullmatch(title) is not None and not _REFERENCE.search(title)
 
 
-def verdict_words(result: Result) -> str:
-    """The verdict as a sentence."""
-    return result.verdict.plain_words
-
-
 def place(row: TaskPreview) -> Markup:
     """The place, and the number of entries."""
     if row.place is None:
@@ -98,7 +99,7 @@ def place(row: TaskPreview) -> Markup:
     return Markup(f"{shown}, {provisional(row.tries)}" if row.tries > 1 else shown)
 
 
-def rank_interval(row: TaskPreview) -> str:
+def rank_interval(row: TaskPreview | GamePreview | OverallPreview) -> str:
     """The rank range."""
     return ranks(row.rank_low, row.rank_high) if row.rank_low and row.rank_high else "–"
 
@@ -119,8 +120,12 @@ def to_leader(row: TaskPreview) -> Markup:
     if row.estimate is None or row.leader is None:
         return Markup("first entry")
     gap = row.estimate.score - row.leader.score
-    shown = Markup("{} to {}").format(_signed(gap, digits(row.task)), cell(row.leader_name or "another"))
-    if _is_ahead(row.task, row.estimate, row.leader):
+    return _gap_in_words(row, _signed(gap, digits(row.task)), leads=_is_ahead(row.task, row.estimate, row.leader))
+
+
+def _gap_in_words(row: TaskPreview | GamePreview, gap: str, *, leads: bool) -> Markup:
+    shown = Markup("{} to {}").format(gap, cell(row.leader_name or "another"))
+    if leads:
         return Markup("**leads**, {}").format(shown)
     return shown + Markup(", statistically tied") if row.with_leader else shown
 
@@ -157,11 +162,6 @@ def processor(row: TaskPreview) -> str:
 def memory(row: TaskPreview) -> str:
     """The peak memory, and its limit."""
     return f"{size(row.result.cost.peak_memory_bytes)} of {row.result.limits.memory_mib} MiB"
-
-
-def overall_ranks(overall: OverallPreview) -> str:
-    """The rank range."""
-    return ranks(overall.rank_low, overall.rank_high)
 
 
 def overall_score(overall: OverallPreview) -> Markup:
@@ -249,3 +249,185 @@ def command(agents: Iterable[AgentPreview], head_sha: str) -> Markup | None:
     verb = "check" if all(agent.faults for agent in safe) else "evaluate"
     commands = "; ".join(f"pullrank {verb} submissions/{agent.login}/{agent.agent}" for agent in safe)
     return Markup(f"git fetch origin {head_sha} && git switch --detach FETCH_HEAD && {commands}")
+
+
+# Games
+
+PlayerInGame = tuple[AgentPreview, GamePreview]
+
+
+def rated_players(agents: Iterable[AgentPreview]) -> list[PlayerInGame]:
+    """Every player that has opponents or a rating."""
+    return [(agent, game) for agent in agents for game in agent.games if game.rating or game.meetings]
+
+
+def admitted_players(agents: Iterable[AgentPreview]) -> list[PlayerInGame]:
+    """Every player that passed its validation and has no opponents yet."""
+    return [
+        (agent, game)
+        for agent in agents
+        for game in agent.games
+        if not game.rating and not game.meetings and game.refusal is None and game.failed is None
+    ]
+
+
+def refused_players(agents: Iterable[AgentPreview]) -> list[PlayerInGame]:
+    """Every player that its validation refused, then those that failed by our fault."""
+    pairs = [(agent, game) for agent in agents for game in agent.games if game.refusal is not None or game.failed]
+    return sorted(pairs, key=lambda pair: pair[1].refusal is None)
+
+
+def any_unsigned(pairs: Iterable[PlayerInGame]) -> bool:
+    """Whether some seeds come from a commit that GitHub did not sign."""
+    return any(not game.signed for _, game in pairs)
+
+
+def elo(game: GamePreview) -> str:
+    """The rating without its interval."""
+    return _signed(game.rating.elo, 0) if game.rating else "–"
+
+
+def elo_interval(game: GamePreview) -> str:
+    """The 95 % interval of the difference to the anchor."""
+    return span(game.rating.low, game.rating.high, 0).replace(" ", "\N{NO-BREAK SPACE}") if game.rating else "–"
+
+
+def game_place(game: GamePreview) -> Markup:
+    """The place, and the number of players."""
+    return Markup(f"**{game.place}** of {game.players}".replace(" ", "\N{NO-BREAK SPACE}")) if game.place else Markup("–")
+
+
+def elo_change(game: GamePreview) -> str:
+    """The difference to the author's previous version."""
+    return _signed(game.rating.elo - game.own_last.elo, 0) if game.rating and game.own_last else "new"
+
+
+def elo_to_leader(game: GamePreview) -> Markup:
+    """The difference to the best other player, and its name."""
+    if game.rating is None or game.leader is None:
+        return Markup("–")
+    gap = game.rating.elo - game.leader.elo
+    return _gap_in_words(game, _signed(gap, 0), leads=gap > 0)
+
+
+def elo_bars(game: GamePreview) -> str:
+    """A text chart of the player, its previous version, and the best other player."""
+    ratings = (game.rating, game.own_last, game.leader)
+    this, before, other = (rating_estimate(rating) if rating else None for rating in ratings)
+    leads = bool(this and other and this.score > other.score)
+    return compared_bars(this, before, other, 0, leads=leads)
+
+
+def record(meeting: PreviewDuel) -> str:
+    """Won, drawn and lost, as three table cells."""
+    count = meeting.count
+    return f"{count.wins} | {count.draws} | {count.losses}"
+
+
+def record_bar(meeting: PreviewDuel) -> str:
+    """Won, drawn and lost, as a bar."""
+    return text_shares(meeting.count.wins, meeting.count.draws, meeting.count.losses)
+
+
+def opponents_title(game: GamePreview) -> str:
+    """The summary of a folded table. GitHub reads no Markdown there, so the title is used only if it is plain."""
+    title = game.task.title or game.task.id
+    return f"Opponents on {title}" if is_plain(title) else "Opponents"
+
+
+def elo_scale(pairs: Iterable[PlayerInGame]) -> Markup:
+    """The sentence that explains the rating scale."""
+    anchors = sorted({game.anchor for _, game in pairs if game.rating and game.anchor})
+    zero = Markup("; {} has rating 0").format(cell(anchors[0])) if len(anchors) == 1 else Markup("")
+    return Markup("Ratings are on the Elo scale: a difference of 400 points means odds of 10 to 1{}.").format(zero)
+
+
+def duels_in_words(game: GamePreview) -> Markup:
+    """The result in one game, for the headline."""
+    place = f", place {game.place} of {game.players}" if game.place else ""
+    if game.rating:
+        return Markup("{} Elo on {}{}").format(elo(game), task_name(game), place)
+    if not game.meetings:
+        return Markup("may enter {}").format(task_name(game))
+    count = game.count
+    matches = counted(count.matches, "match", "matches")
+    return Markup("{} of {} won on {}").format(str(count.wins), matches, task_name(game))
+
+
+# Headlines
+
+_EMOJI = {1: "🥇", 2: "🥈", 3: "🥉"}
+
+
+def comment_headline(state: Previewed) -> Markup:
+    """The headline of a preview."""
+    rows = [row for agent in state.agents for row in agent.rows]
+    games = [game for agent in state.agents for game in agent.games]
+    refused = [agent for agent in state.agents if agent.faults or agent.copy_of]
+    scored = sum(row.estimate is not None for row in rows) + sum(map(_passed, games))
+    total = len(rows) + len(games) + len(refused)
+    if not total:
+        return Markup(
+            f"🪦 This withdraws {counted(len(state.removed), 'agent')}" if state.removed else "⚪ Nothing was played"
+        )
+    if not scored:
+        return _without_score(rows, games, refused)
+    if scored == total == 1:
+        return _single(rows[0]) if rows else Markup("✅ Preview: {}").format(duels_in_words(games[0]))
+    if scored == total:
+        return Markup(f"✅ Preview: all {scored} evaluations scored")
+    return Markup(f"🟡 Preview: {scored} of {total} scored")
+
+
+def _single(row: TaskPreview) -> Markup:
+    would = f", would take place {row.place} of {row.entries}" if row.place else ""
+    return Markup("✅ Preview: {} on {}{}").format(score(row), task_name(row), would)
+
+
+def _passed(game: GamePreview) -> bool:
+    return game.refusal is None and game.failed is None
+
+
+def _without_score(rows: Sequence[TaskPreview], games: Sequence[GamePreview], refused: Sequence[AgentPreview]) -> Markup:
+    ours = all(row.result.verdict is Verdict.INTERNAL_ERROR for row in rows) and all(game.refusal is None for game in games)
+    if not refused and ours:
+        return Markup("🛠️ No score yet: our fault, not yours")
+    if not refused and games:
+        where = task_name(games[0]) if len(games) + len(rows) == 1 else f"{len(games) + len(rows)} tasks"
+        return Markup("❌ Refused on {}" if not rows else "❌ No score on {}").format(where)
+    if not refused:
+        failed = task_name(rows[0]) if len(rows) == 1 else Markup(f"{len(rows)} tasks")
+        return Markup("❌ No score on {}").format(failed)
+    if not rows and not games and all(agent.copy_of for agent in refused):
+        return Markup("❌ No score: this is a copy of another agent")
+    if not rows and not games:
+        return Markup(f"❌ No score: {counted(sum(len(agent.faults) for agent in refused), 'thing')} to fix first")
+    return Markup("❌ No score")
+
+
+def official_headline(state: OfficialScore) -> Markup:
+    """The headline of a merged pull request."""
+    rows = [row for agent in state.agents for row in agent.rows]
+    games = [game for agent in state.agents for game in agent.games]
+    scored = [row for row in rows if row.estimate]
+    passed = [game for game in games if _passed(game)]
+    done, total = len(scored) + len(passed), len(rows) + len(games) + len(state.pending)
+    if not rows and not games and state.unshown and not state.pending:
+        return Markup("🔒 Official: recorded, and shown when the leaderboard is public")
+    if not rows and not games:
+        return Markup("🎉 Merged: the official run comes next")
+    if done == total == 1:
+        return _official(scored[0]) if scored else _official_game(passed[0])
+    if done == total:
+        return Markup(f"🏁 Official: all {total} evaluations scored")
+    so_far = " so far" if state.pending else ""
+    return Markup(f"🏁 Official: {done} of {total} scored{so_far}")
+
+
+def _official(row: TaskPreview) -> Markup:
+    place = f", place {row.place} of {row.entries}" if row.place else ""
+    return Markup("{} Official: {} on {}{}").format(_EMOJI.get(row.place or 0, "🏁"), score(row), task_name(row), place)
+
+
+def _official_game(game: GamePreview) -> Markup:
+    return Markup("{} Official: {}").format(_EMOJI.get(game.place or 0, "🏁"), duels_in_words(game))

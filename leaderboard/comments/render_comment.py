@@ -7,14 +7,14 @@ that a template forgets to escape is harmless.
 import functools
 import re
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments import game_phrases, headlines, phrases
+from leaderboard.comments import phrases
 from leaderboard.comments.log_excerpt import log_excerpt, log_tails, shortened
 from leaderboard.comments.states import (
     AgentPreview,
@@ -41,11 +41,15 @@ TRUNCATION_NOTE = "\n\n*This comment was too long for GitHub, so its end is left
 # Entries of a list that a comment shows.
 _LIST_LINES = 20
 _COMMENT_TEMPLATES = Path(__file__).with_name("templates")
-# The first line of a comment. `scripts/github/api/posts.py` finds the bot's own comment by it.
 _COMMENT_MARKER = "<!-- pullrank:comment run={} -->"
+_COMMENT_RUN = re.compile(re.escape(_COMMENT_MARKER).replace(r"\{\}", r"(\d{1,20})"))
 _REPLY_MARKER = "<!-- pullrank:reply run={} -->"
 _FENCE = re.compile(r"(`{3,})")
 _DETAILS, _CLOSED = "<details>", "</details>"
+_TEMPLATE_NAMES: dict[type[CommentState], str] = {
+    Running: "running", Previewed: "previewed", Refused: "refused", NoRun: "no_run", Broken: "broken",
+    OfficialScore: "official", WithdrawnEntry: "withdrawn", Ranked: "ranked", HelpText: "help",
+}  # fmt: skip
 
 
 def comment_length(text: str) -> int:
@@ -90,34 +94,16 @@ def _open_blocks(line: str, fence: str, details: int) -> tuple[str, int]:
 def render_comment(state: CommentState, context: CommentContext) -> str:
     """The comment's Markdown, within GitHub's limit; its first line is a hidden marker with the run's id."""
     marker = _REPLY_MARKER if isinstance(state, Ranked | HelpText) else _COMMENT_MARKER
-    template = _environment().get_template(f"{_template(state)}.md.jinja")
+    template = _environment().get_template(f"{_TEMPLATE_NAMES[type(state)]}.md.jinja")
     repository = context.repository.rstrip("/")
     body = template.render(state=state, context=context, repository=repository, guide=_guide(context))
     return truncate_comment(f"{marker.format(context.run_id)}\n{body.strip()}\n")
 
 
-def _template(state: CommentState) -> str:
-    match state:
-        case Running():
-            return "running"
-        case Previewed():
-            return "previewed"
-        case Refused():
-            return "refused"
-        case NoRun():
-            return "no_run"
-        case Broken():
-            return "broken"
-        case OfficialScore():
-            return "official"
-        case WithdrawnEntry():
-            return "withdrawn"
-        case Ranked():
-            return "ranked"
-        case HelpText():
-            return "help"
-        case _:
-            assert_never(state)
+def comment_run(body: str) -> int | None:
+    """The run in the marker that a comment begins with; None without the marker, also for answers to commands."""
+    marker = _COMMENT_RUN.match(body)
+    return int(marker[1]) if marker else None
 
 
 def _guide(context: CommentContext) -> str:
@@ -136,15 +122,14 @@ def _environment() -> Environment:
         code=escape_markdown.code, cell=escape_markdown.cell, few=_few, fenced=_block, sha=_sha, ours=Markup
     )
     environment.globals.update({name: _trusted(getattr(phrases, name)) for name in phrases.PHRASES})
-    environment.globals.update({name: _trusted(getattr(game_phrases, name)) for name in game_phrases.GAME_PHRASES})
     environment.globals.update(
         RefusalReason=RefusalReason, Verdict=Verdict,
-        headline=headlines.comment_headline, official_headline=headlines.official_headline,
+        headline=phrases.comment_headline, official_headline=phrases.official_headline,
         counted=_trusted(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
         page_url=_page_url, link=phrases.link, link_code=phrases.link_code, command=phrases.command,
         verify_line=phrases.verify_line, fault_place=phrases.fault_place, unverified=phrases.unverified,
-        rated=game_phrases.rated_players, admitted=game_phrases.admitted_players, refused=game_phrases.refused_players,
-        unsigned=game_phrases.any_unsigned, record_bar=game_phrases.record_bar, game_log=_game_log,
+        rated=phrases.rated_players, admitted=phrases.admitted_players, refused=phrases.refused_players,
+        unsigned=phrases.any_unsigned, record_bar=phrases.record_bar, game_log=_game_log,
         game_title=_trusted(phrases.picture_title),
     )  # fmt: skip
     return environment

@@ -45,10 +45,8 @@ class SampleState(NamedTuple):
     """One state of the comment, with made-up values."""
 
     id: str
-    """The anchor on the page."""
     title: str
     what_now: str
-    """What the author does next."""
     state: CommentState
 
 
@@ -156,7 +154,6 @@ class RenderedSample(NamedTuple):
     """A sample with its comment as HTML."""
 
     id: str
-    """The anchor on the page."""
     title: str
     what_now: str
     comment: Markup

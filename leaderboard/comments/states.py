@@ -46,7 +46,6 @@ class TaskPreview:
     own_last: Estimate | None = None
     """The score of the author's previous version."""
     own_place: int | None = None
-    """The current place of the previous version."""
     leader: Estimate | None = None
     """The best other entry; None if there is no other."""
     leader_name: str | None = None
@@ -155,16 +154,13 @@ class Previewed:
     """The preview is finished: scores, failures, faults, or some of each."""
 
     head_sha: str
-    """The evaluated commit."""
     evaluator_sha: str
-    """The commit of main whose evaluator ran."""
     agents: tuple[AgentPreview, ...]
     skipped: tuple[str, ...] = ()
     """What was not evaluated, and why, a line each."""
     removed: tuple[str, ...] = ()
     """The agents that merging withdraws: login/agent."""
     log: str = ""
-    """The text of preview.log."""
     rules: tuple[str, ...] = ()
     """What phases, participant rules and quotas mean for it after the merge, a line each."""
     run_url: str | None = None
@@ -178,7 +174,6 @@ class Refused:
 
     head_sha: str
     outside: tuple[str, ...] = ()
-    """Changed paths outside the author's folder."""
     faults: tuple[str, ...] = ()
     """Other faults, such as links, names or sizes, a line each."""
     run_url: str | None = None
@@ -210,9 +205,7 @@ class Broken:
     head_sha: str
     reason: str
     tried: int = 1
-    """Number of runs so far."""
     again: bool = True
-    """Whether it is retried automatically."""
     run_url: str | None = None
     issue_url: str | None = None
     """The issue for the maintainers, if it is not retried."""
@@ -242,7 +235,6 @@ class WithdrawnEntry:
 
     agents: tuple[str, ...]
     merged: bool
-    """Whether the pull request is merged."""
     head_sha: str | None = None
 
 

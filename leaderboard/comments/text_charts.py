@@ -20,7 +20,6 @@ class TextBar:
     name: str
     estimate: Estimate
     mark: str = SCORE_SIGN
-    """The character at the score."""
 
 
 def text_chart(bars: Sequence[TextBar], decimals: int) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import TypeVar
 
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import Submission, SubmissionKind
@@ -12,15 +13,33 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build import build_standings
-from leaderboard.comments.states import AgentPreview, GamePreview, OfficialScore, OverallPreview, Previewed, TaskPreview
+from leaderboard.comments.states import (
+    AgentPreview,
+    GamePreview,
+    OfficialScore,
+    OverallPreview,
+    PreviewDuel,
+    Previewed,
+    TaskPreview,
+)
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
-from leaderboard.core.standings import Entry, Estimate, Failure, Row, Standings, TaskStandings
+from leaderboard.core.game_standings import GameRow, GameStandings
+from leaderboard.core.standings import Entry, Estimate, Failure, OverallRow, Row, Standings, TaskStandings, entries_of
+from leaderboard.game_boards.board_registry import moves_of, position_text
 from leaderboard.planning.reasons import Reason, reason_in_words
-from leaderboard.preview import hypothetical_ratings
-from leaderboard.preview.hypothetical_ratings import MERGED_BEACON
+from leaderboard.ratings.duel_results import duel_totals, validation_fault
 from leaderboard.scoring.intervals import intervals, measured_estimate
 from leaderboard.visibility import anonymous_name, hidden
+
+# A longer drawing of a position is left out.
+MAX_POSITION_CHARACTERS = 1200
+# A preview's results and duels as if they were official; never stored, and only of pull requests that passed the guard. The
+# beacon would be the commit of the merge.
+_AS_OFFICIAL = {"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": "merged"}
+
+
+_RankedRow = TypeVar("_RankedRow", Row, GameRow, OverallRow)
 
 
 def redact(agent: AgentPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> AgentPreview:
@@ -90,39 +109,16 @@ class RecordedResults:
         return agent if self.at is None else redact(agent, self.challenge, self.hidden, self.at)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Candidates:
-    """The standings without and with a preview's agents."""
-
-    recorded: RecordedResults
-    then: Standings
-
-
-def hypothetical_row(recorded: RecordedResults, result: Result) -> TaskPreview | None:
-    """The place that one result would take; None if the challenge does not have its task in these settings."""
-    agent = PreviewedAgent.model_construct(
-        login=result.login,
-        agent=result.agent,
-        submission_digest=result.submission_digest,
-        name=None,
-        faults=(),
-        results=(result,),
-        duels=(),
-    )
-    rows = _agent(_candidates(recorded, (agent,)), agent, overall=False).rows
-    return rows[0] if rows else None
-
-
 def preview_state(
     preview: Preview, recorded: RecordedResults, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
 ) -> Previewed:
     """The comment on a preview whose pull request passed the guard."""
-    candidates = _candidates(recorded, preview.agents)
+    then = _standings_with(recorded, preview.agents)
     return Previewed(
         head_sha=preview.head_sha,
         evaluator_sha=preview.evaluator_sha,
         agents=tuple(
-            recorded.masked(_agent(candidates, agent, overall=not preview.skipped and not recorded.hidden))
+            recorded.masked(_agent(recorded, then, agent, overall=not preview.skipped and not recorded.hidden))
             for agent in preview.agents
         ),
         skipped=preview.skipped,
@@ -133,8 +129,8 @@ def preview_state(
     )
 
 
-def _candidates(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> _Candidates:
-    """Rank all agents of a pull request together, as they are merged together."""
+def _standings_with(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> Standings:
+    """The standings with all agents of a pull request together, as they are merged together."""
     played = {_name(agent.login, agent.agent): agent for agent in agents if agent.results or agent.duels}
     # A renamed folder gives up its old name.
     versions = {(name[0], agent.submission_digest) for name, agent in played.items()}
@@ -142,11 +138,10 @@ def _candidates(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> 
     entries = [entry for entry in entries if entry.login == LOCAL or (entry.name[0], entry.digest) not in versions]
     results = [result for result in recorded.results if _name(result.login, result.agent) not in played]
     entries += [_entry(agent) for agent in played.values()]
-    results += [_promoted(result) for agent in played.values() for result in agent.results]
+    results += [result.model_copy(update=_AS_OFFICIAL) for agent in played.values() for result in agent.results]
     duels = [duel for duel in recorded.duels if not any(player.name in played for player in duel.players)]
-    duels += hypothetical_ratings.as_official(agents)
-    then = build_standings(recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels)
-    return _Candidates(recorded=recorded, then=then)
+    duels += [duel.model_copy(update=_AS_OFFICIAL) for agent in played.values() for duel in agent.duels]
+    return build_standings(recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels)
 
 
 def _name(login: str, agent: str) -> AgentName:
@@ -162,23 +157,18 @@ def _entry(agent: PreviewedAgent) -> Entry:
     return Entry(login=agent.login, agent=agent.agent, submission=submission, digest=agent.submission_digest or "")
 
 
-def _promoted(result: Result) -> Result:
-    """A result as if it were official; never stored, and only of pull requests that passed the guard."""
-    return result.model_copy(update={"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": MERGED_BEACON})
-
-
-def _agent(candidates: _Candidates, agent: PreviewedAgent, *, overall: bool) -> AgentPreview:
+def _agent(recorded: RecordedResults, then: Standings, agent: PreviewedAgent, *, overall: bool) -> AgentPreview:
     rows = []
     played = {result.task: result for result in agent.results}
-    for board, now in zip(candidates.then.tasks, candidates.recorded.now.tasks, strict=True):
+    for board, now in zip(then.tasks, recorded.now.tasks, strict=True):
         result = played.get(board.task.id)
         if result and result.task_digest == board.task.digest():
-            last = _row(now, _name(agent.login, agent.agent))
+            last = _row(now.rows, _name(agent.login, agent.agent))
             rows.append(_shown(board, result, last.estimate if last else None, last.place if last else None))
-    shown = _overall(candidates.then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
+    shown = _overall(then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
     return AgentPreview(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
-        games=hypothetical_ratings.preview_game(candidates.then, candidates.recorded.now, agent),
+        games=_preview_games(then, recorded.now, agent),
     )  # fmt: skip
 
 
@@ -186,14 +176,14 @@ def _scored(rows: Iterable[TaskPreview]) -> int:
     return sum(row.estimate is not None for row in rows)
 
 
-def _row(board: TaskStandings, name: AgentName) -> Row | None:
-    return next((row for row in board.rows if row.entry.name == name), None)
+def _row(rows: Iterable[_RankedRow], name: AgentName) -> _RankedRow | None:
+    return next((row for row in rows if row.entry.name == name), None)
 
 
 def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskPreview:
     """One result with its place on a leaderboard that contains it."""
     retryable = result.verdict.is_retryable
-    row = _row(board, _name(result.login, result.agent))
+    row = _row(board.rows, _name(result.login, result.agent))
     if result.verdict is not Verdict.OK or row is None:
         return TaskPreview(task=board.task, result=result, retryable=retryable)
     leader = next((other for other in board.rows if other is not row and not other.estimate.is_missing), None)
@@ -212,7 +202,7 @@ def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_
 
 
 def _overall(board: Standings, name: AgentName) -> OverallPreview | None:
-    row = next((row for row in board.overall if row.entry.name == name), None)
+    row = _row(board.overall, name)
     if row is None:
         return None
     return OverallPreview(
@@ -279,7 +269,7 @@ def standing(recorded: RecordedResults, login: str, agent: str) -> AgentPreview 
     overall = _overall(recorded.now, name) if _scored(rows) > 1 and not recorded.hidden else None
     preview = AgentPreview(
         login=entry.login, agent=entry.agent, name=entry.submission.name, rows=tuple(rows), overall=overall,
-        games=hypothetical_ratings.official_game(recorded.now, entry),
+        games=_official_games(recorded.now, entry),
     )  # fmt: skip
     return recorded.masked(without_hidden_scores(preview, recorded.hidden))
 
@@ -298,3 +288,101 @@ def _before(recorded: RecordedResults, task: Task, result: Result) -> Estimate |
         return None
     newest = max(earlier, key=lambda result: (result.provenance.evaluated_at, result.key))
     return intervals(measured_estimate([newest], task))[0]
+
+
+def _preview_games(then: Standings, now: Standings, agent: PreviewedAgent) -> tuple[GamePreview, ...]:
+    """Each game that a preview played. `then`: the standings with the pull request's agents; `now`: without them."""
+    name = AgentName.folded(agent.login, agent.agent)
+    baselines = {entry.name for entry in _players(then) if entry.baseline}
+    games = []
+    for board, before in zip(then.games, now.games, strict=True):
+        duels = [duel for duel in agent.duels if (duel.task, duel.task_digest) == (board.task.id, board.task.digest())]
+        if duels:
+            old = _row(before.rows, name)
+            shown = _played_game(board, name, duels, baselines)
+            games.append(replace(shown, own_last=old.rating if old else None))
+    return tuple(games)
+
+
+def _official_games(now: Standings, entry: Entry) -> tuple[GamePreview, ...]:
+    """Each game in which an entry's validation is recorded."""
+    baselines = {other.name for other in _players(now) if other.baseline}
+    games = []
+    for board in now.games:
+        failure = next((failure for failure in board.failures if failure.entry.name == entry.name), None)
+        met = [crossing.duel for (name, _), crossing in board.crosstable.items() if name == entry.name]
+        if failure:
+            games.append(
+                GamePreview(
+                    task=board.task, refusal=failure.reason, position=_position(board.task, failure.duel),
+                    log=failure.duel.players[0].log_tail, official=True,
+                )
+            )  # fmt: skip
+        elif _row(board.rows, entry.name) or met:
+            signed = all(duel.beacon_verified is not False for duel in met)
+            games.append(replace(_rated_game(board, entry.name, met, baselines), official=True, signed=signed))
+    return tuple(games)
+
+
+def _players(board: Standings) -> Iterator[Entry]:
+    return (entry for game in board.games for entry in entries_of(game))
+
+
+def _played_game(board: GameStandings, name: AgentName, duels: list[Duel], baselines: set[AgentName]) -> GamePreview:
+    """A preview's duels of one player in one game."""
+    broken = next((duel for duel in duels if duel.verdict is not Verdict.OK), None)
+    failed = broken.message or "it gave no reason" if broken else None
+    validation = next((duel for duel in duels if duel.is_validation), None)
+    refusal = validation_fault(validation) if validation and validation.verdict is Verdict.OK else None
+    if refusal is not None:
+        return GamePreview(task=board.task, refusal=refusal, position=_position(board.task, validation), failed=failed)
+    met = [duel for duel in duels if not duel.is_validation and duel.verdict is Verdict.OK]
+    return replace(_rated_game(board, name, met, baselines), failed=failed)
+
+
+def _rated_game(board: GameStandings, name: AgentName, met: Iterable[Duel], baselines: set[AgentName]) -> GamePreview:
+    row = _row(board.rows, name)
+    meetings = tuple(_meeting(duel, name, baselines) for duel in met)
+    if row is None:
+        return GamePreview(task=board.task, meetings=meetings, anchor=board.anchor)
+    leader = next((other for other in board.rows if other is not row), None)
+    return GamePreview(
+        task=board.task, meetings=meetings, rating=row.rating, place=row.place, rank_low=row.rank_low,
+        rank_high=row.rank_high, with_leader=row.with_leader, players=len(board.rows), anchor=board.anchor,
+        one_sided=row.entry.shown in board.prior,
+        leader=leader.rating if leader else None, leader_name=leader.entry.shown if leader else None,
+    )  # fmt: skip
+
+
+def _meeting(duel: Duel, name: AgentName, baselines: set[AgentName]) -> PreviewDuel:
+    # A folder may have been renamed since; then the login tells, as two agents of one login meet in no duel that counts.
+    named = [player.name for player in duel.players]
+    side = named.index(name) if name in named else [login for login, _ in named].index(name[0])
+    other = duel.players[1 - side]
+    return PreviewDuel(
+        opponent=f"{other.login}/{other.agent}", count=duel_totals(duel).counts[side], is_baseline=other.name in baselines,
+        fault=_fault(duel, side),
+    )  # fmt: skip
+
+
+def _position(task: Task, validation: Duel | None) -> str:
+    """The position in which a player first broke a rule in its validation, drawn with characters; empty if there is none."""
+    if validation is None or any(player.verdict is not Verdict.OK for player in validation.players):
+        return ""
+    index = next((index for index, match in enumerate(validation.matches) if match.offenders), None)
+    if index is None:
+        return ""
+    shown = position_text(task, moves_of(validation)[index]) or ""
+    return shown if len(shown) <= MAX_POSITION_CHARACTERS else ""
+
+
+def _fault(duel: Duel, side: int) -> str:
+    """The first rule that a side broke."""
+    player = duel.players[side]
+    if player.verdict is not Verdict.OK:
+        return " ".join(f"{player.verdict.plain_words} {player.message}".split())
+    for index, match in enumerate(duel.matches):
+        if side in match.offenders:
+            offence = f"the illegal move {match.refused}" if match.refused is not None else match.end.value
+            return " ".join(f"match {index + 1}, move {match.plies + 1}: {offence} {match.message}".split())
+    return ""

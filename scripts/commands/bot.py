@@ -27,13 +27,11 @@ from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW as OFFICIAL_WORKFLOW
-from scripts.github.pull_request.reconcile import reconcile_pulls
+from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW, reconcile_pulls
 from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event, report_preview
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
-from scripts.github.workflow.run_context import parse_run_context
-from scripts.github.workflow.season_key import refuse_secret, season_secret, seconds_to_wait
+from scripts.github.workflow.run_context import parse_run_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import MAIN_BRANCH
 from scripts.repository.recorded_standings import recorded_standings
@@ -47,6 +45,8 @@ SandboxOrDefault = Annotated[
     str | None, typer.Option("--sandbox", help="docker or gvisor; the default is in challenge.yml's runners.")
 ]
 PlannedAt = Annotated[str, typer.Option("--moment", help="The plan job's output; the current time when left out.")]
+MainSha = Annotated[str, typer.Option(help="The commit of main.")]
+ResultsSha = Annotated[str, typer.Option(help="The commit of the results branch; empty before the first.")]
 # How many deferred evaluations are printed.
 MAX_DEFERRED_LINES = 200
 
@@ -61,7 +61,7 @@ def preview(
     refuse_secret(os.environ.pop(SECRET_VARIABLE, ""))
     environment = read_workflow_environment(os.environ)
     if environment.event_name == WORKFLOW_DISPATCH:
-        environment = as_pull_event(environment, _github(environment), MAIN_BRANCH)
+        environment = as_pull_event(environment, _github(environment))
         fetch_head(replace(_clone(environment), path=head.resolve()), pull_event(environment).head_sha)
     return run_preview.preview_pull_request(environment, head, out, sandbox=sandbox)
 
@@ -116,7 +116,7 @@ def deployed(
     """Record the commits that the deployed site was built from."""
     environment = read_workflow_environment(os.environ)
     deployed_commit.write_note(_clone(environment), deployed_commit.parse_built(built), datetime.now(UTC))
-    say(f"The branch {deployed_commit.BRANCH} says what the deployed site was built from.")
+    say(f"The branch {deployed_commit.DEPLOYED_BRANCH} says what the deployed site was built from.")
     return OK
 
 
@@ -156,11 +156,11 @@ def episodes() -> int:
     """Render missing episodes of the best entries and push them to their branch."""
     environment = read_workflow_environment(os.environ)
     checkout, now = open_checkout(environment.workspace.resolve(), is_lean=True), datetime.now(UTC)
-    wanted = render_episodes.wanted(checkout, recorded_standings(checkout, official=True, now=now))
-    folder = render_episodes.place(checkout.root)
+    wanted = render_episodes.wanted_episodes(checkout, recorded_standings(checkout, official=True, now=now))
+    folder = render_episodes.episodes_folder(checkout.root)
     changed = episode_branch.update(_clone(environment), checkout.challenge.season, wanted, folder, now)
     state = "was replaced" if changed else "stays as it is"
-    say(f"The branch {episode_branch.BRANCH} {state}; {len(wanted)} results are shown.")
+    say(f"The branch {episode_branch.EPISODES_BRANCH} {state}; {len(wanted)} results are shown.")
     return OK
 
 
@@ -196,9 +196,9 @@ def _output_what_is_due(planned: shard_jobs.PlannedShards) -> None:
 def evaluate(
     shard: Annotated[int, typer.Option(help="The shard's number.")],
     shards: Annotated[int, typer.Option(help="The number of shards.")],
-    sha: Annotated[str, typer.Option(help="The commit of main.")],
+    sha: MainSha,
     out: Annotated[Path, typer.Option(help="Folder for results and traces.")],
-    results_sha: Annotated[str, typer.Option(help="The commit of the results branch; empty before the first.")] = "",
+    results_sha: ResultsSha = "",
     sandbox: SandboxOrDefault = None,
     moment: PlannedAt = "",
 ) -> int:
@@ -219,9 +219,9 @@ def evaluate(
 @run.command()
 def publish(
     given: Annotated[list[Path], typer.Option("--in", help="Folders of shards; may be given again.")],
-    sha: Annotated[str, typer.Option(help="The commit of main.")],
+    sha: MainSha,
     shards: Annotated[int, typer.Option(help="Shards of the round.")],
-    results_sha: Annotated[str, typer.Option(help="The commit of the results branch; empty before the first.")] = "",
+    results_sha: ResultsSha = "",
     accepted: Annotated[Path | None, typer.Option(help="Folder for accepted results, which are attested.")] = None,
     only: Annotated[str, typer.Option(help="check, record, or both.")] = "both",
     sandbox: SandboxOrDefault = None,
@@ -307,7 +307,7 @@ def _clone(environment: WorkflowEnvironment) -> GitRepository:
 def _bot_context() -> BotContext:
     environment = read_workflow_environment(os.environ)
     checkout = open_checkout(environment.workspace.resolve())
-    return BotContext(surroundings=environment, github=_github(environment), board=checkout, clone=_clone(environment))
+    return BotContext(surroundings=environment, github=_github(environment), checkout=checkout, clone=_clone(environment))
 
 
 def _official_run(environment: WorkflowEnvironment, sandbox: str | None) -> OfficialRun:

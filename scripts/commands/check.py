@@ -16,6 +16,7 @@ from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, TAG
 from evaluator.model.identifiers import ENDING_RULE, is_named_like_a_file
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
+from scripts.options import JsonFindings
 from scripts.repository.checkout import SubmissionEntry, open_checkout
 from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example
 
@@ -48,7 +49,7 @@ def run(
     folders: Annotated[
         list[Path] | None, typer.Argument(help="Agents' folders; without one, the challenge and all agents.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of findings.")] = False,
+    as_json: JsonFindings = False,
 ) -> int:
     """Check folders, or the challenge and all agents; nothing is run."""
     checkout = open_checkout(Path.cwd())

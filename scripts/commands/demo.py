@@ -1,9 +1,6 @@
 """`pullrank demo`: evaluates, plays, verifies and ranks everything, and builds the site."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.solo.verify_result import Finding, VerificationStatus
@@ -12,17 +9,18 @@ from evaluator.model.records.verdict import Verdict
 from scripts.commands.tournament import failures, summary_line
 from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
+from scripts.options import LocalSandbox
 from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
 from scripts.repository.recorded_standings import recorded_standings
 from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.static_site.build_site import build
-from scripts.tables.standings_tables import standings_tables
+from scripts.terminal_tables import standings_tables
 from scripts.verification.verify_records import SeenRecords, verify_files
 
 
-def run(sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto") -> int:
+def run(sandbox: LocalSandbox = "auto") -> int:
     """Evaluate all agents, play all duels, verify by replay, rank, build the site; what is recorded is not repeated."""
     checkout = open_checkout(Path.cwd())
     evaluator = open_evaluator(checkout, sandbox)
@@ -45,7 +43,7 @@ def run(sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or proce
 def _play(evaluator: Evaluator, checkout: Checkout) -> TournamentSummary:
     if not checkout.challenge.games:
         return TournamentSummary(recorded=0, played=())
-    players = eligible_players(checkout, lambda line: None)
+    players, _ = eligible_players(checkout)
     tournament = play_tournament(DuelRunner(evaluator=evaluator), players, checkout.challenge.games, quiet=False)
     say(summary_line(tournament))
     return tournament
@@ -63,14 +61,14 @@ def _verify(checkout: Checkout, files: list[Path]) -> list[Finding]:
 
 
 def _evaluate(evaluator: Evaluator, entry: SubmissionEntry) -> list[Result]:
-    def report_new(result: Result, is_new: bool) -> None:
-        if is_new:
-            say(f"{entry.login}/{entry.agent} on {result.task}: {result.verdict}")
-
-    checkout = evaluator.checkout
+    checkout, results = evaluator.checkout, []
     try:
         tasks = [task for task in eligible_tasks(entry, list(checkout.challenge.tasks)) if task.game is None]
-        return evaluate_missing(evaluator, entry, tasks, checkout.store, report_new, quiet=False)
     except LoadError as error:
         say("\n".join(error.lines))
         return []
+    for result, is_new in evaluate_missing(evaluator, entry, tasks, checkout.store, quiet=False):
+        results.append(result)
+        if is_new:
+            say(f"{entry.login}/{entry.agent} on {result.task}: {result.verdict}")
+    return results

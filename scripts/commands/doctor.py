@@ -4,7 +4,6 @@ import contextlib
 import json
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
@@ -16,7 +15,9 @@ from scripts.github.doctor.checks import Repair, SettingFinding, SettingState, a
 from scripts.github.doctor.repository_settings import check_identity
 from scripts.github.doctor.settings import CHECKS, PLACEHOLDER, season_checks
 from scripts.github.workflow.event import REPOSITORY_NAME
+from scripts.options import GITHUB_API, AdministratorToken, ApiAddress, JsonList
 from scripts.repository.checkout import open_checkout
+from scripts.repository.layout import repository_name
 
 _STATE_MARKS = {SettingState.GOOD: "✓", SettingState.MISSING: "✗", SettingState.CHOICE: "•", SettingState.UNKNOWN: "?"}
 
@@ -24,19 +25,20 @@ _STATE_MARKS = {SettingState.GOOD: "✓", SettingState.MISSING: "✗", SettingSt
 def run(
     fix: Annotated[bool, typer.Option("--fix", help="Set what the API can set.")] = False,
     repository: Annotated[str | None, typer.Option(help="owner/name; the default is in challenge.yml.")] = None,
-    token: Annotated[
-        str, typer.Option(envvar=["GH_TOKEN", "GITHUB_TOKEN"], help="An administrator's token.", show_envvar=True)
-    ] = "",
-    api: Annotated[str, typer.Option(envvar="GITHUB_API_URL", help="Address of GitHub's API.")] = "https://api.github.com",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    token: AdministratorToken = "",
+    api: ApiAddress = GITHUB_API,
+    as_json: JsonList = False,
 ) -> int:
     """Check the repository's settings on GitHub and print what is missing."""
     checkout = open_checkout(Path.cwd())
-    name = repository or _repository_name(checkout.challenge.repository)
+    named = repository_name(checkout.challenge.repository)
+    name = repository or named
+    if not repository and not REPOSITORY_NAME.fullmatch(named):
+        raise CommandError(USAGE, "challenge.yml names no 'repository'; add it, or pass --repository owner/name")
     if not token:
         raise CommandError(USAGE, "doctor needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank doctor")
     github = GitHub(token, api, name)
-    checks = (check_identity(_path(checkout.challenge.repository)), *CHECKS, *season_checks(checkout.challenge))
+    checks = (check_identity(named), *CHECKS, *season_checks(checkout.challenge))
     repairs = apply_repairs(github, checks) if fix else []
     findings = inspect_settings(github, checks)
     if as_json:
@@ -49,25 +51,13 @@ def run(
     return SUBMISSION_AT_FAULT if any(finding.state in bad for finding in findings) else OK
 
 
-def _repository_name(address: str | None) -> str:
-    name = _path(address)
-    if not REPOSITORY_NAME.fullmatch(name):
-        raise CommandError(USAGE, "challenge.yml names no 'repository'; add it, or pass --repository owner/name")
-    return name
-
-
-def _path(address: str | None) -> str:
-    """owner/name of a repository's address."""
-    return urlsplit(address or "").path.strip("/").removesuffix(".git")
-
-
 def _print_findings(findings: list[SettingFinding], repairs: list[Repair], name: str) -> None:
     for repair in repairs:
         say(f"Could not be set: {repair.name}: {repair.refusal}" if repair.refusal else f"Set: {repair.name}.")
     for finding in findings:
         say(f"{_STATE_MARKS[finding.state]} {finding.name}: {finding.message}")
         if finding.state is not SettingState.GOOD:
-            say(f"    {_page(finding, name)}\n    {finding.click}")
+            say(f"    {finding.page_address(name)}\n    {finding.click}")
         if finding.state is SettingState.MISSING:
             for line in commands(finding, name):
                 say(f"    {line}")
@@ -84,10 +74,6 @@ def _print_findings(findings: list[SettingFinding], repairs: list[Repair], name:
         say(f"{missing} missing. 'pullrank doctor --fix' sets {'all of it' if fixable == missing else f'{fixable} of it'}.")
 
 
-def _page(finding: SettingFinding, name: str) -> str:
-    return finding.page if finding.page.startswith("https://") else f"https://github.com/{name}/{finding.page}"
-
-
 def commands(finding: SettingFinding, name: str) -> list[str]:
     """The changes as `gh api` commands, ready to paste."""
     return [
@@ -97,7 +83,7 @@ def commands(finding: SettingFinding, name: str) -> list[str]:
 
 
 def _document(finding: SettingFinding, name: str) -> dict[str, object]:
-    document = {"name": finding.name, "state": finding.state, "said": finding.message, "page": _page(finding, name)}
+    document = {"name": finding.name, "state": finding.state, "said": finding.message, "page": finding.page_address(name)}
     return {**document, "click": finding.click, "commands": commands(finding, name)}
 
 

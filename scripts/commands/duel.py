@@ -9,21 +9,22 @@ from evaluator.host.duels.rl_arena_format import rl_arena_document
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Side
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
+from scripts.options import LocalSandbox, PlayAgain
 from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
 from scripts.runs.evaluate_missing import open_evaluator
 from scripts.runs.play_duels import DuelRunner, DuelRunOptions, exit_code, find_player, play_missing_duel
-from scripts.tables.game_tables import duel_table
+from scripts.terminal_tables import duel_table
 
 
 def run(
     one: Annotated[Path, typer.Argument(help="An agent's folder.", metavar="A")],
     other: Annotated[Path, typer.Argument(help="Its opponent's; the same folder again is its validation.", metavar="B")],
     game: Annotated[str | None, typer.Option(help="Which game; may be left out where there is one.")] = None,
-    sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
+    sandbox: LocalSandbox = "auto",
     matches: Annotated[
         int | None, typer.Option(help="Number of matches, instead of the game's own; nothing is recorded then.")
     ] = None,
-    again: Annotated[bool, typer.Option(help="Play even what is recorded.")] = False,
+    again: PlayAgain = False,
     challenge: Annotated[Path | None, typer.Option(help="Games of another file than challenge.yml.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the JSON document that rl-arena has for a duel.")] = False,
 ) -> int:

@@ -11,20 +11,20 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
+from scripts.options import LocalSandbox, OnlyTasks, PlayAgain
 from scripts.repository.checkout import SubmissionEntry, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
 from scripts.runs.play_duels import DuelRunner, DuelRunOptions, exit_code, play_baselines
-from scripts.tables.game_tables import meetings_table
-from scripts.tables.standings_tables import evaluation_table
+from scripts.terminal_tables import evaluation_table, meetings_table
 
 
 def run(
     folder: Annotated[Path, typer.Argument(help="The agent's folder.", metavar="DIR")],
-    task: Annotated[list[str] | None, typer.Option(help="Only this task; may be given again.")] = None,
-    sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
+    task: OnlyTasks = None,
+    sandbox: LocalSandbox = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder for results; traces go to traces/ beside it.")] = None,
-    again: Annotated[bool, typer.Option(help="Play even what is recorded.")] = False,
+    again: PlayAgain = False,
     challenge: Annotated[Path | None, typer.Option(help="Another file than challenge.yml to take tasks from.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results and duels.")] = False,
 ) -> int:
@@ -42,16 +42,15 @@ def run(
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
     store = checkout.store if out is None else checkout.store_at(out.resolve())
     evaluator = open_evaluator(checkout, sandbox)
-
-    def report(result: Result, is_new: bool) -> None:
+    results = []
+    solo = [each for each in tasks if each.game is None]
+    for result, is_new in evaluate_missing(evaluator, entry, solo, store, quiet=as_json, again=again):
+        results.append(result)
         if not is_new and not as_json:
             say(f"{result.task}: recorded before; --again plays it anew")
         if is_new and result.first_attempt and not as_json:
             reason = result.first_attempt.message
             say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {reason}")
-
-    solo = [each for each in tasks if each.game is None]
-    results = evaluate_missing(evaluator, entry, solo, store, report, quiet=as_json, again=again)
     games = [each for each in tasks if each.game is not None]
     duels = _play(evaluator, entry, games, DuelRunOptions(store=store, quiet=as_json, again=again))
     if as_json:
@@ -59,7 +58,7 @@ def run(
     if results and not as_json:
         evaluation_table(checkout.challenge, results)
     if duels and not as_json:
-        meetings_table(entry, duels, games)
+        meetings_table(entry.name, duels, games)
     return max(_solo_exit_code(results), exit_code(duels, entry))
 
 

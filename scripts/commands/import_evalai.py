@@ -9,8 +9,9 @@ from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_chall
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
 from scripts.import_evalai.convert import MAX_PAGE_BYTES, ImportedChallenge, convert
+from scripts.options import JsonDocument
 
-MAX_CONFIG_BYTES = 1 << 20
+MAX_IMPORT_BYTES = 1 << 20
 _FILE_HEAD = """# yaml-language-server: $schema=site/pages/schemas/challenge.json
 # Imported from EvalAI; every field is described in site/pages/host/challenge.md.
 """
@@ -23,7 +24,7 @@ def run(
         str | None, typer.Option(help="The environment of every task; EvalAI's configuration names none.")
     ] = None,
     force: Annotated[bool, typer.Option(help="Replace an existing challenge.yml.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
+    as_json: JsonDocument = False,
 ) -> int:
     """Convert an EvalAI challenge: challenge.yml, Markdown pages, and a line for each key."""
     imported = _convert(config, env)
@@ -45,7 +46,7 @@ def run(
 
 def _convert(config: Path, env: str | None) -> ImportedChallenge:
     try:
-        document, lines = parse_yaml(config.read_bytes(), config.name, MAX_CONFIG_BYTES)
+        document, lines = parse_yaml(config.read_bytes(), config.name, MAX_IMPORT_BYTES)
     except OSError as error:
         raise CommandError(
             USAGE, f"{config}: cannot be read ({error.strerror}); name EvalAI's challenge_config.yaml"

@@ -19,15 +19,16 @@ from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkI
 from leaderboard.planning.quota import Deferred, OwnerAccounts
 from leaderboard.planning.reasons import reason_in_words
 from scripts.console import OK, print_json, say
+from scripts.options import JsonList, LocalSandbox
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
 from scripts.runs.eligible_tasks import admission_context
 from scripts.runs.evaluate_missing import choose_sandbox
 
 
 def run(
-    sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
+    sandbox: LocalSandbox = "auto",
     explain: Annotated[bool, typer.Option(help="Print why each is not recorded, and what is left of quotas.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    as_json: JsonList = False,
 ) -> int:
     """List the evaluations and duels that are wanted and not recorded."""
     checkout = open_checkout(Path.cwd())

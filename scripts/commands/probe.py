@@ -12,12 +12,13 @@ from evaluator.host.docker.engine import Engine
 from evaluator.host.probe.run_probe import ProbeCheck, as_document, probe
 from evaluator.model.records.result import SandboxKind
 from scripts.console import OK, OUR_FAULT, print_json, say, stderr_console
+from scripts.options import LocalSandbox
 from scripts.repository.checkout import open_checkout
 from scripts.runs.evaluate_missing import open_evaluator
 
 
 def run(
-    sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
+    sandbox: LocalSandbox = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of checks.")] = False,
 ) -> int:
     """Test what a sandbox must refuse and what it must allow; exit code 3 if a check fails."""

@@ -1,20 +1,18 @@
 """`pullrank rank`: the standings of the recorded results."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from leaderboard.api.standings_json import standings_document
 from scripts.console import OK, print_json
+from scripts.options import JsonDocument, OfficialOnly, OnlyTasks
 from scripts.repository.checkout import open_checkout
 from scripts.repository.recorded_standings import recorded_standings
 
 
 def run(
-    task: Annotated[list[str] | None, typer.Option(help="Only this task; may be given again.")] = None,
-    official: Annotated[bool, typer.Option(help="Only official results.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
+    task: OnlyTasks = None,
+    official: OfficialOnly = False,
+    as_json: JsonDocument = False,
 ) -> int:
     """Rank what is recorded; nothing is played."""
     standings = recorded_standings(open_checkout(Path.cwd()), official=official, tasks=task)
@@ -22,7 +20,7 @@ def run(
         print_json(standings_document(standings))
     else:
         # Imported late: only tables need rich.
-        from scripts.tables.standings_tables import standings_tables
+        from scripts.terminal_tables import standings_tables
 
         standings_tables(standings)
     return OK

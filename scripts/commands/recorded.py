@@ -8,16 +8,15 @@ import typer
 from scripts.console import OK, say
 from scripts.git.data_branches import export_results, newest_results
 from scripts.git.git_repository import Credentials, GitError, GitRepository
+from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.static_site.episode_branch import fetch
-from scripts.static_site.render_episodes import place
+from scripts.static_site.render_episodes import episodes_folder
 
 
 def run(
     token: Annotated[str, typer.Option(envvar="GITHUB_TOKEN", help="Token for a private repository.")] = "",
-    server: Annotated[
-        str, typer.Option(envvar="GITHUB_SERVER_URL", help="The only server that gets the token.")
-    ] = "https://github.com",
+    server: ServerAddress = GITHUB_SERVER,
     episodes: Annotated[bool, typer.Option("--episodes", help="Fetch rendered episodes too.")] = False,
 ) -> int:
     """Fetch the recorded results into results/; it is no error if there are none yet."""
@@ -34,6 +33,6 @@ def run(
 def _fetch_episodes(checkout: Checkout, clone: GitRepository) -> None:
     """Fetch rendered episodes; the site can be built without them."""
     try:
-        say(f"{fetch(clone, checkout.challenge.season, place(checkout.root))} results have rendered episodes.")
+        say(f"{fetch(clone, checkout.challenge.season, episodes_folder(checkout.root))} results have rendered episodes.")
     except GitError as error:
         say(f"No rendered episodes: {error}")

@@ -5,21 +5,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
 from evaluator.model.identifiers import NEW_AGENT
 from scripts.console import USAGE, CommandError, say
-from scripts.github.api.client import GitHub
-from scripts.github.api.download import fetch_page
+from scripts.github.api.client import GitHub, fetch_page
 from scripts.github.workflow.event import REPOSITORY_NAME
+from scripts.options import GITHUB_API, AdministratorToken, ApiAddress
 from scripts.rehearsal.observations import FetchPage
 from scripts.rehearsal.prerequisites import check_repository, parse_push_target, token_account
-from scripts.rehearsal.rehearsal import Rehearsal, RehearsalRequest
-from scripts.rehearsal.steps import StepClock, StepRunner
+from scripts.rehearsal.rehearsal import Rehearsal, RehearsalRequest, StepClock, StepRunner
 from scripts.rehearsal.working_copy import open_working_copy
 from scripts.repository.checkout import open_checkout
+from scripts.repository.layout import repository_name
 
 
 def run(
@@ -40,13 +39,11 @@ def run(
     minutes: Annotated[
         float | None, typer.Option(help="Time limit in minutes for each step, instead of the defaults.", min=0)
     ] = None,
-    token: Annotated[
-        str, typer.Option(envvar=["GH_TOKEN", "GITHUB_TOKEN"], help="An administrator's token.", show_envvar=True)
-    ] = "",
-    api: Annotated[str, typer.Option(envvar="GITHUB_API_URL", help="Address of GitHub's API.")] = "https://api.github.com",
+    token: AdministratorToken = "",
+    api: ApiAddress = GITHUB_API,
 ) -> int:
     """Enter an agent on GitHub, check that each step works, and withdraw it; asks before it merges."""
-    name = urlsplit(open_checkout(Path.cwd()).challenge.repository or "").path.strip("/").removesuffix(".git")
+    name = repository_name(open_checkout(Path.cwd()).challenge.repository)
     if not REPOSITORY_NAME.fullmatch(name):
         raise CommandError(USAGE, "challenge.yml names no 'repository'; run 'pullrank init', then push")
     if fork is not None and not REPOSITORY_NAME.fullmatch(fork if "/" in fork else f"{fork}/name"):

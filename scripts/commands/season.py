@@ -10,6 +10,7 @@ import typer
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SecretError, new_secret, read_secret
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.git_repository import Credentials, GitRepository
+from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.season_file import RevealedSecret, SeasonFile
 from scripts.seasons.close_season import close_season
@@ -20,8 +21,6 @@ run = typer.Typer(help="Seal, reveal and close a season.", no_args_is_help=True)
 
 Push = Annotated[bool, typer.Option("--push", help="Also record it on the branch results of origin.")]
 PushToken = Annotated[str, typer.Option(envvar="GITHUB_TOKEN", help="For --push; needs write access to contents.")]
-Server = Annotated[str, typer.Option(envvar="GITHUB_SERVER_URL", help="The only server that gets the token.")]
-GITHUB_SERVER = "https://github.com"
 
 
 @run.command()
@@ -55,7 +54,7 @@ def seal(
 
 
 @run.command()
-def reveal(push: Push = False, token: PushToken = "", server: Server = GITHUB_SERVER) -> int:
+def reveal(push: Push = False, token: PushToken = "", server: ServerAddress = GITHUB_SERVER) -> int:
     """Publish the secret, so that everybody can verify; ends the season."""
     checkout, now = open_checkout(Path.cwd()), _now()
     challenge = checkout.challenge
@@ -81,7 +80,7 @@ def close(
     by: Annotated[str, typer.Option(help="Who signs for the season: a person or an organisation.")],
     push: Push = False,
     token: PushToken = "",
-    server: Server = GITHUB_SERVER,
+    server: ServerAddress = GITHUB_SERVER,
 ) -> int:
     """Verify everything, freeze the board under seasons/, write summary and citation, pack the archive."""
     checkout, now = open_checkout(Path.cwd()), _now()

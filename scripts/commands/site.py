@@ -11,6 +11,7 @@ import typer
 
 from evaluator.host.deterministic import run_pinned
 from scripts.console import OK, USAGE, CommandError, say
+from scripts.options import OfficialOnly
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.static_site import build_site
 
@@ -18,7 +19,7 @@ run = typer.Typer(help="Build the site, or serve it on this machine.", no_args_i
 
 
 @run.command()
-def build(official: Annotated[bool, typer.Option(help="Only official results.")] = False) -> int:
+def build(official: OfficialOnly = False) -> int:
     """Build build/site from the recorded results."""
     checkout = open_checkout(Path.cwd(), is_lean=True)
     if needs_pinning(checkout):

@@ -8,23 +8,27 @@ import typer
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import game_document
 from scripts.console import OK, OUR_FAULT, print_json, say
+from scripts.options import JsonDocument, LocalSandbox
 from scripts.repository.checkout import open_checkout
 from scripts.repository.recorded_standings import recorded_standings
 from scripts.runs.evaluate_missing import open_evaluator
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
-from scripts.tables.game_tables import game_tables
+from scripts.terminal_tables import game_tables
 
 
 def run(
     game: Annotated[list[str] | None, typer.Option(help="Only this game; may be given again.")] = None,
-    sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
+    sandbox: LocalSandbox = "auto",
+    as_json: JsonDocument = False,
 ) -> int:
     """Play the duels that are wanted and not recorded, validations first, and rate the players; a stop loses one duel."""
     checkout = open_checkout(Path.cwd())
     games = checkout.games(game)
     runner = DuelRunner(evaluator=open_evaluator(checkout, sandbox))
-    summary = play_tournament(runner, eligible_players(checkout, say), games, quiet=as_json)
+    players, faults = eligible_players(checkout)
+    for line in faults:
+        say(line)
+    summary = play_tournament(runner, players, games, quiet=as_json)
     standings = recorded_standings(checkout, official=False, tasks=[task.id for task in games])
     if as_json:
         counts = {"held": len(summary.played), "recorded_before": summary.recorded, "failed": len(failures(summary))}

@@ -7,6 +7,7 @@ import typer
 
 from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
+from scripts.options import JsonFindings
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.evaluate_missing import open_evaluator
 from scripts.verification.rerun import rerun as rerun_agents
@@ -19,7 +20,7 @@ def run(
     ] = None,
     rerun: Annotated[bool, typer.Option(help="Also play the agents again and compare their actions.")] = False,
     sandbox: Annotated[str, typer.Option(help="For --rerun: auto, docker, gvisor or process.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of findings.")] = False,
+    as_json: JsonFindings = False,
 ) -> int:
     """Replay traces and moves on the environments alone: the same actions must give the same returns."""
     checkout = open_checkout(Path.cwd())

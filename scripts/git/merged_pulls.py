@@ -14,7 +14,7 @@ from evaluator.model.canonical_json import parse_strict
 from leaderboard.core.entry import AgentName
 from leaderboard.core.store import write_atomically
 from scripts.git.git_repository import OBJECT_NAME, GitError, GitRepository
-from scripts.github.api.find_pull_request import PullRequest
+from scripts.github.api.responses import PullRequest
 from scripts.repository.layout import SUBMISSIONS
 
 PULLS_FILE = Path("build", "pulls.json")

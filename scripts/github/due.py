@@ -4,13 +4,15 @@ Only what the deployed site was built from is stored; everything else is found b
 be there. If a check fails, the part counts as due.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import ParamSpec
 
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OK, CommandError, say
-from scripts.github.api.find_pull_request import WorkflowRun
+from scripts.github.api.responses import WorkflowRun
 from scripts.github.official import shard_jobs
 from scripts.github.official.workload import OfficialRun
 from scripts.github.pull_request import announce
@@ -23,6 +25,7 @@ from scripts.static_site.deployed_commit import current_site_inputs, read_note
 RUNS_LOOKED_AT = 2 * INTERNAL_ERROR_TRIES
 # Schedules start some minutes early or late.
 SCHEDULE_SLACK = timedelta(minutes=30)
+_Arguments = ParamSpec("_Arguments")
 
 
 def start_due_run(context: BotContext, work: OfficialRun, address: str) -> int:
@@ -46,54 +49,50 @@ def start_due_run(context: BotContext, work: OfficialRun, address: str) -> int:
     return OK
 
 
+def _failure_is_a_reason(find_reason: Callable[_Arguments, str]) -> Callable[_Arguments, str]:
+    """The function, with any failure of it as the reason."""
+
+    @functools.wraps(find_reason)
+    def find(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> str:
+        try:
+            return find_reason(*args, **kwargs)
+        except CommandError as error:
+            return f"it cannot be told whether something is ({error})"
+        # A defect of a check must not leave work undone. The message is not logged: it may quote untrusted text.
+        except Exception as error:  # noqa: BLE001
+            return f"it cannot be told whether something is ({type(error).__name__}, a defect of the bot; report it)"
+
+    return find
+
+
+@_failure_is_a_reason
 def site_reason(context: BotContext, address: str) -> str:
     """Why the site has to be built; empty if the deployed one is up to date."""
-
-    def asked() -> str:
-        note = read_note(context.clone)
-        now = current_site_inputs(context.clone, context.board.challenge, address, context.now)
-        if note is None:
-            return "nothing was deployed yet"
-        names = [name for name in type(now).model_fields if getattr(now, name) != getattr(note, name)]
-        return f"the deployed site is of another state ({', '.join(names)})" if names else ""
-
-    return _reason_or_error(asked)
+    note = read_note(context.clone)
+    now = current_site_inputs(context.clone, context.checkout.challenge, address, context.now)
+    if note is None:
+        return "nothing was deployed yet"
+    names = [name for name in type(now).model_fields if getattr(now, name) != getattr(note, name)]
+    return f"the deployed site is of another state ({', '.join(names)})" if names else ""
 
 
+@_failure_is_a_reason
 def announcement_reason(context: BotContext) -> str:
     """Why merged pull requests have to be commented; empty if all are done."""
-
-    def asked() -> str:
-        number = next(announce.pulls_with_news(context), None)
-        return "" if number is None else f"#{number}, which was merged, is to be told something"
-
-    return _reason_or_error(asked)
+    number = next(announce.pulls_with_news(context), None)
+    return "" if number is None else f"#{number}, which was merged, is to be told something"
 
 
+@_failure_is_a_reason
 def _evaluation_reason(work: OfficialRun) -> str:
     """Why something has to be evaluated or recorded; empty if nothing has to be.
 
     Only the official run's token sees the members of teams, so everybody counts as a member here.
     """
-
-    def asked() -> str:
-        planned = shard_jobs.plan_shards(replace(work, is_member=lambda *_: True))
-        if planned.count:
-            return f"{planned.count} evaluations are wanted and not recorded"
-        return f"GitHub is to be asked about {planned.unasked} results" if planned.unasked else ""
-
-    return _reason_or_error(asked)
-
-
-def _reason_or_error(find_reason: Callable[[], str]) -> str:
-    """A reason; if finding it fails, the failure is the reason."""
-    try:
-        return find_reason()
-    except CommandError as error:
-        return f"it cannot be told whether something is ({error})"
-    # A defect of a check must not leave work undone. The message is not logged: it may quote untrusted text.
-    except Exception as error:  # noqa: BLE001
-        return f"it cannot be told whether something is ({type(error).__name__}, a defect of the bot; report it)"
+    planned = shard_jobs.plan_shards(replace(work, is_member=lambda *_: True))
+    if planned.count:
+        return f"{planned.count} evaluations are wanted and not recorded"
+    return f"GitHub is to be asked about {planned.unasked} results" if planned.unasked else ""
 
 
 def failure_pause(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:

@@ -25,7 +25,6 @@ class KeyNote:
     """The key's path in the original, such as `challenge_phases[0].codename`."""
     fate: KeyFate
     words: str
-    """Where the value is now, or why it was dropped."""
 
 
 @dataclass(kw_only=True)
@@ -34,21 +33,15 @@ class ConversionReport:
 
     notes: list[KeyNote] = field(default_factory=list)
 
-    def carried(self, place: str, where: str) -> None:
-        """The key's value is in challenge.yml or in a page."""
-        self._add(place, KeyFate.CARRIED, where)
-
-    def changed(self, place: str, how: str) -> None:
-        """The key's value is there in another form."""
-        self._add(place, KeyFate.CHANGED, how)
-
-    def dropped(self, place: str, why: str) -> None:
-        """The key's value is not imported."""
-        self._add(place, KeyFate.DROPPED, why)
+    def add(self, place: str, fate: KeyFate, words: str) -> None:
+        """Note what became of a key; a note that was made already is not made again."""
+        note = KeyNote(place=place, fate=fate, words=words)
+        if note not in self.notes:
+            self.notes.append(note)
 
     def warn(self, place: str, what: str) -> None:
         """The original contradicts itself, or the host must decide something."""
-        self._add(place, KeyFate.WARNING, what)
+        self.add(place, KeyFate.WARNING, what)
 
     def reported_places(self) -> set[str]:
         """Places of keys with a note other than a warning."""
@@ -57,11 +50,6 @@ class ConversionReport:
     def with_fate(self, fate: KeyFate) -> Iterator[KeyNote]:
         """The notes of one fate."""
         return (note for note in self.notes if note.fate is fate)
-
-    def _add(self, place: str, fate: KeyFate, words: str) -> None:
-        note = KeyNote(place=place, fate=fate, words=words)
-        if note not in self.notes:
-            self.notes.append(note)
 
 
 class ImportFaultError(Exception):
@@ -83,17 +71,21 @@ class ConfigSection:
     def carried(self, key: str, where: str) -> None:
         """Report the key as carried, if it is present."""
         if key in self.values:
-            self.report.carried(self.at(key), where)
+            self.report.add(self.at(key), KeyFate.CARRIED, where)
 
     def changed(self, key: str, how: str) -> None:
         """Report the key as changed, if it is present."""
         if key in self.values:
-            self.report.changed(self.at(key), how)
+            self.report.add(self.at(key), KeyFate.CHANGED, how)
 
     def dropped(self, key: str, why: str) -> None:
         """Report the key as dropped, if it is present."""
         if key in self.values:
-            self.report.dropped(self.at(key), why)
+            self.report.add(self.at(key), KeyFate.DROPPED, why)
+
+    def warn(self, key: str, words: str) -> None:
+        """Report that the key contradicts others, or that the host must decide something about it."""
+        self.report.warn(self.at(key), words)
 
     def has(self, key: str) -> bool:
         """Whether the key is present with a value."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.model.config.phase import to_utc
-from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError
+from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError, KeyFate
 
 # EvalAI's value for no limit.
 UNLIMITED = 100_000
@@ -165,7 +165,9 @@ def custom_fields(phases: list[ConfigSection]) -> list[dict[str, Any]]:
     for phase in phases:
         for attribute in phase.sections("default_submission_meta_attributes"):
             ours = _STANDARD_FIELDS.get(attribute.text("name"))
-            phase.report.changed(attribute.place, f"'{ours}' of submission.yml" if ours else "a field of submission.yml")
+            phase.report.add(
+                attribute.place, KeyFate.CHANGED, f"'{ours}' of submission.yml" if ours else "a field of submission.yml"
+            )
         for attribute in phase.sections("submission_meta_attributes"):
             field = _custom_field(attribute)
             if by_name.setdefault(field["name"], field) != field:
@@ -187,9 +189,11 @@ def _custom_field(attribute: ConfigSection) -> dict[str, Any]:
     if words := attribute.text("description")[:290]:
         field["description"] = words
     if attribute.text("type") == "checkbox":
-        attribute.report.changed(
-            attribute.place, f"people: fields: '{name}', a text: several choices of {', '.join(options)}"[:300]
+        attribute.report.add(
+            attribute.place,
+            KeyFate.CHANGED,
+            f"people: fields: '{name}', a text: several choices of {', '.join(options)}"[:300],
         )
     else:
-        attribute.report.carried(attribute.place, f"people: fields: '{name}'")
+        attribute.report.add(attribute.place, KeyFate.CARRIED, f"people: fields: '{name}'")
     return field

@@ -12,16 +12,16 @@ from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.text.serialise import agent_file
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
-from scripts.github.api import posts
-from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import PREVIEW_WORKFLOW, PullRequest, WorkflowRun
-from scripts.github.pull_request.bot_context import STATUS_CONTEXT
+from scripts.github.api.client import STATUS_CONTEXT, GitHub
+from scripts.github.api.responses import PullRequest, WorkflowRun
+from scripts.github.pull_request.deliver import bot_status, our_comments
 from scripts.github.pull_request.outcome import OFFICIAL_LABEL
+from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW
+from scripts.github.pull_request.report import PREVIEW_WORKFLOW
 from scripts.github.workflow.event import BOT_LOGIN
 from scripts.rehearsal.working_copy import WorkingCopy
 from scripts.repository.layout import MAIN_BRANCH
 
-OFFICIAL_WORKFLOW = ".github/workflows/official.yml"
 MAX_RUNS = 50
 SITE_FILE_BYTES = 8 << 20
 MAX_CHARACTERS = 160
@@ -97,7 +97,7 @@ def preview_ended(github: GitHub, pull: PullRequest) -> Observation:
 
 def _comment(github: GitHub, number: int) -> tuple[int, str, str]:
     """How many comments the bot has on a pull request; with exactly one, also its headline and text."""
-    comments = posts.our_comments(github.comments(number), BOT_LOGIN)
+    comments = our_comments(github.comments(number), BOT_LOGIN)
     if len(comments) != 1:
         return len(comments), "", ""
     lines = comments[0].body.splitlines()
@@ -117,8 +117,7 @@ def preview_commented(github: GitHub, pull: PullRequest) -> Observation:
 
 def status_set(github: GitHub, pull: PullRequest) -> Observation:
     """The bot's status on the commit; statuses of the same name by others are ignored."""
-    statuses = github.statuses(pull.head_sha)
-    status = next((each for each in statuses if each.context == STATUS_CONTEXT and each.creator == BOT_LOGIN), None)
+    status = bot_status(github, pull.head_sha, BOT_LOGIN)
     if status is None:
         return _waiting(f"no status {STATUS_CONTEXT} of {BOT_LOGIN}")
     state = {"success": ObservedState.SEEN, "failure": ObservedState.WRONG}.get(status.state, ObservedState.WAITING)
@@ -130,10 +129,12 @@ def status_set(github: GitHub, pull: PullRequest) -> Observation:
 
 def _official_runs(github: GitHub, sha: str) -> list[WorkflowRun]:
     """The official runs since the commit's own, the oldest first: a newer run does the work of one it replaced."""
-    run_ids = [run.id for run in github.runs_of(sha) if run.path.partition("@")[0] == OFFICIAL_WORKFLOW]
+    run_ids = [
+        run.id for run in github.runs_of(sha) if run.path.partition("@")[0] == f".github/workflows/{OFFICIAL_WORKFLOW}"
+    ]
     if not run_ids:
         return []
-    runs = github.runs_of_workflow(OFFICIAL_WORKFLOW.rpartition("/")[2], MAIN_BRANCH, MAX_RUNS)
+    runs = github.runs_of_workflow(OFFICIAL_WORKFLOW, MAIN_BRANCH, MAX_RUNS)
     return sorted((run for run in runs if run.id >= min(run_ids)), key=lambda run: run.id)
 
 

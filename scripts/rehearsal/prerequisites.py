@@ -6,8 +6,7 @@ from typing import Any
 
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import PullRequest
-from scripts.github.api.responses import GitHubAccount
+from scripts.github.api.responses import GitHubAccount, PullRequest
 from scripts.github.doctor.checks import SettingState
 from scripts.github.doctor.repository_settings import (
     check_access,
@@ -35,7 +34,6 @@ class PushTarget:
     id: int
     url: str
     branch: str
-    """Its default branch."""
 
 
 def check_repository(github: GitHub, named: str) -> dict[str, Any]:
@@ -48,7 +46,7 @@ def check_repository(github: GitHub, named: str) -> dict[str, Any]:
     for check in (check_access, check_identity(named), check_default_branch, check_actions):
         finding = check(github)
         if finding.state is not SettingState.GOOD:
-            page = finding.page if finding.page.startswith("https://") else f"https://github.com/{named}/{finding.page}"
+            page = finding.page_address(named)
             raise CommandError(SUBMISSION_AT_FAULT, f"{finding.name}: {finding.message} {page} {finding.click}")
     if off := inactive_workflows(github, NEEDED_WORKFLOWS):
         page = f"https://github.com/{named}/actions"

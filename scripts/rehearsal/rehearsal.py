@@ -4,19 +4,21 @@ It may be stopped at any time: the same command continues from the state it find
 """
 
 import secrets
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
+from leaderboard.text.escape_markdown import cell
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.github.api.client import GitHub, GitHubError
-from scripts.github.api.find_pull_request import PullRequest
-from scripts.github.api.responses import GitHubAccount
+from scripts.github.api.responses import GitHubAccount, PullRequest
 from scripts.rehearsal import observations
-from scripts.rehearsal.observations import FetchPage, printable
+from scripts.rehearsal.observations import FetchPage, Observation, ObservedState, printable
 from scripts.rehearsal.prerequisites import (
     FINISHED,
     SEARCHED_PULLS,
@@ -26,24 +28,96 @@ from scripts.rehearsal.prerequisites import (
     find_fork,
     find_unfinished,
 )
-from scripts.rehearsal.steps import FOLLOW_UP_MINUTES, OFFICIAL_MINUTES, PREVIEW_MINUTES, START_MINUTES, StepRunner
 from scripts.rehearsal.working_copy import (
     BRANCH_PREFIX,
-    MAIN,
     MODERATION,
     REHEARSAL_BRANCH,
     CommitAuthor,
     WorkingCopy,
     agent_files,
     choose_task,
-    push_branch,
     with_rehearsal_entry,
 )
-from scripts.repository.layout import SUBMISSIONS
+from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
 STOPPED = 130
 MERGEABLE_TRIES, MERGEABLE_PAUSE = 30, 2.0
 RUN_AGAIN = "Then run the same command again to continue, or with --withdraw to give up."
+STEP_POLL_SECONDS = 10.0
+START_MINUTES, PREVIEW_MINUTES, FOLLOW_UP_MINUTES, OFFICIAL_MINUTES = 10.0, 75.0, 15.0, 180.0
+"""How long to wait: for a run to start, a preview, what follows a run at once (a comment, a deployment), an official run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepClock:
+    """The current time, and waiting; replaced in tests."""
+
+    now: Callable[[], float] = time.monotonic
+    """Seconds since an arbitrary start."""
+    pause: Callable[[float], None] = time.sleep
+    day: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepLine:
+    """A finished step."""
+
+    at: str
+    name: str
+    expected: str
+    seen: str
+    seconds: float
+
+    @property
+    def text(self) -> str:
+        """The line that the command prints."""
+        return f"{self.at}  {self.name} ({self.seconds:.0f} s): expected {self.expected}; seen: {self.seen}"
+
+
+@dataclass(kw_only=True)
+class StepRunner:
+    """The steps of one call of the command."""
+
+    clock: StepClock
+    say: Callable[[str], None]
+    minutes: float | None = None
+    """Time limit of each step, instead of the defaults."""
+    lines: list[StepLine] = field(default_factory=list)
+
+    def wait(self, name: str, expected: str, observe: Callable[[], Observation], minutes: float, advice: str) -> str:
+        """Observe every 10 seconds until the state is SEEN; returns the observation's text.
+
+        Raises:
+            CommandError: the state is WRONG, or not SEEN within `minutes`; the message is one line and ends with `advice`.
+        """
+        limit = self.minutes if self.minutes is not None else minutes
+        started = self.clock.now()
+        while True:
+            observation = observe()
+            waited = self.clock.now() - started
+            if observation.state is ObservedState.SEEN:
+                self.note(name, expected, observation.text, waited)
+                return observation.text
+            if observation.state is ObservedState.WRONG:
+                raise CommandError(SUBMISSION_AT_FAULT, f"{name}: expected {expected}; seen: {observation.text}. {advice}")
+            if waited >= limit * 60:
+                line = f"{name}: expected {expected}, within {limit:g} minutes; last seen: {observation.text}. {advice}"
+                raise CommandError(SUBMISSION_AT_FAULT, line)
+            self.clock.pause(STEP_POLL_SECONDS)
+
+    def note(self, name: str, expected: str, seen: str, seconds: float = 0.0) -> None:
+        """Print and remember a finished step."""
+        at = self.clock.day().strftime("%H:%M:%S")
+        self.lines.append(StepLine(at=at, name=name, expected=expected, seen=seen, seconds=seconds))
+        self.say(self.lines[-1].text)
+
+    def table(self) -> str:
+        """The steps as a Markdown table."""
+        rows = [
+            f"| {line.at} | {line.name} | {cell(line.expected)} | {cell(line.seen)} | {line.seconds:.0f} s |"
+            for line in self.lines
+        ]
+        return "\n".join(["| UTC | Step | Expected | Seen | Waited |", "|---|---|---|---|---|", *rows])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +158,6 @@ class Rehearsal:
 
     github: GitHub
     connect: ConnectRepository
-    """Opens GitHub's API for another repository."""
     about: dict[str, Any]
     """GitHub's description of the repository."""
     home: PushTarget
@@ -207,7 +280,7 @@ class Rehearsal:
         files = agent_files(challenge, task, folder, token)
         commit = self.working_copy.commit(base, files, "Rehearse: enter an agent", self._signature, self.steps.clock.day())
         branch = f"{BRANCH_PREFIX}{self.request.agent}-{token}"
-        push_branch(self.working_copy, commit, branch, head.url, head.name)
+        self.working_copy.push(commit, branch, head.url, head.name)
         return branch
 
     def _fork_base(self, main: str, head: PushTarget, folder: str) -> str:
@@ -223,7 +296,7 @@ class Rehearsal:
     def _open_pull(self, head: PushTarget, branch: str, title: str, body: str) -> PullRequest:
         name = branch if head == self.home else f"{head.name.partition('/')[0]}:{branch}"
         try:
-            return self.github.open_pull(name, MAIN, title, body)
+            return self.github.open_pull(name, MAIN_BRANCH, title, body)
         except GitHubError as error:
             mine = (each for each in self._pulls() if each.author_id == self.account.id and each.head_branch == branch)
             opened = next(mine, None) if error.status == 422 else None
@@ -329,7 +402,7 @@ class Rehearsal:
         if pull is None:
             branch = f"{entered.pull.head_branch}-withdraw"
             main = self.working_copy.fetched_main()
-            push_branch(self.working_copy, self._removal_commit(main, entered), branch, None, self.home.name)
+            self.working_copy.push(self._removal_commit(main, entered), branch, None, self.home.name)
             body = _WITHDRAWING.format(number=entered.pull.number)
             pull = self._open_pull(self.home, branch, f"Rehearsal: withdraw the agent of #{entered.pull.number}", body)
         self.steps.note("withdrawal", "a pull request that removes the agent and marks its record", self._page(pull))

@@ -23,7 +23,7 @@ from leaderboard.core.store import RESULT
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.git_repository import OBJECT_NAME, Credentials, GitError, GitRepository, full_sha
 from scripts.git.path_guard import owners_on
-from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
+from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, SUBMISSIONS
 from scripts.runs.new_agent import NewAgent, template_for, yaml_quoted
 
 MODERATION = "moderation.yml"
@@ -128,7 +128,6 @@ def _with_item(text: str, entry: RehearsalEntry) -> str:
     return f"{text[: place.start()]}rehearsals:\n{item}{text[place.end() :]}"
 
 
-MAIN = "main"
 BRANCH_PREFIX = "pullrank-rehearsal-"
 REHEARSAL_BRANCH = re.compile(rf"{BRANCH_PREFIX}({AGENT.pattern})-([0-9a-f]{{8}})(-withdraw)?")
 
@@ -177,9 +176,9 @@ class WorkingCopy:
         Raises:
             CommandError: there is no branch main.
         """
-        sha = self.tip(MAIN)
+        sha = self.tip(MAIN_BRANCH)
         if sha is None:
-            raise CommandError(OUR_FAULT, f"the repository has no branch {MAIN}; push your board first")
+            raise CommandError(OUR_FAULT, f"the repository has no branch {MAIN_BRANCH}; push your board first")
         self.repository.fetch(sha)
         return sha
 
@@ -230,13 +229,17 @@ class WorkingCopy:
         parts.append(b"get-mark :1\ndone\n")
         return self.repository.run("fast-import", "--quiet", "--force", "--done", given=parts).decode().strip()
 
-    def push(self, commit: str, branch: str, url: str | None = None) -> None:
-        """Push a commit to a rehearsal's branch.
+    def push(self, commit: str, branch: str, url: str | None, name: str) -> None:
+        """Push a commit to a rehearsal's branch of the repository `name`.
 
         Raises:
-            GitError: the remote refuses.
+            CommandError: the remote refuses.
         """
-        self._push(f"+{full_sha(commit)}:refs/heads/{branch}", branch, url)
+        try:
+            self._push(f"+{full_sha(commit)}:refs/heads/{branch}", branch, url)
+        except GitError as error:
+            line = f"the branch {branch} cannot be pushed to {name}: {error}; use a token that may write there"
+            raise CommandError(SUBMISSION_AT_FAULT, line) from error
 
     def delete(self, branch: str, url: str | None = None) -> bool:
         """Delete a rehearsal's branch; returns whether there was one.
@@ -296,16 +299,3 @@ def open_working_copy(url: str, token: str) -> Iterator[WorkingCopy]:
         repository.run("init", "--quiet", "--bare", ".")
         repository.run("config", "remote.origin.url", url)
         yield WorkingCopy(repository=repository, url=url)
-
-
-def push_branch(working_copy: WorkingCopy, commit: str, branch: str, url: str | None, repository: str) -> None:
-    """Push, with a one-line error if the remote refuses.
-
-    Raises:
-        CommandError: the remote refuses.
-    """
-    try:
-        working_copy.push(commit, branch, url)
-    except GitError as error:
-        line = f"the branch {branch} cannot be pushed to {repository}: {error}; use a token that may write there"
-        raise CommandError(SUBMISSION_AT_FAULT, line) from error

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from leaderboard.core.eligibility import LOCAL as LOCAL
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.versions import twin_fault, without_twins
-from scripts.console import USAGE, CommandError
+from scripts.console import USAGE, CommandError, say
 from scripts.repository.season_file import SeasonFile, decrypt_revealed, read_seasons
 
 
@@ -190,6 +190,12 @@ class Checkout:
             fault = f"{wrong} is played alone, with 'pullrank evaluate'" if solo else f"there is no game {wrong!r}"
             raise CommandError(USAGE, f"{fault}; the games are {', '.join(by_id)}")
         return [by_id[i] for i in ids] if ids else list(by_id.values())
+
+
+def say_damaged(kind: str, damaged: Iterable[DamagedFile]) -> None:
+    """Report the files that are left out. `kind`: result or duel."""
+    for file in damaged:
+        say(f"{file.path}: is not a {kind} ({file.reason}); it is left out")
 
 
 def _with_folder(folder: str, line: str) -> str:

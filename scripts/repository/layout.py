@@ -1,6 +1,7 @@
 """Names of the folders and branches of a board's repository."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from leaderboard.core.eligibility import LOCAL as LOCAL
 from leaderboard.core.entry import AgentName
@@ -23,6 +24,11 @@ def folder_of(name: AgentName) -> str:
 def short_name(folder: str) -> str:
     """`login/agent` of a folder `submissions/login/agent`."""
     return folder.removeprefix(f"{SUBMISSIONS}/")
+
+
+def repository_name(address: str | None) -> str:
+    """`owner/name` of a repository's address on GitHub; empty without an address."""
+    return urlsplit(address or "").path.strip("/").removesuffix(".git")
 
 
 def record_store(folder: Path) -> ResultStore:

@@ -4,15 +4,17 @@
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
@@ -22,6 +24,8 @@ from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntr
 if TYPE_CHECKING:
     from evaluator.host.sandboxes.select import SelectedSandbox
     from evaluator.host.solo.evaluate_agent import EvaluationRequest
+
+_Record = TypeVar("_Record", Result, Duel)
 
 
 def choose_sandbox(sandbox: str) -> "SelectedSandbox":
@@ -54,7 +58,7 @@ class Evaluator:
     sandbox: "SelectedSandbox"
     runtime_digest: str
 
-    def order(self, entry: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
+    def request(self, entry: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
         """The request to evaluate an agent on a task; the default beacon gives the preview's public seeds."""
         from evaluator.host.envs.gym_task import load_gym_task
         from evaluator.host.solo.evaluate_agent import EvaluationRequest
@@ -90,33 +94,28 @@ def evaluate_missing(
     entry: SubmissionEntry,
     tasks: list[Task],
     store: ResultStore,
-    report: Callable[[Result, bool], None],
     *,
     quiet: bool,
     again: bool = False,
-) -> list[Result]:
-    """The result of each task: recorded ones are read, missing ones are evaluated and recorded.
+) -> Iterator[tuple[Result, bool]]:
+    """The result of each task, and whether it is new: recorded ones are read, missing ones are evaluated and recorded.
 
     Args:
         evaluator: the checkout and its sandbox.
         entry: the agent.
         tasks: tasks that are played alone.
         store: where results are read and recorded.
-        report: called with each result, and whether it is new.
         quiet: show no progress bar.
         again: evaluate even what is recorded.
     """
-    results = []
     for task in tasks:
-        request = evaluator.order(entry, task)
+        request = evaluator.request(entry, task)
         result = None if again else recorded_result(store, request)
         is_new = result is None
         if result is None:
             result, trace = evaluator.run(request, quiet=quiet)
             store.write(result, trace)
-        report(result, is_new)
-        results.append(result)
-    return results
+        yield result, is_new
 
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:
@@ -125,11 +124,16 @@ def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result 
 
     key = request.wanted().key()
     path = store.results / (result_path(request.gym_task.task.id, request.login, request.agent, key) + RESULT)
+    result = read_record(path, parse_result, "evaluated")
+    return result if result and result.key == key and result.verdict is not Verdict.INTERNAL_ERROR else None
+
+
+def read_record(path: Path, parse: Callable[[bytes], _Record], verb: str) -> _Record | None:
+    """The record in a file; None without one, or where it is damaged, which is reported with what is done again."""
     if not path.exists():
         return None
     try:
-        result = parse_result(path.read_bytes())
+        return parse(path.read_bytes())
     except (ValueError, OSError):
-        say(f"{path} is damaged; it is evaluated again")
+        say(f"{path} is damaged; it is {verb} again")
         return None
-    return result if result.key == key and result.verdict is not Verdict.INTERNAL_ERROR else None

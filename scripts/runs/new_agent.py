@@ -106,7 +106,6 @@ class NewAgent:
     folder: Path
     name: str
     tasks: tuple[Task, ...]
-    """At least one."""
     all_tasks: bool
     """Whether these are all tasks for agents of this kind."""
     root: Path

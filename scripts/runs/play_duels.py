@@ -1,4 +1,4 @@
-"""Duels on this machine: one duel, an agent against the baselines, and a tournament of all agents."""
+"""Duels: one duel, an agent against the baselines, a tournament of all agents, and duels in workflows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,17 +12,18 @@ from evaluator.host.envs.gym_task import EnvironmentFault
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.records.duel_record import Duel, duel_path
+from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_path
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
-from leaderboard.ratings.duel_results import refusal, validation_fault
+from leaderboard.ratings.duel_results import duel_totals, refusal, validation_fault
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, progress_bar, say, titled_progress_bar
+from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.evaluate_missing import Evaluator
+from scripts.runs.evaluate_missing import Evaluator, read_record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +75,6 @@ class DuelRunOptions:
     """Where duels are read and recorded; None for neither."""
     quiet: bool
     again: bool = False
-    """Play even what is recorded."""
 
 
 def play_missing_duel(runner: DuelRunner, request: DuelRequest, options: DuelRunOptions) -> tuple[Duel, bool]:
@@ -101,14 +101,8 @@ def recorded_duel(store: ResultStore, request: DuelRequest) -> Duel | None:
     key = request.wanted().key()
     one, other = (f"{contender.login}+{contender.agent}" for contender in request.contenders)
     path = store.results / (duel_path(request.game.task.id, one, other, key) + RESULT)
-    if not path.exists():
-        return None
-    try:
-        duel = parse_duel(path.read_bytes())
-    except (ValueError, OSError):
-        say(f"{path} is damaged; it is played again")
-        return None
-    return duel if duel.key == key and duel.verdict is Verdict.OK else None
+    duel = read_record(path, parse_duel, "played")
+    return duel if duel and duel.key == key and duel.verdict is Verdict.OK else None
 
 
 def find_player(checkout: Checkout, folder: Path, task: Task) -> SubmissionEntry:
@@ -169,21 +163,21 @@ class TournamentSummary:
     """Duels of this run in the order they were played, including those that failed on our side."""
 
 
-def eligible_players(checkout: Checkout, report: Callable[[str], None]) -> list[SubmissionEntry]:
-    """All agents that may play; `report` is called with the faults of those that name an unknown task.
+def eligible_players(checkout: Checkout) -> tuple[list[SubmissionEntry], list[str]]:
+    """All agents that may play, and the faults of those that name an unknown task.
 
     Folders that cannot be read are not reported: ranking names them.
     """
-    players = []
+    players, faults = [], []
     for entry in checkout.read_all()[0]:
         try:
             eligible_tasks(entry, checkout.tasks(None))
         except LoadError as error:
-            report("\n".join(error.lines))
+            faults.append("\n".join(error.lines))
             continue
         if checkout.moderation.of(entry.login, entry.agent) is None:
             players.append(entry)
-    return players
+    return players, faults
 
 
 def play_tournament(
@@ -252,3 +246,68 @@ def _play_round(
 
 def _advance(update: Callable[[int, str | None], None], before: int, title: str, matches: int) -> None:
     update(before + matches, title)
+
+
+# Duels in workflows: their log lines hold nothing that a player wrote
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowDuelOptions:
+    """Provenance of a duel."""
+
+    tier: Tier
+    beacon: str
+    commit: str
+    run_url: str | None
+
+
+def play_duel(
+    evaluator: Evaluator,
+    task: Task,
+    contenders: tuple[DuelPlayer, DuelPlayer],
+    options: WorkflowDuelOptions,
+    *,
+    quiet: bool = True,
+) -> Duel:
+    """Play a duel of two players, with a progress bar.
+
+    Raises:
+        CommandError: the game cannot be opened here.
+    """
+    runner, challenge = DuelRunner(evaluator=evaluator), evaluator.checkout.challenge
+    request = DuelRequest(
+        contenders=contenders, game=runner.game(task), limits=challenge.limits, season=challenge.season,
+        beacon=options.beacon, beacon_verified=False, tier=options.tier, runtime_digest=evaluator.runtime_digest,
+        commit=options.commit, run_url=options.run_url,
+    )  # fmt: skip
+    with progress_bar(
+        f"{contenders[0].agent} and {contenders[1].agent} on {task.id}", task.matches, quiet=quiet
+    ) as progress:
+        return runner.play(request, progress)
+
+
+def player_names(duel: Duel) -> str:
+    """The players' names in the order of the sides; the name alone for a validation."""
+    first, second = (_name(player) for player in duel.players)
+    return first if duel.is_validation else f"{first} v {second}"
+
+
+def _name(player: PlayerRecord) -> str:
+    return f"{player.login}/{player.agent}"
+
+
+def duel_outcome(duel: Duel) -> str:
+    """How a duel ended; the text holds nothing that a player wrote."""
+    if duel.verdict is not Verdict.OK:
+        return str(duel.verdict)
+    if duel.is_validation:
+        return "refused" if validation_fault(duel) else "validated"
+    count = duel_totals(duel).counts[0]
+    return f"+{count.wins} ={count.draws} -{count.losses}"
+
+
+def duel_line(duel: Duel) -> str:
+    """One line for the log. A message is shown for internal errors only, and escaped: workflows execute log lines."""
+    message = duel.message.splitlines()
+    reason = f": {escape_commands(message[0])}" if duel.verdict is Verdict.INTERNAL_ERROR and message else ""
+    return f"{player_names(duel)} on {duel.task}: {duel_outcome(duel)}{reason}"

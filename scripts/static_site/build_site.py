@@ -22,47 +22,42 @@ from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_context import PageContext, reproduced
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.text.escape_markdown import escape
-from leaderboard.visibility import RankingInput, as_shown, hidden
+from leaderboard.visibility import hidden
 from scripts.console import OUR_FAULT, CommandError, stderr_console
 from scripts.git.merged_pulls import merged_pulls
 from scripts.repository.checkout import Checkout
-from scripts.repository.recorded_standings import recorded_standings
+from scripts.repository.recorded_standings import rank, recorded_input
 from scripts.static_site.game_frames import frames
 from scripts.static_site.render_episodes import pictures, rendered_replays
 
 PAGE = "index.html"
 
 
-def build(board: Checkout, *, official: bool) -> Path:
+def build(checkout: Checkout, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
-    table, context = gather(board, official=official)
+    table, context = gather(checkout, official=official)
     with stderr_console().status("Building the site …"):
-        return make(table, context, board.root)
+        return make(table, context, checkout.root)
 
 
-def gather(board: Checkout, *, official: bool) -> tuple[Standings, PageContext]:
+def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, PageContext]:
     """All that pages, feeds and documents are built from."""
     now = datetime.now(UTC)
-    folders, _ = board.read_all()
-    visible = RankingInput(
-        challenge=board.challenge, entries=tuple(folder.entry() for folder in folders), moderation=board.moderation,
-        duels=(), results=tuple(board.results),
-    )  # fmt: skip
-    seen = as_shown(visible, now) if official else visible
-    table = recorded_standings(board, official=official, now=now)
+    shown = recorded_input(checkout, official=official, now=now)
+    table = rank(shown, official=official)
     site_url = os.environ.get("PULLRANK_SITE_URL", "")
     return table, PageContext(
-        repository=board.challenge.repository,
+        repository=checkout.challenge.repository,
         site_url=f"{site_url.rstrip('/')}/" if site_url else "",
-        results=seen.results,
+        results=shown.results,
         generated_at=now.strftime("%Y-%m-%d %H:%M UTC"),
-        departed=former_entries(seen.entries, seen.results, seen.moderation, board.challenge.season),
-        frames=frames(table, board.root / "build" / "frames"),
-        episodes=rendered_replays(board, table),
-        pulls=merged_pulls(board.root),
-        reproduced=reproduced(visible.results),
+        departed=former_entries(shown.entries, shown.results, shown.moderation, checkout.challenge.season),
+        frames=frames(table, checkout.root / "build" / "frames"),
+        episodes=rendered_replays(checkout, table),
+        pulls=merged_pulls(checkout.root),
+        reproduced=reproduced(checkout.results),
         now=now,
-        hidden=hidden(board.challenge, now) if official else (),
+        hidden=hidden(checkout.challenge, now) if official else (),
     )
 
 

@@ -16,9 +16,9 @@ from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import BranchCommit, newest_results, open_branches, tip_of
 from scripts.git.git_repository import GitRepository
 
-BRANCH = "deployed"
+DEPLOYED_BRANCH = "deployed"
 FILE = "deployed.json"
-MESSAGE = "deploy: what the site was built from"
+DEPLOYED_MESSAGE = "deploy: what the site was built from"
 
 
 class SiteInputs(Frozen):
@@ -69,7 +69,7 @@ def parse_built(text: str) -> SiteInputs:
 
 def read_note(clone: GitRepository) -> SiteInputs | None:
     """What the deployed site was built from; None where nothing was deployed or the note cannot be read."""
-    tip = tip_of(clone, BRANCH)
+    tip = tip_of(clone, DEPLOYED_BRANCH)
     if not tip:
         return None
     with open_branches(clone, "") as branches:
@@ -79,7 +79,7 @@ def read_note(clone: GitRepository) -> SiteInputs | None:
     try:
         return SiteInputs.model_validate(canonical_json.parse_strict(content))
     except ValueError:
-        say(f"The note on the branch {BRANCH} cannot be read; the site is built anew.")
+        say(f"The note on the branch {DEPLOYED_BRANCH} cannot be read; the site is built anew.")
         return None
 
 
@@ -91,8 +91,8 @@ def write_note(clone: GitRepository, built: SiteInputs, now: datetime) -> None:
     """
     with open_branches(clone, "") as branches:
         files = ((FILE, built.serialised().encode() + b"\n"),)
-        commit = branches.build(None, [BranchCommit(message=MESSAGE, files=files)], now)
-        branches.repository.run("push", "--porcelain", "--no-verify", "origin", f"+{commit}:refs/heads/{BRANCH}")
+        commit = branches.build(None, [BranchCommit(message=DEPLOYED_MESSAGE, files=files)], now)
+        branches.repository.run("push", "--porcelain", "--no-verify", "origin", f"+{commit}:refs/heads/{DEPLOYED_BRANCH}")
 
 
 def time_dependent_state(challenge: Challenge, now: datetime) -> tuple[str, ...]:

@@ -13,10 +13,10 @@ from leaderboard.core.store import TRACE, write_atomically
 from scripts.console import say
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, tip_of
 from scripts.git.git_repository import GitError, GitRepository
-from scripts.static_site.render_episodes import WantedEpisode, files, missing, put, render
+from scripts.static_site.render_episodes import WantedEpisode, missing_episodes, render, store_file, stored_files
 
-BRANCH = "episodes"
-MESSAGE = "render: the best entries' episodes"
+EPISODES_BRANCH = "episodes"
+EPISODES_MESSAGE = "render: the best entries' episodes"
 # Objects that are fetched at a time.
 _PART = 200
 
@@ -24,7 +24,7 @@ _PART = 200
 def fetch(clone: GitRepository, season: str, folder: Path) -> int:
     """Write the branch's files to the folder; returns the number of results in it, 0 before the branch exists."""
     with open_branches(clone, season) as branches:
-        _take(branches, tip_of(branches.repository, BRANCH), folder)
+        _take(branches, tip_of(branches.repository, EPISODES_BRANCH), folder)
     return len(list(folder.glob("*.json")))
 
 
@@ -34,14 +34,14 @@ def update(clone: GitRepository, season: str, every: Sequence[WantedEpisode], fo
     Returns whether the branch was changed.
     """
     with open_branches(clone, season) as branches:
-        tip = tip_of(branches.repository, BRANCH)
+        tip = tip_of(branches.repository, EPISODES_BRANCH)
         there = _take(branches, tip, folder)
         with tempfile.TemporaryDirectory(prefix="pullrank-traces-") as place:
             # Not into traces/: where that folder is, the site is built with slower, deterministic arithmetic.
-            fetched = _fetch_traces(branches, missing(every, folder), Path(place))
+            fetched = _fetch_traces(branches, missing_episodes(every, folder), Path(place))
             rendered = render([replace(one, trace=fetched.get(one.key, one.trace)) for one in every], folder, quiet=True)
         say(f"{rendered} results were rendered.")
-        kept = {path.name: path.read_bytes() for path in files(every, folder)}
+        kept = {path.name: path.read_bytes() for path in stored_files(every, folder)}
         if {name: object_name(content) for name, content in kept.items()} == there:
             return False
         return _replace(branches, tip, kept, now)
@@ -54,7 +54,7 @@ def _take(branches: DataBranches, tip: str, folder: Path) -> dict[str, str]:
     branches.repository.fetch(tip, options=("--depth=1",))
     there = branches.objects(tip)
     for name, content in zip(there, branches.repository.read(list(there.values())), strict=True):
-        put(folder, name, content)
+        store_file(folder, name, content)
     return there
 
 
@@ -77,11 +77,13 @@ def _fetch_traces(branches: DataBranches, lacking: Sequence[WantedEpisode], plac
 
 def _replace(branches: DataBranches, tip: str, kept: dict[str, bytes], now: datetime) -> bool:
     """Replace the branch by one commit, unless somebody else changed it meanwhile."""
-    built = branches.build(None, [BranchCommit(message=MESSAGE, files=tuple(sorted(kept.items())))], now)
-    lease = f"--force-with-lease=refs/heads/{BRANCH}:{tip}"
+    built = branches.build(None, [BranchCommit(message=EPISODES_MESSAGE, files=tuple(sorted(kept.items())))], now)
+    lease = f"--force-with-lease=refs/heads/{EPISODES_BRANCH}:{tip}"
     try:
-        branches.repository.run("push", "--porcelain", "--no-verify", lease, "origin", f"+{built}:refs/heads/{BRANCH}")
+        branches.repository.run(
+            "push", "--porcelain", "--no-verify", lease, "origin", f"+{built}:refs/heads/{EPISODES_BRANCH}"
+        )
     except GitError as error:
-        say(f"The branch {BRANCH} was not changed ({error}); the next run renders what it lacks again.")
+        say(f"The branch {EPISODES_BRANCH} was not changed ({error}); the next run renders what it lacks again.")
         return False
     return True

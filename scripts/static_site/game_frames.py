@@ -1,14 +1,13 @@
 """Frames of games for which we have no board drawing: their environments render the recorded moves, as text or pictures."""
 
 import base64
-import re
-import struct
-import zlib
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from evaluator.host.envs.gym_task import EnvironmentFault, import_entry_point
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
@@ -21,6 +20,7 @@ from leaderboard.game_boards.board_registry import kind_of
 from leaderboard.game_boards.match_replay import AllFrames, ReplayFrames
 from leaderboard.pages.game_page import shown_duels
 from scripts.console import progress_bar, say
+from scripts.static_site.render_episodes import TERMINAL_ESCAPES
 
 # Matches of each duel: its first opening from both sides, and the first two in which a rule was broken.
 WATCHED, BROKEN = 2, 2
@@ -29,7 +29,6 @@ SIDES = ((60, 400), (200, 240))
 TEXT_PLIES = 400
 # Version of the cached files.
 CACHE_VERSION = "1"
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def frames(standings: Standings, cache: Path) -> AllFrames:
@@ -97,7 +96,7 @@ class _FrameRenderer:
             positions.append(board.render())
         board.close()
         if self._mode == "ansi":
-            return {"texts": [_ESCAPES.sub("", str(text)) for text in positions], "images": [], "movers": movers}
+            return {"texts": [TERMINAL_ESCAPES.sub("", str(text)) for text in positions], "images": [], "movers": movers}
         return {"texts": [], "images": [png_data_url(downscaled(np.asarray(p), side)) for p in positions], "movers": movers}
 
 
@@ -122,12 +121,6 @@ def downscaled(picture: np.ndarray[Any, Any], side: int) -> np.ndarray[Any, Any]
 
 def png_data_url(picture: np.ndarray[Any, Any]) -> str:
     """A picture as PNG in a `data:` address."""
-    height, width = picture.shape[:2]
-    rows = b"".join(b"\0" + row.tobytes() for row in picture)
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
-    png = b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
-        for name, content in chunks
-    )
-    return "data:image/png;base64," + base64.b64encode(png).decode()
+    png = io.BytesIO()
+    Image.fromarray(picture).save(png, "PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()

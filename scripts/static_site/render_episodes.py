@@ -40,14 +40,14 @@ from scripts.repository.checkout import Checkout
 SIDE = 240
 # Bytes that a sheet should have at most. Until it has, these are tried: WebP quality, and each how many-th frame is kept.
 TARGET_SHEET_BYTES = 60_000
-TRIES = ((60, 1), (40, 1), (50, 2), (30, 2), (30, 4))
+SHEET_TRIES = ((60, 1), (40, 1), (50, 2), (30, 2), (30, 4))
 # Bytes beyond which the smallest sheet is not used.
 MAX_SHEET_BYTES = 200_000
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_INK, _PAPER = "#22303f", "#f4f6f8"
+TERMINAL_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TEXT_INK, _PAPER = "#22303f", "#f4f6f8"
 # Pillow's own bitmap font: the only monospaced font that every machine has.
 _LETTER, _LINE, _MARGIN = 6, 11, 6
-_CHARACTERS, _LINES = 80, 50
+_CHARACTERS, _TEXT_LINES = 80, 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,42 +59,42 @@ class SpriteSheet:
     columns: int
     """Frames in a row; the last row is filled with the last frame, so that it holds still for a moment."""
     width: int
-    """Of one frame."""
     height: int
-    """Of one frame."""
     kept: tuple[int, ...]
-    """Which of the frames are in it."""
 
 
 def shrink_frame(shown: Picture | str) -> Image.Image:
     """A frame of at most `SIDE` pixels a side."""
-    picture = written(shown) if isinstance(shown, str) else Image.fromarray(shown)
+    picture = text_picture(shown) if isinstance(shown, str) else Image.fromarray(shown)
     scale = min(1.0, SIDE / max(picture.size))
     size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
     return picture if size == picture.size else picture.resize(size, Image.Resampling.BOX)
 
 
-def written(text: str) -> Image.Image:
+def text_picture(text: str) -> Image.Image:
     """Text as a picture; characters that the font lacks become question marks."""
-    lines = [line.encode("latin-1", "replace").decode("latin-1") for line in _ESCAPES.sub("", text).expandtabs().split("\n")]
-    lines = [line[:_CHARACTERS] for line in lines[:_LINES]]
+    lines = [
+        line.encode("latin-1", "replace").decode("latin-1")
+        for line in TERMINAL_ESCAPES.sub("", text).expandtabs().split("\n")
+    ]
+    lines = [line[:_CHARACTERS] for line in lines[:_TEXT_LINES]]
     size = (_LETTER * max(1, *map(len, [*lines, ""])) + 2 * _MARGIN, _LINE * max(1, len(lines)) + 2 * _MARGIN)
     picture = Image.new("RGB", size, _PAPER)
     drawing, font = ImageDraw.Draw(picture), ImageFont.load_default_imagefont()
     for number, line in enumerate(lines):
-        drawing.text((_MARGIN, _MARGIN + _LINE * number), line, fill=_INK, font=font)
+        drawing.text((_MARGIN, _MARGIN + _LINE * number), line, fill=_TEXT_INK, font=font)
     return picture
 
 
 def sprite_sheet(frames: Sequence[Image.Image]) -> SpriteSheet | None:
-    """The frames by the first try within `AIM`, else the smallest sheet; None where that is too large.
+    """The frames by the first try within TARGET_SHEET_BYTES, else the smallest sheet; None where that is too large.
 
     All frames get the size of the first one.
     """
     smallest: tuple[bytes, tuple[int, ...]] | None = None
-    for quality, every in TRIES:
+    for quality, every in SHEET_TRIES:
         kept = tuple(sorted({*range(0, len(frames), every), len(frames) - 1}))
-        content = _packed(_laid_out([frames[index] for index in kept]), quality)
+        content = _encode_webp(_sheet_picture([frames[index] for index in kept]), quality)
         smallest = min(smallest or (content, kept), (content, kept), key=lambda sheet: len(sheet[0]))
         if len(smallest[0]) <= TARGET_SHEET_BYTES:
             break
@@ -108,7 +108,7 @@ def _columns(count: int) -> int:
     return math.isqrt(count - 1) + 1
 
 
-def _laid_out(frames: Sequence[Image.Image]) -> Image.Image:
+def _sheet_picture(frames: Sequence[Image.Image]) -> Image.Image:
     width, height = frames[0].size
     columns = _columns(len(frames))
     rows = -(-len(frames) // columns)
@@ -122,7 +122,7 @@ def _laid_out(frames: Sequence[Image.Image]) -> Image.Image:
     return sheet
 
 
-def _packed(picture: Image.Image, quality: int) -> bytes:
+def _encode_webp(picture: Image.Image, quality: int) -> bytes:
     """As WebP, lossless or lossy, whichever is smaller: flat drawings are smaller lossless, landscapes lossy."""
     exact, near = io.BytesIO(), io.BytesIO()
     picture.save(exact, "WEBP", lossless=True, quality=70, method=4)
@@ -137,7 +137,7 @@ RESULT_TIMEOUT_SECONDS = 120
 TRACE_BYTES = 64 << 20
 # Digits of the key in file names.
 KEY_DIGITS = 20
-_KEPT = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}(?:\.json|-(?:best|median|worst)\.webp)")
+_STORED_NAME = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}(?:\.json|-(?:best|median|worst)\.webp)")
 _WEBP = (b"RIFF", b"WEBP")
 
 
@@ -150,7 +150,6 @@ class RenderedEpisode(Frozen):
     total: float
     length: int = Field(ge=0)
     columns: int = Field(ge=1, le=100)
-    """Frames in a row."""
     width: int = Field(ge=1, le=1000)
     height: int = Field(ge=1, le=1000)
     steps: tuple[int, ...] = Field(min_length=1, max_length=1000)
@@ -185,30 +184,30 @@ class WantedEpisode:
     """Of its season, if that was sealed and has been revealed."""
 
 
-def wanted(board: Checkout, standings: Standings) -> list[WantedEpisode]:
+def wanted_episodes(checkout: Checkout, standings: Standings) -> list[WantedEpisode]:
     """Every result whose episodes are to be shown; none of anonymous entries, whose files are named after their owner."""
     episodes_by_key: dict[str, WantedEpisode] = {}
     for table, row in shown_replays(standings):
         result = row.result
-        path = board.store.result_path(result)
+        path = checkout.store.result_path(result)
         if not row.entry.anonymous and path.exists():
             episodes_by_key[result.key] = WantedEpisode(
-                task=table.task, key=result.key, result=path, trace=board.store.trace_of(path), path=result.path(),
-                chosen=chosen_results(result, table.task), secret=board.seasons.secret_of(result.season, result.beacon),
+                task=table.task, key=result.key, result=path, trace=checkout.store.trace_of(path), path=result.path(),
+                chosen=chosen_results(result, table.task), secret=checkout.seasons.secret_of(result.season, result.beacon),
             )  # fmt: skip
     return list(episodes_by_key.values())
 
 
-def place(root: Path) -> Path:
+def episodes_folder(root: Path) -> Path:
     """The folder of the rendered episodes: below build/, as on the site."""
     return root / "build" / EPISODES_FOLDER
 
 
-def rendered_replays(board: Checkout, standings: Standings) -> Episodes:
+def rendered_replays(checkout: Checkout, standings: Standings) -> Episodes:
     """The rendered episodes of a board; those that are missing are rendered, where their traces are in this checkout."""
-    every = wanted(board, standings)
-    render(every, place(board.root))
-    return episodes(every, place(board.root))
+    every = wanted_episodes(checkout, standings)
+    render(every, episodes_folder(checkout.root))
+    return episodes(every, episodes_folder(checkout.root))
 
 
 def pictures(replays: Episodes, built: Path) -> Iterator[tuple[str, bytes]]:
@@ -219,7 +218,7 @@ def pictures(replays: Episodes, built: Path) -> Iterator[tuple[str, bytes]]:
 
 def episodes(every: Iterable[WantedEpisode], cache_folder: Path) -> Episodes:
     """Those that are rendered, for pages."""
-    rendered = ((one.key, reel(cache_folder, one.key)) for one in every)
+    rendered = ((one.key, stored_rendering(cache_folder, one.key)) for one in every)
     return {key: tuple(_episode(key, kept) for kept in result.episodes) for key, result in rendered if result}
 
 
@@ -236,7 +235,7 @@ def _list(key: str) -> str:
     return f"{key[:KEY_DIGITS]}.json"
 
 
-def reel(folder: Path, key: str) -> RenderedResult | None:
+def stored_rendering(folder: Path, key: str) -> RenderedResult | None:
     """What is stored for a result; None where nothing is, or where a file is damaged."""
     try:
         rendered = RenderedResult.model_validate(canonical_json.parse_strict((folder / _list(key)).read_bytes()))
@@ -247,37 +246,37 @@ def reel(folder: Path, key: str) -> RenderedResult | None:
     return rendered if intact and all((content[:4], content[8:12]) == _WEBP for _, content in pictures) else None
 
 
-def files(every: Iterable[WantedEpisode], cache_folder: Path) -> Iterator[Path]:
+def stored_files(every: Iterable[WantedEpisode], cache_folder: Path) -> Iterator[Path]:
     """The stored files of these episodes, and no others."""
     for one in every:
-        if rendered := reel(cache_folder, one.key):
+        if rendered := stored_rendering(cache_folder, one.key):
             yield cache_folder / _list(one.key)
             yield from (cache_folder / _file(one.key, kept.which) for kept in rendered.episodes)
 
 
-def put(folder: Path, name: str, content: bytes) -> bool:
+def store_file(folder: Path, name: str, content: bytes) -> bool:
     """Store a file from elsewhere if its name is one that this module writes; returns whether it is."""
-    if not _KEPT.fullmatch(name):
+    if not _STORED_NAME.fullmatch(name):
         return False
     write_atomically(folder / name, content)
     return True
 
 
-def missing(every: Iterable[WantedEpisode], cache_folder: Path) -> list[WantedEpisode]:
+def missing_episodes(every: Iterable[WantedEpisode], cache_folder: Path) -> list[WantedEpisode]:
     """Those that are not rendered yet."""
-    return [one for one in every if reel(cache_folder, one.key) is None]
+    return [one for one in every if stored_rendering(cache_folder, one.key) is None]
 
 
 def render(
     every: Sequence[WantedEpisode], cache_folder: Path, *, quiet: bool = False, patience: float = RESULT_TIMEOUT_SECONDS
 ) -> int:
     """Render what is missing and has its trace in this checkout; returns how many. A failure costs only pictures."""
-    todo = [one for one in missing(every, cache_folder) if one.trace.exists()]
+    todo = [one for one in missing_episodes(every, cache_folder) if one.trace.exists()]
     tasks = {one.task.id: [other for other in todo if other.task.id == one.task.id] for one in todo}
     with progress_bar("Rendering episodes", len(todo), quiet=quiet) as done:
         number = 0
         for task_id, part in tasks.items():
-            reasons = _rendered_all(part, cache_folder, patience)
+            reasons = _render_in_pool(part, cache_folder, patience)
             number += len(part)
             done(number)
             if reason := next(filter(None, reasons), ""):
@@ -285,7 +284,7 @@ def render(
     return len(todo)
 
 
-def _rendered_all(part: Sequence[WantedEpisode], folder: Path, patience: float) -> list[str]:
+def _render_in_pool(part: Sequence[WantedEpisode], folder: Path, patience: float) -> list[str]:
     """Render the results of one task; returns a reason for each, empty where it worked.
 
     An environment that hangs or ends its process costs the pictures of all of them.
@@ -295,7 +294,7 @@ def _rendered_all(part: Sequence[WantedEpisode], folder: Path, patience: float) 
     with signals.signals_deferred():
         pool = get_context("fork").Pool(max(1, min(len(part), cores)), _set_up_worker)
     with pool:
-        running = pool.imap_unordered(_rendered, [(one, folder) for one in part])
+        running = pool.imap_unordered(_render_and_store, [(one, folder) for one in part])
         try:
             reasons = [running.next(patience) for _ in part]
         except SilenceError:
@@ -309,18 +308,18 @@ def _set_up_worker() -> None:
     os.environ["SDL_VIDEODRIVER"] = os.environ["SDL_AUDIODRIVER"] = "dummy"
 
 
-def _rendered(given: tuple[WantedEpisode, Path]) -> str:
+def _render_and_store(given: tuple[WantedEpisode, Path]) -> str:
     """Render a result's episodes and store them; returns why there are none."""
     one, folder = given
     try:
-        rendered = _reel(one, folder, time.monotonic)
+        rendered = _render_result(one, folder, time.monotonic)
     except (EnvironmentFault, ValueError, OSError) as error:
         rendered = RenderedResult(key=one.key, reason=first_line(error))
     write_atomically(folder / _list(one.key), canonical_json.canonical(rendered.model_dump(mode="json")))
     return rendered.reason
 
 
-def _reel(one: WantedEpisode, folder: Path, clock: Callable[[], float]) -> RenderedResult:
+def _render_result(one: WantedEpisode, folder: Path, clock: Callable[[], float]) -> RenderedResult:
     rendering = _rendering(one.task.model_dump_json())
     if rendering is None:
         return RenderedResult(key=one.key, reason="its environment renders nothing")

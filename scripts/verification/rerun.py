@@ -128,7 +128,7 @@ def _rerun_result(
         return VerificationStatus.VERIFIED, []
     # Sealed results that were not revealed never get here: they do not verify.
     secret = evaluator.checkout.seasons.secret_of(recorded.season, recorded.beacon)
-    request = dataclasses.replace(evaluator.order(agent, task, recorded.beacon), secret=secret)
+    request = dataclasses.replace(evaluator.request(agent, task, recorded.beacon), secret=secret)
     trace_path = evaluator.checkout.store.trace_of(path)
     trace = trace_path.read_bytes() if recorded.verdict is Verdict.OK else None
     if secret:

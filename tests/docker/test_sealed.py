@@ -86,7 +86,7 @@ def play(root: Path) -> None:
         entry = SubmissionEntry(login=login, agent=agent, path=path, folder=read_folder(path, made.challenge.submissions))
         asked = made.challenge.task(task)
         assert asked is not None
-        order = bench.order(entry, asked, SECRET.beacon)
+        order = bench.request(entry, asked, SECRET.beacon)
         order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
         result, trace = bench.run(order, quiet=True)
         assert (result.verdict, result.sandbox) == ("ok", SandboxKind.DOCKER), result.message

@@ -9,9 +9,12 @@ import numpy as np
 from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel, MatchEnd, duel_with_self_hash
+from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
+from leaderboard.comments.states import TaskPreview
 from leaderboard.core.standings import Entry
+from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
 
 NOON = "2026-01-01T12:00:00Z"
 
@@ -149,3 +152,13 @@ def _match(letter: str, moves: Sequence[int], swapped: bool) -> dict[str, Any]:
 
 def _leaf(rows: Sequence[Sequence[int]]) -> TraceLeaf:
     return TraceLeaf.of(np.array([number for row in rows for number in row], dtype=np.int64))
+
+
+def hypothetical_row(recorded: RecordedResults, played: Result) -> TaskPreview | None:
+    """The place that one result would take; None if the challenge does not have its task in these settings."""
+    agent = PreviewedAgent.model_construct(
+        login=played.login, agent=played.agent, submission_digest=played.submission_digest, name=None, faults=(),
+        results=(played,), duels=(),
+    )  # fmt: skip
+    preview = Preview.model_construct(head_sha="a" * 40, evaluator_sha="b" * 40, agents=(agent,), skipped=())
+    return next(iter(preview_state(preview, recorded, run_url=None).agents[0].rows), None)

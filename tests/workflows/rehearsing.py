@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.commands.rehearse import RehearsalStage, rehearse
-from scripts.rehearsal.rehearsal import RehearsalRequest
-from scripts.rehearsal.steps import StepClock, StepRunner
+from scripts.rehearsal.rehearsal import RehearsalRequest, StepClock, StepRunner
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, REPOSITORY_ID, World
 from tests.workflows.remote import Remote, git

@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import quote
 
 from scripts.console import OUR_FAULT, CommandError
-from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 
 BODY_CHARACTERS = 65_536
 OUTSIDE_REPOSITORY = ("/orgs/", "/users/", "/user")  # Paths that are not below the repository.
@@ -28,6 +27,55 @@ def bounded_body(text: str) -> str:
 
 
 GHOST = "ghost"  # GitHub's name for deleted accounts.
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowRun:
+    """A workflow run, by the API."""
+
+    id: int
+    """Later runs have greater ids."""
+    event: str
+    path: str
+    """Its workflow file; some answers add `@ref`."""
+    repository_id: int
+    head_repository_id: int | None
+    """None once the fork is deleted."""
+    head_owner: str | None
+    head_branch: str
+    """Chosen by a stranger."""
+    head_sha: str
+    html_url: str
+    conclusion: str | None
+    """None until it has ended."""
+    created_at: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PullRequest:
+    """A pull request, by the API."""
+
+    number: int
+    author: str
+    author_id: int
+    """Stays the same when the login changes."""
+    head_sha: str
+    head_repository_id: int | None
+    """None once the fork is deleted."""
+    base_repository_id: int
+    base_ref: str
+    state: str
+    merged: bool
+    labels: tuple[str, ...] = ()
+    title: str = ""
+    """Chosen by a stranger."""
+    mergeable: bool | None = None
+    """False on a conflict, None while GitHub does not know."""
+    merge_commit_sha: str | None = None
+    head_branch: str = ""
+    """Chosen by a stranger."""
+    head_repository: str = ""
+    """`owner/name`; empty once the fork is deleted."""
 
 
 @dataclass(frozen=True, kw_only=True)

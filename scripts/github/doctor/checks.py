@@ -26,11 +26,9 @@ class SettingState(StrEnum):
 
     GOOD = "good"
     MISSING = "missing"
-    """Something can go wrong."""
     CHOICE = "choice"
     """Both ways are right; the host should know the current one."""
     UNKNOWN = "unknown"
-    """GitHub did not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +54,10 @@ class SettingFinding:
     click: str
     changes: tuple[SettingChange, ...] = ()
     """Requests that correct it; empty if the API cannot, or if a person should decide."""
+
+    def page_address(self, repository: str) -> str:
+        """The complete address of its page. `repository`: owner/name."""
+        return self.page if self.page.startswith("https://") else f"https://github.com/{repository}/{self.page}"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from scripts.github.doctor.checks import (
     check,
     setting_finding,
 )
+from scripts.repository.layout import MAIN_BRANCH
 
 # The workflow files and their triggers; a test compares both with the files.
 WORKFLOWS = ("act", "ci", "commands", "evaluate", "image", "official", "preview", "queue", "reconcile", "report", "site")
@@ -183,7 +184,6 @@ def check_image(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
 ACTIONS_CHECKS = (check_actions, check_allowed_actions, check_workflows, check_policies, check_fork_workflows, check_image)
 
 
-BOARD = "main"
 _ENTERPRISE = ("enterprise", "business", "business_plus")
 _PAID = ("pro", "team", *_ENTERPRISE)
 
@@ -230,14 +230,17 @@ def check_access(asks: SettingsReader, place: SettingLocation) -> SettingFinding
     )
 
 
-@check("Default branch", "settings", f"General › Default branch: {BOARD}; rename the other one")
+@check("Default branch", "settings", f"General › Default branch: {MAIN_BRANCH}; rename the other one")
 def check_default_branch(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the default branch is the one that the workflows run on."""
     actual = str((asks.setting("") or {}).get("default_branch", ""))
     return setting_finding(
         place,
-        good=actual == BOARD,
-        words=(f"It is {BOARD}.", f"It is {actual}: schedules and comments run that branch's workflows, which do nothing."),
+        good=actual == MAIN_BRANCH,
+        words=(
+            f"It is {MAIN_BRANCH}.",
+            f"It is {actual}: schedules and comments run that branch's workflows, which do nothing.",
+        ),
         changes=(),  # Open pull requests and clones depend on it: a person decides.
     )
 

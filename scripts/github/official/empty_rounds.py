@@ -14,10 +14,8 @@ from leaderboard.text.escape_markdown import code
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import open_branches
 from scripts.git.main_entries import read_entries
-from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import WorkflowRun
-from scripts.github.api.posts import open_failure_issues, update_issue
-from scripts.github.api.responses import GitHubIssue
+from scripts.github.api.client import GitHub, open_failure_issues, update_issue
+from scripts.github.api.responses import GitHubIssue, WorkflowRun
 from scripts.github.official.publish import CheckedRound
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment

@@ -27,7 +27,7 @@ from scripts.github.official.check_result import ResultOrDuel
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload
 from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
-from scripts.runs.workflow_duels import duel_outcome, player_names
+from scripts.runs.play_duels import duel_outcome, player_names
 
 REPLACED_FILE = "replaced.json"
 

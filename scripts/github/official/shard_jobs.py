@@ -29,11 +29,11 @@ from scripts.git.data_branches import newest_results
 from scripts.git.main_entries import submission_at
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_workload
 from scripts.github.workflow.outputs import escape_commands
-from scripts.github.workflow.season_key import season_secret
+from scripts.github.workflow.run_context import season_secret
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
 from scripts.runs.evaluate_missing import Evaluator
-from scripts.runs.workflow_duels import WorkflowDuelOptions, duel_line, play_duel
+from scripts.runs.play_duels import WorkflowDuelOptions, duel_line, play_duel
 
 CLAIM_FILE = "shard.json"
 # The workflow step times out a little later and loses what is being played, so nothing is started that could last that long.
@@ -210,7 +210,7 @@ def _failure_message(verdict: Verdict, message: str) -> str:
 
 def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
     submission = submission_at(official.clone, work.sha, item.entry, work.challenge.submissions)
-    order = bench.order(submission, work.task(item), item.wanted.beacon)
+    order = bench.request(submission, work.task(item), item.wanted.beacon)
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
     return replace(order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret)

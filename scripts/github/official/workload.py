@@ -27,8 +27,14 @@ from scripts.git.main_entries import read_entries
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts, known_facts
 from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.outputs import escape_commands
-from scripts.github.workflow.run_context import MembershipLookup, RunContext, current_run_context, members_of, merge_times
-from scripts.github.workflow.season_key import refuse_changed_seeds
+from scripts.github.workflow.run_context import (
+    MembershipLookup,
+    RunContext,
+    current_run_context,
+    members_of,
+    merge_times,
+    refuse_changed_seeds,
+)
 from scripts.repository.layout import LOCAL
 from scripts.repository.season_file import SEASON_FILE, parse_seasons
 

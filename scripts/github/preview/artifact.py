@@ -20,15 +20,15 @@ LOG_FILE = "preview.log"
 # GitHub and common tools write these two; each other method has a decoder with errors of its own.
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # What zipfile and zlib raise on a bad archive: NotImplementedError for a missing feature, RuntimeError for a password.
-ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
 
 class ArtifactError(Exception):
     """The artifact cannot be used; one line says why."""
 
 
-def read_artifact(content: bytes) -> Preview:
-    """The preview in an artifact.
+def read_artifact(content: bytes) -> tuple[Preview, str]:
+    """The preview in an artifact, and the text of its log; the text is empty if the log cannot be read.
 
     Raises:
         ArtifactError: it is not a zip file as our preview writes it.
@@ -37,18 +37,18 @@ def read_artifact(content: bytes) -> Preview:
         raise ArtifactError(f"the artifact has {len(content)} bytes, more than {ZIP_BYTES}")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return _parse_preview(_read_preview_member(archive))
-    except ZIP_ERRORS as error:
+            members = _checked_members(archive)
+            return _parse_preview(_read_preview(archive, members[PREVIEW_FILE])), _read_log(archive, members.get(LOG_FILE))
+    except _ZIP_ERRORS as error:
         raise ArtifactError(f"the artifact is not a zip file that can be read: {str(error)[:100]}") from error
 
 
-def _read_preview_member(archive: zipfile.ZipFile) -> bytes:
+def _checked_members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The files by name, after all that the archive's directory says of them is checked."""
     members = archive.infolist()
-    names = [member.orig_filename for member in members]
-    if sorted(names) not in ([PREVIEW_FILE], [PREVIEW_FILE, LOG_FILE]):
-        raise ArtifactError(
-            f"the artifact holds other files than {PREVIEW_FILE} and {LOG_FILE}: {str(sorted(names)[:4])[:200]}"
-        )
+    names = sorted(member.orig_filename for member in members)
+    if names not in ([PREVIEW_FILE], [PREVIEW_FILE, LOG_FILE]):
+        raise ArtifactError(f"the artifact holds other files than {PREVIEW_FILE} and {LOG_FILE}: {str(names[:4])[:200]}")
     for member in members:
         if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG) or member.flag_bits & 1:
             raise ArtifactError(f"{member.orig_filename} in the artifact is not a plain file")
@@ -56,11 +56,25 @@ def _read_preview_member(archive: zipfile.ZipFile) -> bytes:
             raise ArtifactError(f"{member.orig_filename} in the artifact is neither stored nor deflated")
         if member.file_size > (PREVIEW_BYTES if member.orig_filename == PREVIEW_FILE else PREVIEW_LOG_BYTES):
             raise ArtifactError(f"{member.orig_filename} in the artifact is too large")
-    with archive.open(members[names.index(PREVIEW_FILE)]) as file:
+    return {member.orig_filename: member for member in members}
+
+
+def _read_preview(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    with archive.open(member) as file:
         content = file.read(PREVIEW_BYTES + 1)  # The size in the archive's directory is untrusted too.
     if len(content) > PREVIEW_BYTES:
         raise ArtifactError(f"{PREVIEW_FILE} in the artifact is too large")
     return content
+
+
+def _read_log(archive: zipfile.ZipFile, member: zipfile.ZipInfo | None) -> str:
+    if member is None:
+        return ""
+    try:
+        with archive.open(member) as file:
+            return file.read(PREVIEW_LOG_BYTES).decode("utf-8", "replace")
+    except _ZIP_ERRORS:
+        return ""
 
 
 def _parse_preview(content: bytes) -> Preview:

@@ -19,7 +19,7 @@ from leaderboard.core.store import write_atomically
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent
 from scripts.repository.checkout import Checkout, SubmissionEntry
-from scripts.runs.workflow_duels import duel_line, player_names
+from scripts.runs.play_duels import duel_line, player_names
 
 MAX_NOTES, NOTE_CHARACTERS = 100, 1000
 MAX_FAULTS = 50
@@ -72,11 +72,10 @@ class ChangedAgent:
 class PreviewSession:
     """One preview under way."""
 
-    board: Checkout
+    checkout: Checkout
     pull: PullEvent
     evaluator_sha: str
     out: Path
-    """Folder of preview.json and preview.log."""
     run_url: str
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     folders: list[ChangedAgent] = field(default_factory=list)

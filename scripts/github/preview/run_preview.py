@@ -6,37 +6,42 @@ report trusts it only if the pull request changed nothing but its author's own a
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from evaluator.host.duels.evaluate_duel import DuelPlayer, order_sides
 from evaluator.host.loading.submission_folder import assemble
-from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
-from evaluator.host.solo.evaluate_agent import EvaluationRequest
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.moderation import Moderation
 from evaluator.model.identifiers import AGENT, LOGIN
-from evaluator.model.records.preview import AGENTS
+from evaluator.model.records.preview import AGENTS, DUELS
 from evaluator.model.records.result import Tier
+from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, RefusalReason, Refused, WithdrawnEntry
 from leaderboard.core.entry import AgentName
+from leaderboard.core.game_standings import GameStandings
+from leaderboard.core.owners import owner_groups
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
+from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.github.preview.artifact import LOG_FILE
-from scripts.github.preview.preview_games import PreviewGames
 from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, evaluation_name
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
-from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
-from scripts.repository.layout import SUBMISSIONS
+from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry, open_checkout
+from scripts.repository.layout import LOCAL, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults
 from scripts.runs.evaluate_missing import Evaluator, open_evaluator
+from scripts.runs.play_duels import WorkflowDuelOptions, duel_line, play_duel
 
 # The workflow's job times out after 60 minutes; what was not started is left for the official run.
 BUDGET_SECONDS = 40 * 60.0
+# A preview plays so many baselines at most; its other opponents are those of the nearest rating.
+BASELINES_MET = 3
 
 
 def preview_pull_request(
@@ -63,15 +68,13 @@ def preview_pull_request(
         KeyboardInterrupt: it was stopped; likewise.
     """
     pull = pull_event(surroundings)
-    board = open_checkout(surroundings.workspace.resolve())
+    checkout = open_checkout(surroundings.workspace.resolve())
     session = PreviewSession(
-        board=board, pull=pull, evaluator_sha=_commit(board.root), out=out, run_url=surroundings.run_url
+        checkout=checkout, pull=pull, evaluator_sha=_commit(checkout.root), out=out, run_url=surroundings.run_url
     )
     session.write()
     try:
-        state = _preview_state(
-            session, GitRepository(head), lambda: open_evaluator(board, sandbox), _TimeBudget(clock, clock() + budget)
-        )
+        state = _preview_state(session, GitRepository(head), sandbox, _TimeBudget(clock, clock() + budget))
     except CommandError as error:
         session.write()
         _summarise(surroundings, session, Broken(head_sha=pull.head_sha, reason=str(error), run_url=session.run_url))
@@ -101,10 +104,8 @@ def _commit(root: Path) -> str:
     return GitRepository(root).run("rev-parse", "HEAD").decode().strip()
 
 
-def _preview_state(
-    session: PreviewSession, clone: GitRepository, bench: Callable[[], Evaluator], until: _TimeBudget
-) -> CommentState:
-    pull, limits = session.pull, session.board.challenge.submissions
+def _preview_state(session: PreviewSession, clone: GitRepository, sandbox: str, budget: _TimeBudget) -> CommentState:
+    pull, limits = session.pull, session.checkout.challenge.submissions
     author = PullAuthor(login=pull.author, id=pull.author_id)
     guarded = inspect_pull(clone, _main_sha(clone, session), pull.head_sha, author, limits)
     if not guarded.is_clean:
@@ -118,9 +119,10 @@ def _preview_state(
     _read_agents(session, clone, guarded)
     session.write()
     if any(folder.tasks for folder in session.folders):
-        opened = bench()
-        _play_tasks(session, opened, until)
-        _games(session, opened, until).play()
+        evaluator = open_evaluator(session.checkout, sandbox)
+        _play_tasks(session, evaluator, budget)
+        recorded, standing = _official_board(session.checkout)
+        PreviewGames(session=session, evaluator=evaluator, recorded=recorded, standing=standing, budget=budget).play()
     return _comment_state(session, guarded)
 
 
@@ -129,8 +131,8 @@ def _main_sha(clone: GitRepository, session: PreviewSession) -> str:
 
     A shallow checkout cannot give it; then it is the commit that the event names.
     """
-    if clone.resolve(session.evaluator_sha) is None and not GitRepository(session.board.root).is_shallow():
-        clone.fetch(session.evaluator_sha, source=str(session.board.root))
+    if clone.resolve(session.evaluator_sha) is None and not GitRepository(session.checkout.root).is_shallow():
+        clone.fetch(session.evaluator_sha, source=str(session.checkout.root))
     return clone.resolve(session.evaluator_sha) or session.pull.base_sha
 
 
@@ -147,12 +149,12 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
         folder = ChangedAgent(login=login, agent=agent)
         session.folders.append(folder)
         try:
-            read = assemble(clone.blobs(session.pull.head_sha, path), session.board.challenge.submissions)
-            submission = SubmissionEntry(login=login, agent=agent, path=session.board.root / path, folder=read)
-            tasks = eligible_tasks(submission, list(session.board.challenge.tasks))
-            if people := tuple(people_faults(session.board.challenge, submission, path)):
+            read = assemble(clone.blobs(session.pull.head_sha, path), session.checkout.challenge.submissions)
+            submission = SubmissionEntry(login=login, agent=agent, path=session.checkout.root / path, folder=read)
+            tasks = eligible_tasks(submission, list(session.checkout.challenge.tasks))
+            if people := tuple(people_faults(session.checkout.challenge, submission, path)):
                 raise LoadError(*people)
-            shut = {task.id: why for task, why in closed_tasks(session.board.challenge, submission, session.now)}
+            shut = {task.id: why for task, why in closed_tasks(session.checkout.challenge, submission, session.now)}
             for task_id, why in shut.items():
                 session.skip(f"{evaluation_name(login, agent, task_id)}: {why}")
             folder.tasks = tuple(task for task in tasks if task.id not in shut)
@@ -161,63 +163,51 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
             folder.faults = tuple(line if line.startswith(path) else f"{path}/{line}" for line in error.lines)
 
 
-def _play_tasks(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -> None:
+def _play_tasks(session: PreviewSession, evaluator: Evaluator, budget: _TimeBudget) -> None:
     """Play every agent, task by task, so that a slow agent does not keep the others from being played."""
     for folder, submission, task in _agent_tasks(session):
         name = evaluation_name(folder.login, folder.agent, task.id)
-        if until.is_up():
+        if budget.is_up():
             session.skip(f"{name}: the preview’s time was up; the official run plays it after the merge")
             continue
-        result, _ = bench.run(_evaluation_request(session, bench, submission, task), quiet=True)
+        request = replace(
+            evaluator.request(submission, task), tier=Tier.PREVIEW, login_id=session.pull.author_id,
+            commit=session.pull.head_sha, run_url=session.run_url,
+        )  # fmt: skip
+        result, _ = evaluator.run(request, quiet=True)
         say(f"{name}: {result.verdict}")
         folder.results.append(result)
         session.write()
 
 
 def _agent_tasks(session: PreviewSession) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
-    for task in session.board.challenge.solo_tasks:
+    for task in session.checkout.challenge.solo_tasks:
         for folder in session.folders:
             if folder.entry and task in folder.tasks:
                 yield folder, folder.entry, task
 
 
-def _games(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -> PreviewGames:
-    recorded, standing = _official_board(session.board)
-    return PreviewGames(session=session, bench=bench, recorded=recorded, standing=standing, is_up=until.is_up)
-
-
-def _evaluation_request(
-    session: PreviewSession, bench: Evaluator, submission: SubmissionEntry, task: Task
-) -> EvaluationRequest:
-    return replace(
-        bench.order(submission, task), tier=Tier.PREVIEW, login_id=session.pull.author_id, commit=session.pull.head_sha,
-        run_url=session.run_url,
-    )  # fmt: skip
-
-
 def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentState:
     """The comment's state, by the results that are checked out at results/."""
     preview = session.write()
-    recorded, _ = _official_board(session.board)
+    recorded, _ = _official_board(session.checkout)
     log = (session.out / LOG_FILE).read_text(encoding="utf-8")
     return preview_state(preview, recorded, run_url=session.run_url, removed=guarded.withdrawn, log=log)
 
 
-def _official_board(board: Checkout) -> tuple[RecordedResults, dict[AgentName, SubmissionEntry]]:
+def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName, SubmissionEntry]]:
     """The official board as it is checked out, and its agents."""
-    path = board.root / "moderation.yml"
-    moderation = parse_moderation(path.read_bytes()) if path.exists() else Moderation()
-    results, _ = board.recorded
-    duels, _ = board.store.read_duels()
+    results, _ = checkout.recorded
+    duels, _ = checkout.recorded_duels
     ranking = {
         submission.name: submission
-        for submission in board.read_all()[0]
-        if (submission.path.is_relative_to(board.root / SUBMISSIONS) or submission.baseline)
-        and moderation.of(submission.login, submission.agent) is None
+        for submission in checkout.read_all()[0]
+        if (submission.path.is_relative_to(checkout.root / SUBMISSIONS) or submission.baseline)
+        and checkout.moderation.of(submission.login, submission.agent) is None
     }
     entries = tuple(submission.entry() for submission in ranking.values())
     return RecordedResults(
-        challenge=board.challenge, entries=entries, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
+        challenge=checkout.challenge, entries=entries, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
     ), ranking
 
 
@@ -226,3 +216,111 @@ def _summarise(surroundings: WorkflowEnvironment, session: PreviewSession, state
     repository = f"{surroundings.server_url}/{surroundings.repository}"
     context = CommentContext(run_id=surroundings.run_id, repository=repository, pull=session.pull.number)
     write_summary(surroundings.summary_path, render_comment(state, context))
+
+
+@dataclass(kw_only=True)
+class PreviewGames:
+    """The duels of one preview."""
+
+    session: PreviewSession
+    evaluator: Evaluator
+    recorded: RecordedResults
+    standing: dict[AgentName, SubmissionEntry]
+    """Possible opponents: the agents of main that rank, and the baselines."""
+    budget: _TimeBudget
+    met: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
+    """Played pairs by game, also those whose duel did not fit into the preview."""
+    late: set[tuple[AgentName, str]] = field(default_factory=set)
+
+    def play(self) -> None:
+        """Play validations first; then each agent's first opponent in each game, then the second."""
+        for folder, submission, task in self._entered():
+            self._meet(folder, submission, task, submission)
+        for _ in range(DUELS - 1):
+            for folder, submission, task in self._entered():
+                if _is_validated(folder, task) and (opponent := self._opponent(folder, submission, task)):
+                    self._meet(folder, submission, task, opponent)
+
+    def _entered(self) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
+        for task in self.session.checkout.challenge.games:
+            for folder in self.session.folders:
+                if folder.entry and task in folder.tasks:
+                    yield folder, folder.entry, task
+
+    def _meet(self, folder: ChangedAgent, submission: SubmissionEntry, task: Task, other: SubmissionEntry) -> None:
+        if self.budget.is_up():
+            self._skip(submission, task)
+            return
+        self.met.add((_agent_name(submission), task.id, _agent_name(other)))
+        ours = DuelPlayer(
+            login=submission.login, login_id=self.session.pull.author_id, agent=submission.agent, folder=submission.folder
+        )
+        theirs = DuelPlayer(login=other.login, login_id=None, agent=other.agent, folder=other.folder)
+        sides = order_sides(ours, ours if other is submission else theirs)
+        session = self.session
+        terms = WorkflowDuelOptions(
+            tier=Tier.PREVIEW, beacon=PREVIEW_BEACON, commit=session.pull.head_sha, run_url=session.run_url
+        )
+        duel = play_duel(self.evaluator, task, sides, terms)
+        say(duel_line(duel))
+        folder.duels.append(duel)
+        session.write()
+
+    def _skip(self, submission: SubmissionEntry, task: Task) -> None:
+        if (_agent_name(submission), task.id) not in self.late:
+            self.late.add((_agent_name(submission), task.id))
+            name = evaluation_name(submission.login, submission.agent, task.id)
+            self.session.skip(f"{name}: the preview’s time was up; the official run plays the rest after the merge")
+
+    def _opponent(self, folder: ChangedAgent, submission: SubmissionEntry, task: Task) -> SubmissionEntry | None:
+        """The next opponent: a baseline, else the one with the nearest rating; None if none is left."""
+        board = next(board for board in self.recorded.now.games if board.task.id == task.id)
+        gone = {_agent_name(submission)} | {
+            other for name, game, other in self.met if (name, game) == (_agent_name(submission), task.id)
+        }
+        if named := [baseline for baseline in self._baselines(task, board) if _agent_name(baseline) not in gone]:
+            return named[0]
+        # As in the official run, agents of one login or team do not meet.
+        one_side = owner_groups((*self.recorded.entries, submission.entry()), self.recorded.duels)
+        others = (row for row in board.rows if not one_side.are_one(_agent_name(submission), row.entry.name))
+        rated = [row for row in others if row.entry.name in self.standing and row.entry.name not in gone]
+        if not rated:
+            return None
+        elo = self._elo(folder, task)
+        nearest = min(rated, key=lambda row: (0.0 if elo is None else abs(row.rating.elo - elo), row.place, row.entry.name))
+        return self.standing[nearest.entry.name]
+
+    def _baselines(self, task: Task, board: GameStandings) -> list[SubmissionEntry]:
+        """The baselines that play this game, in the order of challenge.yml."""
+        refused = {failure.entry.name for failure in board.failures}
+        challenge = self.session.checkout.challenge
+        submission = [
+            submission
+            for named in challenge.baselines
+            for name, submission in self.standing.items()
+            if name not in refused and submission.folder.submission.plays(task) and _is_named(submission, named)
+        ]
+        return submission[:BASELINES_MET]
+
+    def _elo(self, folder: ChangedAgent, task: Task) -> float | None:
+        """The rating by the duels played so far."""
+        preview = self.session.preview()
+        agents = tuple(agent for agent in preview.agents if (agent.login, agent.agent) == (folder.login, folder.agent))
+        state = preview_state(preview.model_copy(update={"agents": agents}), self.recorded, run_url=None)
+        game = next((game for agent in state.agents for game in agent.games if game.task.id == task.id), None)
+        return game.rating.elo if game and game.rating else None
+
+
+def _agent_name(submission: SubmissionEntry) -> AgentName:
+    return AgentName.folded(submission.login, submission.agent)
+
+
+def _is_named(submission: SubmissionEntry, named: str) -> bool:
+    name = submission.agent if submission.login == LOCAL else f"{submission.login}/{submission.agent}"
+    return name.casefold() == named.casefold()
+
+
+def _is_validated(folder: ChangedAgent, task: Task) -> bool:
+    """Whether its validation passed."""
+    validations = [duel for duel in folder.duels if duel.task == task.id and duel.is_validation]
+    return any(duel.verdict is Verdict.OK and validation_fault(duel) is None for duel in validations)

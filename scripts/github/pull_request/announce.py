@@ -16,12 +16,10 @@ from scripts.git.beacon import version_beacons
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import check_paths, owners_on
 from scripts.git.tree_diff import UnreadableError, tree_changes
-from scripts.github.api import posts
-from scripts.github.api.find_pull_request import PullRequest
-from scripts.github.api.responses import IssueComment
+from scripts.github.api.responses import PullRequest
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.outcome import LABEL_STYLES, OFFICIAL_LABEL
-from scripts.github.pull_request.season_rules import rules_after_merge
+from scripts.github.pull_request.deliver import StickyComment, newest_run, sticky_comments, write_sticky
+from scripts.github.pull_request.outcome import LABEL_STYLES, OFFICIAL_LABEL, rules_after_merge
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
@@ -84,13 +82,13 @@ def _unannounced_merges(context: BotContext) -> list[MergedPull]:
 
 def _has_news(context: BotContext, merge: MergedPull) -> bool:
     body, is_complete = _comment(context, merge)
-    return is_complete or not _is_said(context, context.github.comments(merge.pull.number), body)
+    return is_complete or not _is_said(sticky_comments(context, merge.pull), body)
 
 
 def _comment(context: BotContext, merge: MergedPull) -> tuple[str, bool]:
     """The comment's text, and whether nothing can be added to it later."""
     state, is_complete = _merged_state(context, merge)
-    return render_comment(state, context.comment_context(merge.pull, context.surroundings.run_id)), is_complete
+    return render_comment(state, context.comment_context(merge.pull)), is_complete
 
 
 def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
@@ -122,14 +120,13 @@ def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
 def _announce(context: BotContext, merge: MergedPull) -> bool:
     """Write what is new, and label a pull request that is done; returns whether anything was written."""
     body, is_complete = _comment(context, merge)
-    comments = context.github.comments(merge.pull.number)
-    is_news = not _is_said(context, comments, body)
+    stickies = sticky_comments(context, merge.pull)
+    is_news = not _is_said(stickies, body)
     if is_news:
-        # A merge is final, so nothing is checked again before writing.
-        if not posts.upsert_comment(
-            context.github, merge.pull.number, body, context.surroundings.bot, lambda: True, comments
-        ):
+        if newest_run(stickies) > context.surroundings.run_id:
             return False
+        # A merge is final, so nothing is checked again before writing.
+        write_sticky(context, merge.pull, body, stickies)
         write_summary(context.surroundings.summary_path, body)
     if is_complete:
         context.github.ensure_labels({OFFICIAL_LABEL: LABEL_STYLES[OFFICIAL_LABEL]})
@@ -138,9 +135,8 @@ def _announce(context: BotContext, merge: MergedPull) -> bool:
     return is_news or is_complete
 
 
-def _is_said(context: BotContext, comments: list[IssueComment], body: str) -> bool:
+def _is_said(stickies: list[StickyComment], body: str) -> bool:
     """Whether the comment has this text already, apart from the run in its first line."""
-    stickies = posts.our_comments(comments, context.surroundings.bot)
     return len(stickies) == 1 and stickies[0].body.partition("\n")[2] == body.partition("\n")[2]
 
 
@@ -162,7 +158,7 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
 
 def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
     """Which agents and tasks the rules hold back, and the lines about the rules for the comment."""
-    challenge = context.board.challenge
+    challenge = context.checkout.challenge
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return {}, ()
     digests = {AgentName(entry.login, entry.agent): entry.digest for entry in context.entries}
@@ -184,7 +180,7 @@ def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[Agen
 
 
 def _entries_at(context: BotContext, sha: str) -> list[Entry]:
-    return read_entries(context.clone, sha, context.board.challenge)[0]
+    return read_entries(context.clone, sha, context.checkout.challenge)[0]
 
 
 def _run_url(context: BotContext, merge: MergedPull) -> str | None:

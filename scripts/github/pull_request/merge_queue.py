@@ -8,7 +8,8 @@ import re
 
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import full_sha
-from scripts.github.pull_request.bot_context import BotContext, bot_status
+from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.deliver import bot_status
 from scripts.github.pull_request.outcome import StatusState
 from scripts.github.workflow.event import MergeGroup, merge_group
 from scripts.repository.layout import MAIN_BRANCH
@@ -70,7 +71,7 @@ def _pull_fault(context: BotContext, number: int) -> str:
     pull = context.github.pull(number)
     if pull.state != "open" or pull.base_ref != MAIN_BRANCH:
         return f"it is not an open pull request into {MAIN_BRANCH}"
-    status = bot_status(context, pull.head_sha)
+    status = bot_status(context.github, pull.head_sha, context.surroundings.bot)
     if status is None:
         return "nothing was said of its newest commit"
     return "" if status.state == StatusState.SUCCESS else status.state

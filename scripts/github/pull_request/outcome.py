@@ -1,11 +1,13 @@
-"""What a pull request is told: the comment's state, one label and the commit's status. No requests are made here."""
+"""What a pull request is told: the comment's state, one label, the commit's status, and lines on the season's rules."""
 
 import enum
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import (
-    AgentPreview,
     Broken,
     CommentState,
     NoRun,
@@ -15,9 +17,18 @@ from leaderboard.comments.states import (
     Running,
     WithdrawnEntry,
 )
+from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.owners import is_participant
+from leaderboard.planning.admission import AdmissionContext, phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
+from leaderboard.planning.quota import OwnerAccounts
+from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, reason_in_words
+from leaderboard.preview.hypothetical_standings import RecordedResults
+from leaderboard.text.format import format_utc
+from scripts.git.beacon import SeedBeacon
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
+from scripts.github.api.responses import PullRequest, WorkflowRun
+from scripts.github.workflow.run_context import MembershipLookup, members_of, merge_times
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
 VERDICT_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
@@ -49,7 +60,6 @@ class Outcome:
     state: CommentState
     status: StatusState
     words: str
-    """The description of the commit status."""
     label: str | None = None
     """The only label of ours that the pull request keeps."""
     ours: bool = False
@@ -99,10 +109,10 @@ def no_run_outcome(pull: PullRequest, reason: RefusalReason, run_url: str | None
     return Outcome(state=state, status=status, words=words, label=label)
 
 
-def broken_outcome(run: WorkflowRun, reason: str, tried: int, issue_url: str | None = None) -> Outcome:
+def broken_outcome(run: WorkflowRun, reason: str, tried: int) -> Outcome:
     """The preview failed on our side."""
     again = tried < INTERNAL_ERROR_TRIES
-    state = Broken(head_sha=run.head_sha, reason=reason, tried=tried, again=again, run_url=run.html_url, issue_url=issue_url)
+    state = Broken(head_sha=run.head_sha, reason=reason, tried=tried, again=again, run_url=run.html_url)
     words = "failed on our side; it is tried again" if again else "failed on our side; the maintainers were told"
     return Outcome(state=state, status=StatusState.ERROR, words=words, ours=True)
 
@@ -117,15 +127,11 @@ def previewed_outcome(state: Previewed) -> Outcome:
         )
     total = len(verdicts) + len(games)
     failed = sum(verdict is not Verdict.OK for verdict in verdicts) + sum(game.refusal is not None for game in games)
-    if failed or any(_has_faults(agent) for agent in state.agents) or not total:
+    if failed or any(agent.faults or agent.copy_of for agent in state.agents) or not total:
         words = f"{failed} of {total} evaluations failed; the comment says why" if failed else "no score: mend the faults"
         return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
     words = f"preview: {total} of {total} evaluations scored; unofficial until merged"
     return Outcome(state=state, status=StatusState.SUCCESS, words=words, label=OK_LABEL)
-
-
-def _has_faults(agent: AgentPreview) -> bool:
-    return bool(agent.faults or agent.copy_of)
 
 
 def is_retry_worthwhile(outcome: Outcome) -> bool:
@@ -134,3 +140,82 @@ def is_retry_worthwhile(outcome: Outcome) -> bool:
         rows = [row for agent in outcome.state.agents for row in agent.rows]
         return outcome.ours or any(row.result.verdict.is_retryable for row in rows)
     return outcome.ours
+
+
+# A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
+UNSEEN = (
+    "not seen: phase '{phase}' is for the members of {teams}; this comment can see public membership of an organisation "
+    "only, and sees none of {login}. The official run asks again; whoever is a member has nothing to do"
+)
+
+
+def rules_before_merge(
+    recorded: RecordedResults, logins: Iterable[str], now: datetime, asked: MembershipLookup
+) -> tuple[str, ...]:
+    """What merging now would mean: phases that one may not enter, bans, what is left of quotas, what is hidden."""
+    challenge, lines = recorded.challenge, []
+    own = sorted({login.casefold() for login in logins if not challenge.people.is_host(login)})
+    members = members_of(challenge, own, asked)
+    for login in own:
+        if ban := challenge.people.ban_of(login):
+            lines.append(f"{login} may not take part: {ban.why}; nothing of it is evaluated")
+        for phase in challenge.phases:
+            refusal = phase_refusal(phase, login, now, members)
+            if refusal and refusal.kind is PhaseRefusalKind.NOT_ALLOWED:
+                unseen = UNSEEN.format(phase=phase.id, teams=", ".join(phase.teams), login=login)
+                lines.append(unseen if phase.teams else reason_in_words(refusal))
+    return (*lines, *_quotas(recorded, own, now, waits=True), *hidden_until(challenge, now))
+
+
+def _quotas(recorded: RecordedResults, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
+    challenge = recorded.challenge
+    accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
+    tasks = [task.id for task in challenge.tasks]
+    for login in logins:
+        for account in accounts.of(login, tasks):
+            full = account.exhausted(now) if waits else None
+            yield f"{reason_in_words(full)}; a new version merged now waits until then" if full else account.remaining(now)
+
+
+def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
+    """The phases whose boards are not shown yet."""
+    for phase in challenge.phases:
+        if phase.public_from and not phase.is_shown(now):
+            until = format_utc(phase.public_from)
+            yield f"the boards of phase '{phase.id}' are hidden until {until}; official scores are told then"
+
+
+def rules_after_merge(
+    recorded: RecordedResults,
+    beacons: dict[AgentName, SeedBeacon],
+    agents: Sequence[AgentName],
+    now: datetime,
+    asked: MembershipLookup,
+) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
+    """Of merged agents: why each agent and task is held back, and what is left of quotas."""
+    challenge = recorded.challenge
+    names = {AgentName.folded(*name) for name in agents}
+    mine = [entry for entry in recorded.entries if entry.name in names and is_participant(challenge.people, entry)]
+    if not mine:
+        return {}, tuple(hidden_until(challenge, now))
+    members = members_of(challenge, [entry.login for entry in mine], asked)
+    gate = AdmissionContext(now=now, arrived=merge_times(recorded.entries, beacons), members=members)
+    refused = refusals(challenge, recorded.entries, gate)
+    accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
+    held: dict[tuple[AgentName, str], Reason] = {}
+    for entry in mine:
+        for task in challenge.tasks:
+            if entry.submission.plays(task):
+                reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, now)
+                if reason:
+                    held[entry.name, task.id] = reason
+    logins = sorted({entry.login.casefold() for entry in mine})
+    return held, (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
+
+
+def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, now: datetime) -> QuotaExhausted | None:
+    version = (entry.login.casefold(), entry.digest)
+    for account in accounts.of(entry.login, [task_id]):
+        if version not in account.first and (full := account.exhausted(now)):
+            return full
+    return None

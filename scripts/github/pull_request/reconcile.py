@@ -10,15 +10,22 @@ from leaderboard.core.versions import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, evaluation_id, given_up, given_up_duels
 from scripts.console import OK, CommandError, say
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api import posts
-from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
-from scripts.github.api.posts import open_failure_issues, update_issue
+from scripts.github.api.client import open_failure_issues, update_issue
+from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official.empty_rounds import close_if_recovered
-from scripts.github.pull_request.bot_context import BotContext, bot_status, deliver_outcome, guard_pull, rerun
+from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.deliver import bot_status, deliver_outcome, newest_run, sticky_comments
 from scripts.github.pull_request.outcome import FINAL_STATES, Outcome, no_agent_outcome, no_run_outcome, refused_outcome
-from scripts.github.pull_request.report import PreviewCase, latest_run, outcome_without_scores, scored_outcome
+from scripts.github.pull_request.report import (
+    PreviewCase,
+    guard_pull,
+    latest_run,
+    outcome_without_scores,
+    rerun,
+    scored_outcome,
+)
 from scripts.repository.layout import MAIN_BRANCH
-from scripts.runs.workflow_duels import player_names
+from scripts.runs.play_duels import player_names
 
 FAILURE_ISSUE_TITLE = "Something of the board itself keeps failing"
 OFFICIAL_WORKFLOW = "official.yml"
@@ -75,7 +82,7 @@ def _settle_pull(
 
     Returns a line if it keeps failing on our side.
     """
-    status = bot_status(context, pull.head_sha)
+    status = bot_status(context.github, pull.head_sha, context.surroundings.bot)
     if status is not None and status.state in FINAL_STATES:
         return []
     preview_run = latest_run(context, pull)
@@ -112,7 +119,7 @@ def _deliver_or_retry(context: BotContext, case: PreviewCase, outcome: Outcome, 
 
 def _commented_run(context: BotContext, pull: PullRequest) -> int:
     """The latest run that the sticky comment reports; a comment for an older run would not be written."""
-    return posts.newest_run(posts.our_comments(context.github.comments(pull.number), context.surroundings.bot))
+    return newest_run(sticky_comments(context, pull))
 
 
 def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None:

@@ -1,7 +1,7 @@
 """`pullrank bot report`: tells a pull request about its preview run. The head is never checked out or run."""
 
-import io
-import zipfile
+import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -13,16 +13,18 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES
 from leaderboard.comments.states import RefusalReason
 from leaderboard.preview.hypothetical_standings import preview_state
 from scripts.console import OK, USAGE, CommandError, say
+from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
-from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import PullRequest, WorkflowRun, find_pull
-from scripts.github.preview.artifact import LOG_FILE, ZIP_BYTES, ZIP_ERRORS, ArtifactError, read_artifact
-from scripts.github.pull_request.bot_context import BotContext, deliver_outcome, guard_pull
+from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.tree_diff import UnreadableError, fetch_head
+from scripts.github.api.client import GitHub, GitHubError
+from scripts.github.api.responses import PullRequest, WorkflowRun
+from scripts.github.preview.artifact import ZIP_BYTES, ArtifactError, read_artifact
+from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.deliver import deliver_outcome
 from scripts.github.pull_request.outcome import (
     Outcome,
     broken_outcome,
@@ -30,18 +32,84 @@ from scripts.github.pull_request.outcome import (
     no_run_outcome,
     previewed_outcome,
     refused_outcome,
+    rules_before_merge,
     running_outcome,
 )
-from scripts.github.pull_request.season_rules import rules_before_merge
 from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment, dispatch_input, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
 WORKFLOW_DISPATCH = "workflow_dispatch"
+PREVIEW_WORKFLOW = ".github/workflows/preview.yml"
+PREVIEW_ARTIFACT = "preview"
+# GitHub is asked about so many of the latest commits to a folder.
+COMMITS_ASKED = 5
 
 
-def dispatched_pull(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> PullRequest | str:
-    """The pull request that the inputs name, or why it cannot be played any more.
+@enum.unique
+class NoPullReason(enum.Enum):
+    """Why a run belongs to no pull request that may be written to."""
+
+    OTHER_REPOSITORY = "the run belongs to another repository"
+    OTHER_EVENT = "the run was started by {}, not by a pull request"
+    OTHER_WORKFLOW = f"the run is of another workflow than {PREVIEW_WORKFLOW}"
+    FORK_DELETED = "the run's fork was deleted"
+    NO_BRANCH = "no pull request comes from the run's repository and branch"
+    NEWER_COMMIT = "the pull request has a newer commit; the newer commit's run will speak"
+    OTHER_BASE = f"the pull request is not into {MAIN_BRANCH}, whose workflow alone is trusted to have run"
+    CLOSED = "the pull request is closed"
+    AMBIGUOUS = "more than one pull request fits the run"
+    MOVED_ON = "{} is not open at that commit any more"
+
+
+@dataclass(frozen=True)
+class NoPull:
+    """No pull request: then nothing is written anywhere."""
+
+    reason: NoPullReason
+    about: str = ""
+    """The event or pull request that the reason names."""
+
+    @property
+    def words(self) -> str:
+        """The reason in words."""
+        return self.reason.value.format(self.about)
+
+
+def find_pull(run: WorkflowRun, candidates: Sequence[PullRequest], repository_id: int) -> PullRequest | NoPull:
+    """The pull request of a preview run, found by fields that GitHub's servers wrote, and by nothing from the artifact."""
+    if refused := _run_refusal(run, repository_id):
+        return refused
+    here = [p for p in candidates if p.base_repository_id == repository_id]
+    ours = [p for p in here if p.head_repository_id == run.head_repository_id]
+    if not ours:
+        return NoPull(NoPullReason.NO_BRANCH)
+    unmoved = [p for p in ours if p.head_sha == run.head_sha]
+    if not unmoved:
+        return NoPull(NoPullReason.NEWER_COMMIT)
+    into_main = [p for p in unmoved if p.base_ref == MAIN_BRANCH]
+    if not into_main:
+        return NoPull(NoPullReason.OTHER_BASE)
+    living = [p for p in into_main if p.state == "open"]
+    if not living:
+        return NoPull(NoPullReason.CLOSED)
+    return living[0] if len(living) == 1 else NoPull(NoPullReason.AMBIGUOUS)
+
+
+def _run_refusal(run: WorkflowRun, repository_id: int) -> NoPull | None:
+    if run.repository_id != repository_id:
+        return NoPull(NoPullReason.OTHER_REPOSITORY)
+    if run.event != "pull_request":
+        return NoPull(NoPullReason.OTHER_EVENT, repr(run.event[:40]))
+    if run.path.partition("@")[0] != PREVIEW_WORKFLOW:
+        return NoPull(NoPullReason.OTHER_WORKFLOW)
+    if run.head_repository_id is None:
+        return NoPull(NoPullReason.FORK_DELETED)
+    return None
+
+
+def dispatched_pull(surroundings: WorkflowEnvironment, github: GitHub) -> PullRequest | NoPull:
+    """The pull request that the inputs of a `workflow_dispatch` event name.
 
     Raises:
         CommandError: the inputs are not a pull request's number and a commit.
@@ -50,20 +118,20 @@ def dispatched_pull(surroundings: WorkflowEnvironment, github: GitHub, base: str
     if not (number.isascii() and number.isdecimal()) or not COMMIT_SHA.fullmatch(sha):
         raise CommandError(USAGE, "the inputs are 'pull', a number, and 'sha', all 40 digits of a commit")
     pull = github.pull(int(number))
-    if pull.state != "open" or pull.head_sha != sha or pull.base_ref != base:
-        return f"#{number} is not open at that commit any more"
+    if pull.state != "open" or pull.head_sha != sha or pull.base_ref != MAIN_BRANCH:
+        return NoPull(NoPullReason.MOVED_ON, f"#{number}")
     return pull
 
 
-def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> WorkflowEnvironment:
+def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub) -> WorkflowEnvironment:
     """The same run with the event that a push to the pull request would have.
 
     Raises:
         CommandError: the pull request is closed or at another commit.
     """
-    pull = dispatched_pull(surroundings, github, base)
-    if isinstance(pull, str):
-        raise CommandError(USAGE, f"{pull}; ask for its newest commit")
+    pull = dispatched_pull(surroundings, github)
+    if isinstance(pull, NoPull):
+        raise CommandError(USAGE, f"{pull.words}; ask for its newest commit")
     event = {
         "number": pull.number,
         "user": {"login": pull.author, "id": pull.author_id},
@@ -71,68 +139,6 @@ def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub, base: str) 
         "base": {"sha": surroundings.sha, "ref": pull.base_ref},
     }
     return replace(surroundings, event={"pull_request": event})
-
-
-StandingVersion = tuple[str, str, str]
-"""Login and folder as they are spelled, and digest."""
-
-
-def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | None:
-    """Why a preview's duels are not accepted; None if they are.
-
-    A pull request's agents may play themselves and agents on main. Every move is replayed on the game, so an impossible
-    result never reaches a comment. No replay can tell who chose the moves: a preview stays a claim.
-    """
-    duels = [(agent, duel) for agent in preview.agents for duel in agent.duels]
-    if not duels:
-        return None
-    standing = _standing_versions(context, preview)
-    for agent, duel in duels:
-        changed = (agent.login, agent.agent, agent.submission_digest or "")
-        task = context.board.challenge.task(duel.task)
-        if task is None or task.game is None:
-            return "the preview run played a game that the board does not have"
-        for player in duel.players:
-            version = (player.login, player.agent, player.submission_digest)
-            if version != changed and version not in standing:
-                return "the preview run played against an agent that does not stand on main"
-            if player.login_id not in (None, author_id) or (version != changed and player.login_id is not None):
-                return "the preview run names an account that is not the author's"
-        if fault := _duel_fault(context.board.challenge, task, duel):
-            return fault
-    return None
-
-
-def _standing_versions(context: BotContext, preview: Preview) -> set[StandingVersion]:
-    """The versions on main now, and on main when the preview began."""
-    entries = list(context.entries)
-    if preview.evaluator_sha in context.history and preview.evaluator_sha != context.main:
-        entries += read_entries(context.clone, preview.evaluator_sha, context.board.challenge)[0]
-    return {(entry.login, entry.agent, entry.digest) for entry in entries}
-
-
-def _duel_fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
-    if (duel.season, duel.beacon, duel.beacon_verified) != (challenge.season, PREVIEW_BEACON, False):
-        return "the preview run played other seeds than a preview’s"
-    if duel.task_digest != task.digest():
-        return None  # Main's rules changed meanwhile: the duel is not shown, and the next run plays again.
-    if duel.verdict is not Verdict.OK:
-        return None
-    finding = verify_duel("preview", duel.serialised(), _open_game(task.model_dump_json(), task.code))
-    if finding.status is VerificationStatus.VERIFIED:
-        return None
-    return "the moves of a duel in the preview do not give what it says"
-
-
-@cache
-def _open_game(task: str, code: str | None) -> PettingZooGame | None:
-    try:
-        return open_game(Task.model_validate_json(task).with_code(code))
-    except EnvironmentFault:
-        return None
-
-
-PREVIEW_ARTIFACT = "preview"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,26 +154,26 @@ class PreviewCase:
 def report_preview(context: BotContext) -> int:
     """Report the run that triggered this one to its pull request, if it belongs to one."""
     case = _dispatched_case(context) if context.surroundings.event_name == WORKFLOW_DISPATCH else _triggering_case(context)
-    if isinstance(case, str):
-        say(f"Nobody is told: {case}.")
+    if isinstance(case, NoPull):
+        say(f"Nobody is told: {case.words}.")
         return OK
     deliver_outcome(context, case.pull, case.run.id, preview_outcome(context, case))
     return OK
 
 
-def _triggering_case(context: BotContext) -> PreviewCase | str:
-    """The case of a `workflow_run` event, found by fields that GitHub's servers wrote; or why there is none."""
+def _triggering_case(context: BotContext) -> PreviewCase | NoPull:
+    """The case of a `workflow_run` event; or why there is none."""
     preview_run = context.github.run(workflow_run_id(context.surroundings))
     head = f"{preview_run.head_owner}:{preview_run.head_branch}"
     candidates = context.github.open_pulls(head=head) if preview_run.head_owner else []
     pull = find_pull(preview_run, candidates, context.surroundings.repository_id)
-    return pull if isinstance(pull, str) else PreviewCase(run=preview_run, pull=pull, trusted=False)
+    return pull if isinstance(pull, NoPull) else PreviewCase(run=preview_run, pull=pull, trusted=False)
 
 
-def _dispatched_case(context: BotContext) -> PreviewCase | str:
+def _dispatched_case(context: BotContext) -> PreviewCase | NoPull:
     """The case of a `workflow_dispatch` event: a maintainer named the pull request and the commit."""
-    pull = dispatched_pull(context.surroundings, context.github, MAIN_BRANCH)
-    if isinstance(pull, str):
+    pull = dispatched_pull(context.surroundings, context.github)
+    if isinstance(pull, NoPull):
         return pull
     return PreviewCase(run=context.github.run(context.surroundings.run_id), pull=pull, trusted=True)
 
@@ -178,6 +184,18 @@ def latest_run(context: BotContext, pull: PullRequest) -> WorkflowRun | None:
     runs = context.github.runs_of(pull.head_sha)
     own = [run for run in runs if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
     return max(own, key=lambda run: run.id, default=None)
+
+
+def rerun(context: BotContext, pull: PullRequest, run: WorkflowRun) -> bool:
+    """Start a run again; False if GitHub refuses, because it is under way or too old."""
+    try:
+        context.github.rerun(run.id)
+    except GitHubError as error:
+        if error.status not in (403, 404, 409):
+            raise
+        say(f"#{pull.number}: {error}")
+        return False
+    return True
 
 
 def preview_outcome(context: BotContext, case: PreviewCase) -> Outcome:
@@ -203,6 +221,54 @@ def outcome_without_scores(context: BotContext, case: PreviewCase) -> Outcome | 
     return paths
 
 
+def guard_pull(context: BotContext, pull: PullRequest) -> GuardedPaths:
+    """What the head changes, by its path guard; the head is fetched as objects and never checked out."""
+    try:
+        fetch_head(context.clone, pull.head_sha)
+    except UnreadableError as error:
+        return GuardedPaths(agents=(), removed=(), faults=(error.reason,))
+    author = PullAuthor(login=pull.author, id=pull.author_id, known_ids=_known_account_ids(context, pull))
+    return inspect_pull(context.clone, context.main, pull.head_sha, author, context.checkout.challenge.submissions)
+
+
+def _known_account_ids(context: BotContext, pull: PullRequest) -> frozenset[int]:
+    """Ids of the accounts that had this login: as recorded, or before any record as merged."""
+    accounts = [(result.login, result.login_id) for result in context.results]
+    accounts += [(player.login, player.login_id) for duel in context.duels for player in duel.players]
+    numbers = (number for login, number in accounts if login.casefold() == pull.author.casefold())
+    recorded = frozenset(number for number in numbers if number is not None)
+    return recorded or _merged_author_ids(context, pull)
+
+
+def _merged_author_ids(context: BotContext, pull: PullRequest) -> frozenset[int]:
+    """Ids of the accounts whose merged pull requests made the author's folder on main.
+
+    An id stays with its account when the login is given up and registered by somebody else, who thereby is not taken for the
+    folder's owner. Requests stop at the first pull request of the author's own account. Empty if no pull request brought the
+    folder, for example after a maintainer's push.
+    """
+    ids: set[int] = set()
+    for sha in _folder_commits(context.clone, context.main, pull.author):
+        pulls = [merged for merged in context.github.pulls_of_commit(sha) if merged.merged]
+        exact = [merged for merged in pulls if merged.merge_commit_sha == sha]
+        ids |= {merged.author_id for merged in exact or pulls}
+        if pull.author_id in ids:
+            break
+    return frozenset(ids)
+
+
+def _folder_commits(clone: GitRepository, main: str, login: str) -> list[str]:
+    """The latest commits of main that changed a login's folder, in any spelling; newest first."""
+    if not clone.run("ls-tree", "--full-tree", full_sha(main), "--", SUBMISSIONS):
+        return []
+    names = clone.run("ls-tree", "-z", "--name-only", "--full-tree", f"{full_sha(main)}:{SUBMISSIONS}").split(b"\0")
+    spelled = [name for text in names if (name := text.decode("utf-8", "replace")).casefold() == login.casefold()]
+    if not spelled:
+        return []
+    form = ("--first-parent", "--format=%H", f"--max-count={COMMITS_ASKED}")
+    return clone.run("log", *form, full_sha(main), "--", *(f"{SUBMISSIONS}/{name}" for name in spelled)).decode().split()
+
+
 def scored_outcome(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:
     """The outcome of a clean commit, from the preview's results."""
     try:
@@ -224,26 +290,73 @@ def _read_preview(context: BotContext, case: PreviewCase, paths: GuardedPaths) -
     content = context.github.artifact(case.run.id, PREVIEW_ARTIFACT, ZIP_BYTES)
     if content is None:
         raise ArtifactError("the preview run left no artifact")
-    preview = read_artifact(content)
+    preview, log = read_artifact(content)
     if preview.head_sha != case.pull.head_sha:
         raise ArtifactError("the preview run played another commit")
     if {f"{SUBMISSIONS}/{agent.login}/{agent.agent}" for agent in preview.agents} - set(paths.agents):
         raise ArtifactError("the preview run played an agent that this pull request does not change")
-    task_ids = {task.id for task in context.board.challenge.solo_tasks}
+    task_ids = {task.id for task in context.checkout.challenge.solo_tasks}
     if any(result.task not in task_ids for agent in preview.agents for result in agent.results):
         raise ArtifactError("the preview run played a task that the board does not have")
     if fault := preview_duel_fault(context, preview, case.pull.author_id):
         raise ArtifactError(fault)
-    return preview, _preview_log(content)
+    return preview, log
 
 
-def _preview_log(content: bytes) -> str:
-    """The text of preview.log in a valid artifact; empty if the log cannot be read."""
+StandingVersion = tuple[str, str, str]
+"""Login and folder as they are spelled, and digest."""
+
+
+def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | None:
+    """Why a preview's duels are not accepted; None if they are.
+
+    A pull request's agents may play themselves and agents on main. Every move is replayed on the game, so an impossible
+    result never reaches a comment. No replay can tell who chose the moves: a preview stays a claim.
+    """
+    duels = [(agent, duel) for agent in preview.agents for duel in agent.duels]
+    if not duels:
+        return None
+    standing = _standing_versions(context, preview)
+    for agent, duel in duels:
+        changed = (agent.login, agent.agent, agent.submission_digest or "")
+        task = context.checkout.challenge.task(duel.task)
+        if task is None or task.game is None:
+            return "the preview run played a game that the board does not have"
+        for player in duel.players:
+            version = (player.login, player.agent, player.submission_digest)
+            if version != changed and version not in standing:
+                return "the preview run played against an agent that does not stand on main"
+            if player.login_id not in (None, author_id) or (version != changed and player.login_id is not None):
+                return "the preview run names an account that is not the author's"
+        if fault := _duel_fault(context.checkout.challenge, task, duel):
+            return fault
+    return None
+
+
+def _standing_versions(context: BotContext, preview: Preview) -> set[StandingVersion]:
+    """The versions on main now, and on main when the preview began."""
+    entries = list(context.entries)
+    if preview.evaluator_sha in context.history and preview.evaluator_sha != context.main:
+        entries += read_entries(context.clone, preview.evaluator_sha, context.checkout.challenge)[0]
+    return {(entry.login, entry.agent, entry.digest) for entry in entries}
+
+
+def _duel_fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
+    if (duel.season, duel.beacon, duel.beacon_verified) != (challenge.season, PREVIEW_BEACON, False):
+        return "the preview run played other seeds than a preview’s"
+    if duel.task_digest != task.digest():
+        return None  # Main's rules changed meanwhile: the duel is not shown, and the next run plays again.
+    if duel.verdict is not Verdict.OK:
+        return None
+    finding = verify_duel("preview", duel.serialised(), _open_game(task.model_dump_json(), task.code))
+    if finding.status is VerificationStatus.VERIFIED:
+        return None
+    return "the moves of a duel in the preview do not give what it says"
+
+
+@cache
+def _open_game(task: str, code: str | None) -> PettingZooGame | None:
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if LOG_FILE not in archive.namelist():
-                return ""
-            with archive.open(LOG_FILE) as file:
-                return file.read(PREVIEW_LOG_BYTES).decode("utf-8", "replace")
-    except ZIP_ERRORS:
-        return ""
+        return open_game(Task.model_validate_json(task).with_code(code))
+    except EnvironmentFault:
+        return None

@@ -5,13 +5,13 @@ import re
 from dataclasses import dataclass
 
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import HelpText, Ranked
+from leaderboard.comments.states import CommentState, HelpText, Ranked
 from leaderboard.preview.hypothetical_standings import standing
 from scripts.console import OK, say
-from scripts.github.api.find_pull_request import PullRequest
-from scripts.github.pull_request.bot_context import BotContext, rerun
+from scripts.github.api.responses import PullRequest
+from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import is_retry_worthwhile
-from scripts.github.pull_request.report import PreviewCase, latest_run, preview_outcome
+from scripts.github.pull_request.report import PreviewCase, latest_run, preview_outcome, rerun
 from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
 from scripts.repository.layout import MAIN_BRANCH
 
@@ -76,7 +76,7 @@ def _execute(context: BotContext, comment: CommentEvent, pull: PullRequest, comm
         case "rank":
             return _rank(context, pull)
         case _:
-            return _help(context, pull)
+            return _answer(context, pull, HelpText())
 
 
 def _may_write(context: BotContext, comment: CommentEvent) -> bool:
@@ -119,15 +119,9 @@ def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha
 def _rank(context: BotContext, pull: PullRequest) -> Reaction:
     entries = [entry for entry in context.entries if entry.login.casefold() == pull.author.casefold()]
     shown = [standing(context.recorded, entry.login, entry.agent) for entry in entries]
-    state = Ranked(agents=tuple(agent for agent in shown if agent and agent.rows))
-    context.github.create_comment(
-        pull.number, render_comment(state, context.comment_context(pull, context.surroundings.run_id))
-    )
-    return Reaction.DONE
+    return _answer(context, pull, Ranked(agents=tuple(agent for agent in shown if agent and agent.rows)))
 
 
-def _help(context: BotContext, pull: PullRequest) -> Reaction:
-    context.github.create_comment(
-        pull.number, render_comment(HelpText(), context.comment_context(pull, context.surroundings.run_id))
-    )
+def _answer(context: BotContext, pull: PullRequest, state: CommentState) -> Reaction:
+    context.github.create_comment(pull.number, render_comment(state, context.comment_context(pull)))
     return Reaction.DONE

@@ -58,7 +58,6 @@ class MergeGroup:
     head_sha: str
     """The commit that the queue would make the tip of the base branch."""
     head_ref: str
-    """The queue's own branch at that commit."""
     base_ref: str
 
 

@@ -9,7 +9,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.config.challenge import Challenge, Sealed
 from evaluator.model.config.phase import Phase
 from leaderboard.comments import render_comment
-from leaderboard.comments.headlines import official_headline
+from leaderboard.comments.phrases import official_headline
 from leaderboard.comments.states import CommentContext, OfficialScore, Ranked
 from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, standing
 from tests.leaderboard.make import challenge, duel, entry, game, result, task

@@ -8,8 +8,8 @@ from evaluator.model.config.training_script import ScriptRules
 from leaderboard.comments import phrases as words
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext
-from leaderboard.preview.hypothetical_standings import RecordedResults, hypothetical_row, official_state
-from tests.leaderboard.make import challenge, entry, result, task
+from leaderboard.preview.hypothetical_standings import RecordedResults, official_state
+from tests.leaderboard.make import challenge, entry, hypothetical_row, result, task
 
 OWN = "module:function"
 COST = Metric(name="Cost", kind="mean_return", direction="lower", decimals=2)

@@ -11,12 +11,11 @@ from leaderboard.build import build_standings
 from leaderboard.core.standings import Entry, Estimate
 from leaderboard.preview.hypothetical_standings import (
     RecordedResults,
-    hypothetical_row,
     official_state,
     preview_state,
     standing,
 )
-from tests.leaderboard.make import challenge, digest, entry, result, task
+from tests.leaderboard.make import challenge, digest, entry, hypothetical_row, result, task
 
 HEAD, EVALUATOR = "a" * 40, "b" * 40
 ONE, TWO = task("one"), task("two")

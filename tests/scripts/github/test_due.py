@@ -14,7 +14,7 @@ from scripts.github.official.shard_jobs import PlannedShards
 from scripts.github.official.workload import OfficialRun, planned_runtime_digest
 from scripts.github.pull_request import announce
 from scripts.static_site.deployed_commit import (
-    BRANCH,
+    DEPLOYED_BRANCH,
     FILE,
     SiteInputs,
     current_site_inputs,
@@ -55,7 +55,7 @@ def quiet(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
 def note(scene: Scene, address: str = "", now: datetime = NOW) -> None:
     """The site was deployed as it would be built now."""
     context = scene.context()
-    write_note(context.clone, current_site_inputs(context.clone, context.board.challenge, address, now), now)
+    write_note(context.clone, current_site_inputs(context.clone, context.checkout.challenge, address, now), now)
 
 
 def look(scene: Scene, address: str = "", now: datetime = NOW) -> bool:
@@ -141,19 +141,19 @@ def test_a_note_that_cannot_be_read_makes_the_site_due(quiet: Scene, content: by
     other = Clone(quiet.place / "other")
     git(quiet.place, "clone", "-q", str(quiet.place / "origin.git"), str(other.path))
     other.commit({FILE: content})
-    git(other.path, "push", "-q", "--force", "origin", f"HEAD:refs/heads/{BRANCH}")
+    git(other.path, "push", "-q", "--force", "origin", f"HEAD:refs/heads/{DEPLOYED_BRANCH}")
 
     assert look(quiet)
 
 
 def test_the_note_is_one_commit_that_is_replaced(quiet: Scene) -> None:
     origin = quiet.place / "origin.git"
-    first = git(origin, "rev-parse", f"refs/heads/{BRANCH}")
+    first = git(origin, "rev-parse", f"refs/heads/{DEPLOYED_BRANCH}")
     note(quiet, "https://board.example/", NOW + timedelta(seconds=1))
 
-    assert git(origin, "rev-parse", f"refs/heads/{BRANCH}") != first
-    assert git(origin, "rev-list", "--count", f"refs/heads/{BRANCH}") == "1"
-    assert git(origin, "ls-tree", "-r", "--name-only", f"refs/heads/{BRANCH}") == FILE
+    assert git(origin, "rev-parse", f"refs/heads/{DEPLOYED_BRANCH}") != first
+    assert git(origin, "rev-list", "--count", f"refs/heads/{DEPLOYED_BRANCH}") == "1"
+    assert git(origin, "ls-tree", "-r", "--name-only", f"refs/heads/{DEPLOYED_BRANCH}") == FILE
     kept = read_note(quiet.context().clone)
     assert kept is not None
     assert (kept.main, kept.results, kept.address) == (quiet.clone.head, None, "https://board.example/")

@@ -77,7 +77,7 @@ def play(root: Path, place: Path) -> None:
             login="alice", agent="pole", path=path, folder=read_folder(path, board.challenge.submissions)
         )
         bench = open_evaluator(board, "process")
-        order = bench.order(outcome, board.challenge.tasks[0], SECRET.beacon)
+        order = bench.request(outcome, board.challenge.tasks[0], SECRET.beacon)
         commit = GitRepository(root).resolve("HEAD")
         order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
         result, trace = bench.run(order, quiet=True)

@@ -13,7 +13,7 @@ from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.recorded_standings import recorded_standings
 from scripts.static_site import episode_branch as keeping
 from scripts.static_site import render_episodes as rendering
-from scripts.static_site.render_episodes import WantedEpisode, place, wanted
+from scripts.static_site.render_episodes import WantedEpisode, episodes_folder, wanted_episodes
 from tests.rooms import evaluated
 from tests.scripts.github.remotes import Clone, agent_files, git, make_board
 
@@ -49,11 +49,11 @@ def clone(tmp_path: Path) -> Clone:
 
 def every(clone: Clone) -> list[WantedEpisode]:
     board: Checkout = open_checkout(clone.path)
-    return wanted(board, recorded_standings(board, official=False))
+    return wanted_episodes(board, recorded_standings(board, official=False))
 
 
 def update(clone: Clone) -> bool:
-    return keeping.update(clone.repository, SEASON, every(clone), place(clone.path), NOW)
+    return keeping.update(clone.repository, SEASON, every(clone), episodes_folder(clone.path), NOW)
 
 
 def on_branch(clone: Clone) -> list[str]:
@@ -83,20 +83,20 @@ def test_nothing_is_rendered_or_pushed_twice(clone: Clone) -> None:
     update(clone)
     before = git(clone.path.parent / "origin.git", "rev-parse", "episodes")
     (one,) = every(clone)
-    for path in place(clone.path).iterdir():
+    for path in episodes_folder(clone.path).iterdir():
         path.unlink()
 
     assert not update(clone)
 
     assert not one.trace.exists()
-    assert {path.name.removeprefix(one.key[:20])[1:] for path in place(clone.path).iterdir()} == FILES
+    assert {path.name.removeprefix(one.key[:20])[1:] for path in episodes_folder(clone.path).iterdir()} == FILES
     assert git(clone.path.parent / "origin.git", "rev-parse", "episodes") == before
 
 
 def test_what_is_shown_no_more_leaves_the_branch_and_its_past(clone: Clone) -> None:
     update(clone)
 
-    assert keeping.update(clone.repository, SEASON, [], place(clone.path), NOW)
+    assert keeping.update(clone.repository, SEASON, [], episodes_folder(clone.path), NOW)
     assert on_branch(clone) == []
     assert git(clone.path.parent / "origin.git", "rev-list", "--count", "episodes") == "1"
 
@@ -108,14 +108,14 @@ def test_a_foreign_file_on_the_branch_is_neither_taken_nor_kept(clone: Clone) ->
     clone.push("episodes")
     clone.switch(main)
 
-    assert keeping.fetch(clone.repository, SEASON, place(clone.path)) == 0
-    assert not place(clone.path).exists()
+    assert keeping.fetch(clone.repository, SEASON, episodes_folder(clone.path)) == 0
+    assert not episodes_folder(clone.path).exists()
     assert update(clone)
     assert "index.html" not in on_branch(clone)
 
 
 def test_before_the_first_there_is_nothing(clone: Clone) -> None:
-    assert keeping.fetch(clone.repository, SEASON, place(clone.path)) == 0
+    assert keeping.fetch(clone.repository, SEASON, episodes_folder(clone.path)) == 0
 
 
 def test_a_refused_push_costs_pictures_only(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,14 +131,14 @@ def test_recorded_fetches_them_where_it_is_asked_to(
     clone: Clone, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     update(clone)
-    for path in place(clone.path).iterdir():
+    for path in episodes_folder(clone.path).iterdir():
         path.unlink()
     monkeypatch.chdir(clone.path)
 
     assert recorded.run(token="", server="", episodes=False) == 0
-    assert list(place(clone.path).iterdir()) == []
+    assert list(episodes_folder(clone.path).iterdir()) == []
     assert recorded.run(token="", server="", episodes=True) == 0
-    assert len(list(place(clone.path).iterdir())) == 4
+    assert len(list(episodes_folder(clone.path).iterdir())) == 4
 
     def broken(*given: object) -> int:
         raise GitError("fetch", "fatal: no")

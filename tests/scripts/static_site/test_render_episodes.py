@@ -20,18 +20,18 @@ from scripts.repository.recorded_standings import recorded_standings
 from scripts.static_site.render_episodes import (
     TARGET_SHEET_BYTES,
     WantedEpisode,
-    files,
-    missing,
+    episodes_folder,
+    missing_episodes,
     pictures,
-    place,
-    put,
-    reel,
     render,
     rendered_replays,
     shrink_frame,
     sprite_sheet,
-    wanted,
-    written,
+    store_file,
+    stored_files,
+    stored_rendering,
+    text_picture,
+    wanted_episodes,
 )
 from tests.rooms import evaluated
 
@@ -86,17 +86,17 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def wanted_of(root: Path) -> list[WantedEpisode]:
     board = open_checkout(root)
-    return wanted(board, recorded_standings(board, official=False))
+    return wanted_episodes(board, recorded_standings(board, official=False))
 
 
 def test_the_best_entries_episodes_are_rendered_once(played: Path) -> None:
     board = open_checkout(played)
     table = recorded_standings(board, official=False)
     first: Episodes = rendered_replays(board, table)
-    kept = {path: path.stat().st_mtime_ns for path in place(played).iterdir()}
+    kept = {path: path.stat().st_mtime_ns for path in episodes_folder(played).iterdir()}
 
     assert rendered_replays(open_checkout(played), table) == first
-    assert {path: path.stat().st_mtime_ns for path in place(played).iterdir()} == kept
+    assert {path: path.stat().st_mtime_ns for path in episodes_folder(played).iterdir()} == kept
     (replays,) = first.values()
     assert [episode.which for episode in replays] == ["best", "median", "worst"]
     result: Result = table.tasks[0].rows[0].result
@@ -111,23 +111,23 @@ def test_the_best_entries_episodes_are_rendered_once(played: Path) -> None:
 
 def test_what_is_damaged_is_rendered_again(played: Path) -> None:
     (one,) = wanted_of(played)
-    render([one], place(played), quiet=True)
-    every = list(files([one], place(played)))
+    render([one], episodes_folder(played), quiet=True)
+    every = list(stored_files([one], episodes_folder(played)))
     for path in every:
         before = path.read_bytes()
         path.write_bytes(before[:-1])
-        assert missing([one], place(played)) == [one]
-        assert render([one], place(played), quiet=True) == 1
-        assert (path.read_bytes(), missing([one], place(played))) == (before, [])
+        assert missing_episodes([one], episodes_folder(played)) == [one]
+        assert render([one], episodes_folder(played), quiet=True) == 1
+        assert (path.read_bytes(), missing_episodes([one], episodes_folder(played))) == (before, [])
     every[0].write_text(json.dumps({**json.loads(every[0].read_text()), "form": 2}))
-    assert reel(place(played), one.key) is None
+    assert stored_rendering(episodes_folder(played), one.key) is None
 
 
 def test_another_results_file_is_not_believed(played: Path, tmp_path: Path) -> None:
     (one,) = wanted_of(played)
     render([one], tmp_path, quiet=True)
 
-    assert reel(tmp_path, one.key[:20] + "0" * 44) is None
+    assert stored_rendering(tmp_path, one.key[:20] + "0" * 44) is None
 
 
 def test_a_trace_that_is_not_here_or_not_the_one_that_was_recorded_shows_nothing(
@@ -140,7 +140,7 @@ def test_a_trace_that_is_not_here_or_not_the_one_that_was_recorded_shows_nothing
     other.write_bytes(one.trace.read_bytes() + b"\n")
 
     assert render([replace(one, trace=other)], tmp_path, quiet=True) == 1
-    kept = reel(tmp_path, one.key)
+    kept = stored_rendering(tmp_path, one.key)
     assert kept is not None
     assert (kept.reason, kept.episodes) == ("the trace is not the one that the result names", ())
     assert "FrozenLake-v1: the trace is not the one" in capsys.readouterr().err.replace("\n", " ")
@@ -151,7 +151,7 @@ def test_an_environment_that_renders_nothing_is_shown_without_pictures(tmp_path:
     silent = one.task.model_copy(update={"env": "tests.evaluator.worlds:Shifted-v0", "kwargs": {}})
 
     assert render([replace(one, task=silent)], tmp_path, quiet=True) == 1
-    assert (kept := reel(tmp_path, one.key)) is not None
+    assert (kept := stored_rendering(tmp_path, one.key)) is not None
     assert kept.reason == "its environment renders nothing"
     assert [path.name for path in tmp_path.iterdir()] == [f"{one.key[:20]}.json"]
 
@@ -181,16 +181,16 @@ def test_where_names_are_hidden_nothing_is_rendered(played: Path) -> None:
     (task,), (row,) = table.tasks, table.tasks[0].rows
     masked = replace(row, entry=replace(row.entry, anonymous=True))
 
-    assert wanted(board, replace(table, tasks=(replace(task, rows=(masked,)),))) == []
+    assert wanted_episodes(board, replace(table, tasks=(replace(task, rows=(masked,)),))) == []
 
 
 @pytest.mark.parametrize(
     "name", ["../x.webp", "ab.json", "0" * 20 + "-other.webp", "0" * 20 + ".html", "x/" + "0" * 20 + ".json"]
 )
 def test_only_what_can_be_a_kept_file_is_taken(name: str, tmp_path: Path) -> None:
-    assert not put(tmp_path, name, b"x")
+    assert not store_file(tmp_path, name, b"x")
     assert list(tmp_path.iterdir()) == []
-    assert put(tmp_path, "0" * 20 + "-best.webp", b"x")
+    assert store_file(tmp_path, "0" * 20 + "-best.webp", b"x")
 
 
 def test_a_sheet_is_a_full_grid_that_ends_with_the_last_frame() -> None:
@@ -217,10 +217,10 @@ def test_what_is_heavy_keeps_fewer_frames_and_what_is_too_heavy_none() -> None:
 
 
 def test_text_becomes_a_picture() -> None:
-    plain, coloured = written("ab\ncd"), written("\x1b[31mab\x1b[0m\ncd")
+    plain, coloured = text_picture("ab\ncd"), text_picture("\x1b[31mab\x1b[0m\ncd")
 
     assert (plain.size, plain.tobytes()) == ((24, 34), coloured.tobytes())
-    assert written("ab\nce").tobytes() != plain.tobytes()
+    assert text_picture("ab\nce").tobytes() != plain.tobytes()
     assert max(shrink_frame("x" * 5000 + "\n" * 5000).size) == 240
     assert shrink_frame("☃").size == shrink_frame("?").size
 

@@ -194,7 +194,7 @@ def test_an_agent_that_repeats_itself_and_never_did_what_is_recorded_is_refuted(
                     (("left", LEFT), ("random", REPEATABLE["random"])))  # fmt: skip
     bench, task = open_evaluator(here, "process"), here.challenge.task("CartPole-v1")
     assert task is not None
-    order = bench.order(left, task)
+    order = bench.request(left, task)
     disguised = dataclasses.replace(left.folder, blobs=random.folder.blobs)
     here.store.write(*bench.run(dataclasses.replace(order, folder=disguised), quiet=True))
 

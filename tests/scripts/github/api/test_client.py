@@ -4,8 +4,7 @@ import pytest
 
 from scripts.console import CommandError
 from scripts.github.api.client import REQUEST_TRIES, GitHub, GitHubError
-from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
-from scripts.github.api.responses import BODY_CHARACTERS, CommitStatus, GitHubIssue, IssueComment
+from scripts.github.api.responses import BODY_CHARACTERS, CommitStatus, GitHubIssue, IssueComment, PullRequest, WorkflowRun
 from tests.github import world
 from tests.github.server import GitHubStandIn
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, SHA, Fault

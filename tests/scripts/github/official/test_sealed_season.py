@@ -36,7 +36,7 @@ from scripts.git.data_branches import export_results, newest_results
 from scripts.github.official import publish, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.artifact import ArtifactError, read_artifact
-from scripts.github.workflow.season_key import PACE_SECONDS, seconds_to_wait
+from scripts.github.workflow.run_context import PACE_SECONDS, seconds_to_wait
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.recorded_standings import recorded_standings

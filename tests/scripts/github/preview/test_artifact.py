@@ -47,8 +47,9 @@ def info(name: str, mode: int) -> zipfile.ZipInfo:
 
 
 def test_what_the_preview_writes_is_read() -> None:
-    checked = read_artifact(zipped(("preview.json", json.dumps(preview()).encode()), ("preview.log", b"| hello\n")))
+    checked, log = read_artifact(zipped(("preview.json", json.dumps(preview()).encode()), ("preview.log", b"| hello\n")))
 
+    assert log == "| hello\n"
     assert checked.agents[0].results[0].returns == (1.0, 2.5)
     assert checked.document() == preview()
 
@@ -126,7 +127,7 @@ def declared(content: bytes, method: int, flags: int = 0) -> bytes:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_stored_and_deflated_members_are_read(method: int) -> None:
-    assert read_artifact(zipped(("preview.json", GOOD), method=method)).agents[0].login == "alice"
+    assert read_artifact(zipped(("preview.json", GOOD), method=method))[0].agents[0].login == "alice"
 
 
 @pytest.mark.parametrize(
@@ -202,6 +203,6 @@ def test_any_other_content_is_refused_in_one_line(value: Any) -> None:
 def test_five_agents_are_more_than_a_preview_holds() -> None:
     agents = [changed(agent=f"a{n}", results=[])["agents"][0] for n in range(5)]
 
-    assert len(read_artifact(of(preview(agents=agents[:4]))).agents) == 4
+    assert len(read_artifact(of(preview(agents=agents[:4])))[0].agents) == 4
     with pytest.raises(ArtifactError, match="at most 4"):
         read_artifact(of(preview(agents=agents)))

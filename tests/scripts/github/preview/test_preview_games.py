@@ -257,7 +257,7 @@ def as_zip(document: dict[str, Any]) -> bytes:
 
 def test_duels_of_another_or_too_many_or_twice_are_no_preview(played: PreviewedAgent) -> None:
     own, first, _ = (duel.document() for duel in played.duels)
-    assert len(read_artifact(remade(played)).agents[0].duels) == 3
+    assert len(read_artifact(remade(played))[0].agents[0].duels) == 3
 
     def stranger(document: dict[str, Any]) -> dict[str, Any]:
         return other(login="zed")(document | {"players": [{**p, "login": "carol"} for p in document["players"]]})

@@ -305,7 +305,7 @@ def test_results_that_do_not_fit_are_named(preview_board: PreviewBoard, monkeypa
 
 def test_notes_are_bounded(preview_board: PreviewBoard) -> None:
     session = preview_session.PreviewSession(
-        board=open_checkout(preview_board.main.path),
+        checkout=open_checkout(preview_board.main.path),
         pull=pull_event(preview_board.surroundings()),
         evaluator_sha="e" * 40,
         out=preview_board.out,

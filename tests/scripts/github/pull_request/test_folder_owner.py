@@ -4,7 +4,7 @@ import pytest
 
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.pull_request import report
-from scripts.github.pull_request.bot_context import guard_pull
+from scripts.github.pull_request.report import guard_pull
 from tests.leaderboard import make
 from tests.scripts.github.remotes import agent_files
 from tests.scripts.github.scenes import POLE, Scene, completed, previewed

@@ -7,9 +7,9 @@ import pytest
 from leaderboard.core.store import ResultStore
 from scripts.commands import bot
 from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import PullRequest
+from scripts.github.api.responses import PullRequest
 from scripts.github.pull_request import announce, reconcile
-from scripts.github.pull_request.bot_context import guard_pull
+from scripts.github.pull_request.report import guard_pull
 from scripts.repository.checkout import Checkout
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER

@@ -1,7 +1,7 @@
 import pytest
 
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.posts import FAILURE_LABEL
+from scripts.github.api.client import FAILURE_LABEL
 from scripts.github.official import empty_rounds
 from scripts.github.pull_request import reconcile
 from scripts.github.pull_request.bot_context import BotContext

@@ -218,7 +218,7 @@ def test_attack_4_an_artifact_cannot_choose_the_pull_request(scene: Scene) -> No
 
 
 def _read(scene: Scene, sha: str, **fields: Any) -> Preview:
-    return read_artifact(previewed(scene, sha, **fields))
+    return read_artifact(previewed(scene, sha, **fields))[0]
 
 
 def test_attack_4_an_artifact_cannot_score_agents_of_others(scene: Scene) -> None:

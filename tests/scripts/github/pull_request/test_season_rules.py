@@ -11,7 +11,7 @@ from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce
-from scripts.github.pull_request.season_rules import rules_before_merge
+from scripts.github.pull_request.outcome import rules_before_merge
 from scripts.github.workflow.run_context import RunContext, parse_run_context
 from tests.leaderboard import make
 from tests.scripts.github.preview.test_run_preview import PreviewBoard

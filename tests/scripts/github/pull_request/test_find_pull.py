@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from scripts.github.api.find_pull_request import PullRequest, WorkflowRun, find_pull
+from scripts.github.api.responses import PullRequest, WorkflowRun
+from scripts.github.pull_request.report import NoPull, find_pull
 
 BOARD, FORK = 1, 2
 SHA, NEWER = "a" * 40, "b" * 40
@@ -59,8 +60,8 @@ def test_a_branch_of_the_board_itself_is_served_like_a_fork() -> None:
 def test_a_run_of_the_wrong_kind_speaks_for_nobody(fields: dict[str, Any], reason: str) -> None:
     match = find_pull(run(**fields), [PULL, pull(head_repository_id=None)], BOARD)
 
-    assert isinstance(match, str)
-    assert reason in match
+    assert isinstance(match, NoPull)
+    assert reason in match.words
 
 
 @pytest.mark.parametrize(
@@ -81,8 +82,8 @@ def test_a_run_of_the_wrong_kind_speaks_for_nobody(fields: dict[str, Any], reaso
 def test_a_pull_request_that_does_not_fit_is_not_written_to(candidates: list[PullRequest], reason: str) -> None:
     match = find_pull(RUN, candidates, BOARD)
 
-    assert isinstance(match, str)
-    assert reason in match
+    assert isinstance(match, NoPull)
+    assert reason in match.words
 
 
 def test_an_old_branch_does_not_hide_the_true_one() -> None:

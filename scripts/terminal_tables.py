@@ -1,0 +1,358 @@
+"""Tables for the terminal: evaluations, duels and standings."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
+from leaderboard.charts.interval_chart import is_other_claim
+from leaderboard.core.entry import AgentName
+from leaderboard.core.game_standings import GameRow, GameStandings, WinCount
+from leaderboard.core.standings import Estimate, OverallRow, Row, Standings, TaskStandings
+from leaderboard.game_boards.board_registry import moves_of, position_text
+from leaderboard.game_boards.match_replay import end_reason, side_names
+from leaderboard.ratings.duel_results import duel_totals, refusal
+from leaderboard.scoring.intervals import measured_estimate, values
+from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking
+from leaderboard.scoring.score_all import MOST_COUNTED
+from leaderboard.text.format import NONE, provisional
+
+# With more players the crosstable is on the site only.
+MAX_CROSSTABLE_ROWS = 12
+SHOWN_FAULTS = 5
+SHOWN_LOG_LINES = 15
+# Width of tables of games in columns where the output is no terminal.
+FILE_WIDTH = 160
+
+
+def _console() -> Console:
+    return Console(highlight=False)
+
+
+def _wide_console() -> Console:
+    """Standard output: as wide as the terminal, or FILE_WIDTH if it is none."""
+    console = _console()
+    return console if console.is_terminal else Console(highlight=False, width=FILE_WIDTH)
+
+
+def _table(title: str | None, words: Sequence[str], numbers: Sequence[str]) -> Table:
+    """A table with columns of text, then columns of numbers."""
+    table = Table(box=None, pad_edge=False, title=title and Text(title), title_justify="left")
+    for name in words:
+        table.add_column(name)
+    for name in numbers:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _cost_cells(outcome: Result | PlayerRecord) -> list[str]:
+    """Processor seconds and memory."""
+    cpu, memory = outcome.cost.cpu_seconds, outcome.cost.peak_memory_bytes
+    return ["" if cpu is None else f"{cpu:.1f}", "" if memory is None else f"{memory / 2**20:.0f} MiB"]
+
+
+def _print_failure(out: Console, name: str, outcome: Result | PlayerRecord) -> None:
+    """Print the reason and the end of the log."""
+    out.print(Text(f"\n{name}: {outcome.verdict}. {outcome.verdict.plain_words}\n  {outcome.message}"))
+    if outcome.log_tail.strip():
+        out.print(Text("  The end of its log:"))
+        for line in outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:]:
+            out.print(Text(f"  | {line}"))
+
+
+def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
+    """Print an evaluation: one row per task, metrics, and the reason and log of failures."""
+    table = _table(None, ("task", "verdict"), ("score", "95 % interval", "episodes", "steps", "cpu s", "memory"))
+    for result in results:
+        table.add_row(result.task, result.verdict, *_number_cells(challenge, result))
+    _console().print(table)
+    _metrics_table(challenge, results)
+    for result in results:
+        if result.verdict is not Verdict.OK:
+            _print_failure(_console(), result.task, result)
+        elif task := challenge.task(result.task):
+            for line in script_remarks(task, result):
+                _console().print(Text(f"{task.id}: {line}"))
+
+
+def script_remarks(task: Task, result: Result) -> Iterator[str]:
+    """Remarks for the author of a training script, beside its score."""
+    record, rules = result.script, task.script
+    if record is None or rules is None:
+        return
+    counted = record.counted(rules)
+    mean = sum(counted.returns) / len(counted.returns)
+    end = counted.first + rules.last
+    missing = max(0, end - len(record.returns))
+    unfinished = sum(counted.first <= number < end for number in record.unfinished) + missing
+    if missing == rules.last:
+        yield "it ended before its training steps did, and only episodes begun after them count: train until they are over"
+    if record.exhausted:
+        yield f"it asked for more when the run had ended, after {record.steps:,} of {rules.steps:,} steps"
+    if unfinished:
+        yield f"{unfinished} of the {rules.last} episodes that count were not played to their end: {rules.worst:g} for each"
+    if record.claimed is not None and is_other_claim(record.claimed, mean, digits(task)):
+        yield f"it printed the score {record.claimed:g}, and the episodes that count have the mean {mean:g}"
+    yield from record.notices
+
+
+def _number_cells(challenge: Challenge, result: Result) -> list[str]:
+    task = challenge.task(result.task)
+    cost = _cost_cells(result)
+    if result.verdict is not Verdict.OK or task is None:
+        return ["", "", "", "", *cost]
+    estimate = measured_estimate([result], task)
+    score, low, high = (_number(float(value[0]), digits(task)) for value in (estimate.score, estimate.low, estimate.high))
+    return [
+        score,
+        _interval(low, high),
+        "" if result.sealed else str(len(result.returns)),
+        "" if result.sealed else str(result.cost.steps),
+        *cost,
+    ]
+
+
+def _metrics_table(challenge: Challenge, results: list[Result]) -> None:
+    """Print every metric of tasks whose metrics are set in challenge.yml."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("task", "metric", "value", "better"):
+        table.add_column(name, justify="right" if name == "value" else "left")
+    for result in results:
+        task = challenge.task(result.task)
+        for metric in task.metrics if task and result.verdict is Verdict.OK else ():
+            value = _number(values([result], task, metric)[0], metric.decimals) if task else NONE
+            table.add_row(result.task, Text(metric.name), value, metric.direction.value)
+    if table.row_count:
+        _console().print()
+        _console().print(table)
+
+
+def _number(value: float, decimals: int) -> str:
+    return NONE if is_missing(value) else f"{value:.{decimals}f}"
+
+
+def _interval(low: str, high: str) -> str:
+    return NONE if NONE in (low, high) else f"{low} … {high}"
+
+
+def standings_tables(standings: Standings) -> None:
+    """Print the overall standings, and those of each task and game."""
+    console = _console()
+    console.print(Text(f"{standings.challenge.title}, season {standings.challenge.season}", style="bold"))
+    if not standings.official:
+        console.print(Text("A local leaderboard: public seeds, measured on this machine."))
+    if standings.overall:
+        console.print(_overall_table(standings))
+    for task in standings.tasks:
+        console.print(task_table(task))
+    for game in standings.games:
+        game_tables(game)
+
+
+def _overall_table(standings: Standings) -> Table:
+    table = Table(box=None, pad_edge=False, title="Overall", title_justify="left")
+    for name in ("place", "rank", "tasks", "agent", "author", "score", "95 % interval", "IQM", "95 % interval"):
+        table.add_column(name, justify="left" if name in ("agent", "author") else "right", no_wrap=name.startswith("95"))
+    for row in standings.overall:
+        capped = any(value is not None and value > MOST_COUNTED for value in row.normalised.values())
+        score, *cells = (*_estimate_cells(row.estimate), *_estimate_cells(row.iqm))
+        table.add_row(
+            *_place_cells(row), f"{row.played}/{len(row.normalised)}", Text(row.entry.submission.name),
+            Text(row.entry.login), f"{score}{'*' if capped else ''}", *cells,
+        )  # fmt: skip
+        if capped:
+            table.caption, table.caption_justify = f"*: the score of a task counts as {MOST_COUNTED:g}, the most", "left"
+    return table
+
+
+def _estimate_cells(estimate: Estimate) -> tuple[str, str]:
+    score, low, high = (_number(value, 3) for value in (estimate.score, estimate.low, estimate.high))
+    return score, _interval(low, high)
+
+
+def task_table(standings: TaskStandings) -> Table:
+    """The standings of one task."""
+    task = standings.task
+    table = Table(box=None, pad_edge=False, title=f"\n{task.title or task.id}", title_justify="left")
+    names = [f"{metric.name} {arrow(metric)}" for metric in task.metrics] or ["score"]
+    for name in ("place", "rank", "agent", "author", names[0], "95 % interval", *names[1:], "verdict"):
+        is_text = name in ("agent", "author", "verdict")
+        table.add_column(Text(name), justify="left" if is_text else "right", no_wrap=name == "95 % interval")
+    if task.metrics:
+        directions = ", ".join(f"{metric.name}: {better(metric)}" for metric in metrics_of(task))
+        table.caption, table.caption_justify = Text(f"{directions}; {ranking(task).name} ranks"), "left"
+    for row in standings.rows:
+        table.add_row(*_row_cells(task, row))
+    gap = [""] * len(other_metrics(task))
+    for failure in standings.failures:
+        entry = failure.entry
+        table.add_row("", "", Text(entry.submission.name), Text(entry.login), "", "", *gap, failure.result.verdict)
+    for excluded in standings.excluded:
+        table.add_row("", "", Text(excluded.agent), Text(excluded.login), "", "", *gap, "excluded")
+    for withdrawn in standings.withdrawn:
+        score = "" if withdrawn.score is None else f"{withdrawn.score:.{digits(task)}f}"
+        table.add_row("", "", Text(withdrawn.agent), Text(withdrawn.login), score, "", *gap, "withdrawn")
+    return table
+
+
+def _row_cells(task: Task, row: Row) -> list[str | Text]:
+    estimate = row.estimate
+    score, low, high = (_number(value, digits(task)) for value in (estimate.score, estimate.low, estimate.high))
+    others = [_number(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
+    place = [NONE, NONE] if estimate.is_missing else _place_cells(row)
+    names = [Text(row.entry.submission.name), Text(row.entry.login)]
+    return [*place, *names, score, _interval(low, high), *others, provisional(row.tries) or "ok"]
+
+
+def _place_cells(row: Row | OverallRow | GameRow) -> list[str]:
+    """Place and rank range; baselines and other entries aside have none."""
+    rank = str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
+    return [NONE, NONE] if row.entry.is_aside else [str(row.place), rank]
+
+
+def duel_table(duel: Duel, task: Task, first: int) -> None:
+    """Print a duel: each side's result, and broken rules. `first` is the side in the first row."""
+    out = _wide_console()
+    names, counts = side_names(duel), duel_totals(duel).counts
+    numbers = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
+    table = _table(None, ("player", "verdict"), numbers)
+    for side in (first, 1 - first):
+        player = duel.players[side]
+        table.add_row(
+            Text(names[side]),
+            player.verdict,
+            *_count_cells(counts[side]),
+            f"{player.cost.wall_seconds:.1f}",
+            *_cost_cells(player),
+        )
+    out.print(table)
+    ends = Counter(match.end for match in duel.matches)
+    ending_counts = ", ".join(f"{ends[end]} {_END_WORDS[end]}" for end in MatchEnd if ends[end])
+    out.print(Text(f"\n{len(duel.matches)} matches: {ending_counts}." if duel.matches else f"No match: {duel.message}"))
+    _print_faults(out, duel, task)
+    if duel.is_validation and duel.verdict is Verdict.OK:
+        reason = refusal(duel)
+        out.print(Text("\nIt may enter." if reason is None else "\nIt may not enter: it must break no rule against itself."))
+
+
+_END_WORDS = {
+    MatchEnd.PLAYED: "played to their end",
+    MatchEnd.TOO_LONG: "stopped for their length",
+    MatchEnd.ILLEGAL: "ended by an illegal move",
+    MatchEnd.MALFORMED: "ended by an answer that is no move",
+    MatchEnd.LATE: "ended by the clock",
+    MatchEnd.FORFEIT: "forfeited",
+}
+
+
+def _count_cells(count: WinCount) -> list[str]:
+    plain = (count.wins, count.draws, count.losses, count.points, count.errors)
+    return [*(str(number) for number in plain), f"{count.score:g}"]
+
+
+def _print_faults(out: Console, duel: Duel, task: Task) -> None:
+    """Print the first broken rules, the game position at the first one, and the log of players that failed."""
+    broken = [index for index, match in enumerate(duel.matches) if match.offenders and match.end is not MatchEnd.FORFEIT]
+    for index in broken[:SHOWN_FAULTS]:
+        match = duel.matches[index]
+        out.print(Text(f"match {index + 1}, after {match.plies} moves: {end_reason(match, duel, task)}"))
+    if len(broken) > SHOWN_FAULTS:
+        out.print(Text(f"… and {len(broken) - SHOWN_FAULTS} more"))
+    position = position_text(task, moves_of(duel)[broken[0]]) if broken else None
+    if position is not None:
+        out.print(Text(f"\n{position}"))
+    sides = [0] if duel.is_validation and duel.players[0].verdict is not Verdict.OK else [0, 1]
+    for player in (duel.players[side] for side in sides):
+        if player.verdict is not Verdict.OK:
+            _print_failure(out, f"{player.login}/{player.agent}", player)
+
+
+def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]) -> None:
+    """Print an agent's duels, one row each, from its side."""
+    out = _wide_console()
+    numbers = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
+    table = _table(None, ("game", "opponent", "verdict"), numbers)
+    for duel in duels:
+        side = 0 if duel.players[0].name == name else 1
+        other, player = duel.players[1 - side], duel.players[side]
+        opponent = "itself" if duel.is_validation else f"{other.login}/{other.agent}"
+        table.add_row(
+            duel.task,
+            Text(opponent),
+            player.verdict,
+            *_count_cells(duel_totals(duel).counts[side]),
+            f"{player.cost.wall_seconds:.1f}",
+            *_cost_cells(player),
+        )
+    out.print(table)
+    by_id = {task.id: task for task in tasks}
+    for duel in duels:
+        if (reason := refusal(duel)) is not None and (duel.is_validation or duel.verdict is not Verdict.OK):
+            out.print(Text(f"\n{duel.task}: {reason}"))
+            _print_faults(out, duel, by_id[duel.task])
+
+
+def game_tables(standings: GameStandings) -> None:
+    """Print a game's standings: ratings and points, remarks, and the crosstable."""
+    out = _wide_console()
+    if standings.rows or standings.failures or standings.excluded:
+        out.print(_ratings(standings))
+    else:
+        out.print(Text(f"\n{standings.task.title or standings.task.id}: nobody is rated yet."))
+    for line in _remarks(standings):
+        out.print(Text(line))
+    if 1 < len(standings.rows) <= MAX_CROSSTABLE_ROWS:
+        out.print(_crosstable(standings))
+
+
+def _ratings(standings: GameStandings) -> Table:
+    words = ("place", "rank", "agent", "author")
+    numbers = ("Elo", "95 % interval", "won", "drawn", "lost", "rules broken", "points", "by points", "opponents")
+    table = _table(f"\n{standings.task.title or standings.task.id}", words, numbers)
+    for row in standings.rows:
+        rating, count = row.rating, row.count
+        table.add_row(
+            *_place_cells(row), Text(row.entry.submission.name), Text(row.entry.login), f"{rating.elo:.0f}",
+            f"{rating.low:.0f} … {rating.high:.0f}", str(count.wins), str(count.draws), str(count.losses),
+            str(count.errors), str(count.points), str(row.points_place), str(row.opponents),
+        )  # fmt: skip
+    for failure in standings.failures:
+        table.add_row("", "refused", Text(failure.entry.submission.name), Text(failure.entry.login))
+    for excluded in standings.excluded:
+        table.add_row("", "excluded", Text(excluded.agent), Text(excluded.login))
+    return table
+
+
+def _remarks(standings: GameStandings) -> list[str]:
+    lines = [f"The Elo scale is anchored at {standings.anchor} = 0."] if standings.anchor else []
+    if first := standings.moving_first:
+        lines.append(f"Moving first is worth {first.elo:.0f} Elo ({first.low:.0f} to {first.high:.0f}).")
+    if standings.prior:
+        lines.append(f"Rated with a prior, having won or lost against all the others: {', '.join(standings.prior)}.")
+    if standings.cycle.names:
+        chain = " beats ".join([*standings.cycle.names, standings.cycle.names[0]])
+        share = f"{100 * standings.cycle.share:.0f} % of {standings.cycle.triads} triads"
+        lines.append(f"{len(standings.cycle.names)} players have no order among them: {chain}; {share} are cyclic.")
+    if standings.waiting:
+        lines.append(f"Waiting: {', '.join(entry.shown for entry in standings.waiting)}.")
+    lines.extend(f"Refused: {failure.entry.shown}: {failure.reason}" for failure in standings.failures)
+    return lines
+
+
+def _crosstable(standings: GameStandings) -> Table:
+    """Wins, draws and losses of each row against each column."""
+    table = _table("\nwon–drawn–lost", ("", "agent"), [str(number) for number in range(1, len(standings.rows) + 1)])
+    for number, row in enumerate(standings.rows, 1):
+        cells = []
+        for other in standings.rows:
+            crossing = standings.crosstable.get((row.entry.name, other.entry.name))
+            count = crossing.count if crossing else None
+            cells.append(f"{count.wins}–{count.draws}–{count.losses}" if count else "·")
+        table.add_row(str(number), Text(row.entry.submission.name), *cells)
+    return table

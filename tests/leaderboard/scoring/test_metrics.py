@@ -197,8 +197,8 @@ def test_a_single_number_with_a_standard_error_has_an_interval_and_without_one_i
 def test_weights_and_lower_is_better_on_the_overall_board():
     heavy = make.task("heavy", anchors=(100, 0), weight=3, metrics=(metric("Cost", direction="lower"),))
     light = make.task("light", anchors=(0, 10))
-    results = [make.result(ALICE, [25.0] * 3, on=heavy), make.result(ALICE, [2.0] * 3, on=light),
-               make.result(BOB, [75.0] * 3, on=heavy), make.result(BOB, [10.0] * 3, on=light)]  # fmt: skip
+    results = [make.result(ALICE, [25.0] * 12, on=heavy), make.result(ALICE, [2.0] * 12, on=light),
+               make.result(BOB, [75.0] * 12, on=heavy), make.result(BOB, [10.0] * 12, on=light)]  # fmt: skip
     overall = build_standings(make.challenge(heavy, light), [ALICE, BOB], results, official=True).overall
 
     assert [(row.entry.login, row.place) for row in overall] == [("alice", 1), ("bob", 2)]

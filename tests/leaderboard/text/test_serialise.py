@@ -19,7 +19,7 @@ from leaderboard.api.agents import (
 )
 from leaderboard.api.inputs import api_inputs
 from leaderboard.api.leaderboards import task_rows
-from leaderboard.api.standings_json import ranked_row
+from leaderboard.api.standings_json import ranked_row, task_improvements
 from leaderboard.api.table import task_table
 from leaderboard.build import build_standings
 from leaderboard.text import serialise
@@ -89,8 +89,8 @@ def test_a_row_is_the_same_in_all_documents(name: str) -> None:
     table = task_table(board, rows)
     agents = gather_documents(standings, entered_agents(standings))
 
-    for row, document, cells in zip(board.rows, rows, table["rows"], strict=True):
-        printed = ranked_row(row, task)
+    for (row, beside), document, cells in zip(task_improvements(board), rows, table["rows"], strict=True):
+        printed = ranked_row(row, task, beside)
         assert {"place", "rank_low", "rank_high", "metrics", "attempts", "episodes", "key"} <= printed.keys()
         assert {key: document[key] for key in printed} == printed
         assert list(document["metrics"]) == [name, "Length"]
@@ -98,5 +98,5 @@ def test_a_row_is_the_same_in_all_documents(name: str) -> None:
         context = AgentContext(entry=row.entry, facts=api_inputs(standings, CONTEXT), recorded=())
         agent = task_document_of_agent(*agents[row.entry.name].rows[0], context)
         assert {key: agent[key] for key in printed.keys() & agent.keys()} == {
-            key: printed[key] for key in printed if key not in ("login", "agent", "name")
+            key: printed[key] for key in printed if key not in ("login", "agent", "name", "improvement_on_next")
         }

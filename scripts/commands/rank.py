@@ -7,8 +7,8 @@ import typer
 
 from leaderboard.api.standings_json import standings_document
 from scripts.console import OK, print_json
+from scripts.git.recorded_standings import recorded_standings
 from scripts.repository.checkout import open_checkout
-from scripts.repository.recorded_standings import recorded_standings
 
 
 def run(

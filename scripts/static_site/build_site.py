@@ -25,8 +25,8 @@ from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import RankingInput, as_shown, hidden
 from scripts.console import OUR_FAULT, CommandError, stderr_console
 from scripts.git.merged_pulls import merged_pulls
+from scripts.git.recorded_standings import recorded_standings
 from scripts.repository.checkout import Checkout
-from scripts.repository.recorded_standings import recorded_standings
 from scripts.static_site.game_frames import frames
 from scripts.static_site.render_episodes import pictures, rendered_replays
 

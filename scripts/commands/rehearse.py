@@ -46,7 +46,10 @@ def run(
     api: Annotated[str, typer.Option(envvar="GITHUB_API_URL", help="Address of GitHub's API.")] = "https://api.github.com",
 ) -> int:
     """Enter an agent on GitHub, check that each step works, and withdraw it; asks before it merges."""
-    name = urlsplit(open_checkout(Path.cwd()).challenge.repository or "").path.strip("/").removesuffix(".git")
+    challenge = open_checkout(Path.cwd()).challenge
+    if challenge.is_final:
+        raise CommandError(USAGE, f"submissions of season {challenge.season} have ended; rehearse when the next one begins")
+    name = urlsplit(challenge.repository or "").path.strip("/").removesuffix(".git")
     if not REPOSITORY_NAME.fullmatch(name):
         raise CommandError(USAGE, "challenge.yml names no 'repository'; run 'pullrank init', then push")
     if fork is not None and not REPOSITORY_NAME.fullmatch(fork if "/" in fork else f"{fork}/name"):

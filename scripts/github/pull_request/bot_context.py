@@ -17,6 +17,7 @@ from scripts.console import USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.season_commits import checked_season_commits
 from scripts.git.tree_diff import UnreadableError, fetch_head
 from scripts.github.api import posts
 from scripts.github.api.client import GitHub, GitHubError
@@ -124,10 +125,13 @@ class BotContext:
 
     @cached_property
     def recorded(self) -> RecordedResults:
-        """What the official board is computed from."""
+        """What the official leaderboard is computed from: once submissions have ended, the final draws alone."""
+        challenge = self.board.challenge
+        final = checked_season_commits(self.clone, self.main, challenge).final if challenge.is_final else None
         return RecordedResults(
-            challenge=self.board.challenge, entries=tuple(self.entries), results=tuple(self.results),
-            duels=tuple(self.duels), at=self.now,
+            challenge=challenge, entries=tuple(self.entries), at=self.now,
+            results=tuple(result for result in self.results if final is None or result.beacon == final.sha),
+            duels=tuple(duel for duel in self.duels if final is None or duel.beacon == final.sha),
         )  # fmt: skip
 
     def _moderation(self) -> Moderation:

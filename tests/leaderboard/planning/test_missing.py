@@ -201,6 +201,16 @@ def test_a_player_that_came_back_is_validated_for_each_stay_and_meets_others_in_
     assert [item.wanted.beacon for item in duels_of(missing_work(GAMES, [ALICE, BOB], [], where, duels))] == ["ccc"]
 
 
+def test_the_final_draw_of_a_game_is_a_validation_and_a_duel_for_everybody() -> None:
+    duels = play([ALICE, BOB], play([ALICE, BOB], []))
+    final = dataclasses.replace(WHERE, beacon="final")
+
+    assert wanted([ALICE, BOB], duels, WHERE) == []
+    assert wanted([ALICE, BOB], duels, final) == [
+        f"{pair}: another draw" for pair in ("alice-alice", "bob-bob", "alice-bob")
+    ]
+
+
 def test_where_two_beacons_have_no_order_nothing_is_guessed() -> None:
     where = MeasurementContext(runtime_digest="0" * 64, beacon="aaa", beacons={(("bob", "agent"), "game"): ("bbb",)})
 

@@ -132,6 +132,7 @@ def _sort_results(
             OwnerDraw(name, result.submission_digest, result.beacon)
             for name, results in recorded.items()
             for result in results
+            if result.verdict is not Verdict.INTERNAL_ERROR
         ),
     )
     scored: list[Measurement] = []

@@ -34,6 +34,8 @@ class RankingInput:
     results: tuple[Result, ...]
     duels: tuple[Duel, ...]
     moderation: Moderation
+    final_beacon: str | None = None
+    """As in `build_standings`."""
 
 
 def hidden(challenge: Challenge, now: datetime) -> tuple[Task, ...]:

@@ -31,6 +31,7 @@ class MissingReason(StrEnum):
     TASK_CHANGED = "the task's settings changed"
     EVALUATOR_CHANGED = "the evaluator changed"
     SEASON_CHANGED = "another season"
+    NEW_DRAW = "another draw"
     OTHER_COMBINATION = "another combination of versions"
 
 
@@ -48,8 +49,8 @@ class _Work:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether somebody waits for it: a new version was merged, and nothing else changed."""
-        return self.reasons in ((MissingReason.NEW,), (MissingReason.AGENT_CHANGED,))
+        """Whether somebody waits for it: a version was merged, for the first time or again, and nothing else changed."""
+        return self.reasons in ((MissingReason.NEW,), (MissingReason.AGENT_CHANGED,), (MissingReason.NEW_DRAW,))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +93,8 @@ class MeasurementContext:
     """Of the protocol, the evaluator's packages and the base image."""
     beacon: str
     """Used where `beacons` has none."""
-    beacons: Mapping[tuple[AgentName, str], str] = field(default_factory=dict)
-    """Agent, as its folder is spelled, and task to the commit that seeds come from."""
+    beacons: Mapping[tuple[AgentName, str], tuple[str, ...]] = field(default_factory=dict)
+    """Agent, as its folder is spelled, and task to the commits that seeds come from: one for each draw, the newest last."""
     order: Mapping[str, int] = field(default_factory=dict)
     """Each beacon's position in main's history, later ones greater; not needed if there is only one beacon."""
     locks: Mapping[str, str] = field(default_factory=dict)
@@ -103,9 +104,9 @@ class MeasurementContext:
         """The digest of what measures these agents: the common one, with the locks of their extras."""
         return name_with_extras(self.runtime_digest, extras_needed_by(entry.submission for entry in entries), self.locks)
 
-    def beacon_of(self, entry: Entry, task_id: str) -> str:
-        """The commit that an entry's seeds on a task come from."""
-        return self.beacons.get((AgentName(entry.login, entry.agent), task_id), self.beacon)
+    def draws_of(self, entry: Entry, task_id: str) -> tuple[str, ...]:
+        """The beacon of each of an entry's draws on a task, the newest last."""
+        return self.beacons.get((AgentName(entry.login, entry.agent), task_id), (self.beacon,))
 
     def later(self, first: Entry, second: Entry, task_id: str) -> str:
         """The later beacon of two players, which the seeds of their duel come from: the earlier one could not foresee it.
@@ -113,7 +114,7 @@ class MeasurementContext:
         Raises:
             KeyError: the beacons differ and `order` lacks one of them.
         """
-        beacons = self.beacon_of(first, task_id), self.beacon_of(second, task_id)
+        beacons = self.draws_of(first, task_id)[-1], self.draws_of(second, task_id)[-1]
         return beacons[0] if beacons[0] == beacons[1] else max(beacons, key=lambda beacon: self.order[beacon])
 
 
@@ -171,16 +172,17 @@ def _evaluations(
         for task in challenge.solo_tasks:
             if not entry.submission.plays(task):
                 continue
-            wanted = WantedResult(
-                submission_digest=entry.digest,
-                task_digest=task.digest(),
-                runtime_digest=where.runtime_of(entry),
-                season=challenge.season,
-                beacon=where.beacon_of(entry, task.id),
-            )
-            if (entry.name, task.id, wanted.key()) not in done:
-                reasons = earlier.reasons([entry], task.id, wanted)
-                items.append(WorkItem(entry=entry, task_id=task.id, wanted=wanted, reasons=reasons))
+            for beacon in where.draws_of(entry, task.id):
+                wanted = WantedResult(
+                    submission_digest=entry.digest,
+                    task_digest=task.digest(),
+                    runtime_digest=where.runtime_of(entry),
+                    season=challenge.season,
+                    beacon=beacon,
+                )
+                if (entry.name, task.id, wanted.key()) not in done:
+                    reasons = earlier.reasons([entry], task.id, wanted)
+                    items.append(WorkItem(entry=entry, task_id=task.id, wanted=wanted, reasons=reasons))
     return items
 
 
@@ -198,16 +200,20 @@ def _duels(
     earlier, digest = _EarlierRecords(recorded, folders), task.digest()
     items = []
     for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
-        wanted = WantedDuel(
-            submission_digests=(pair[0].digest, pair[1].digest),
-            task_digest=digest,
-            runtime_digest=where.runtime_of(*pair),
-            season=challenge.season,
-            beacon=where.later(*pair, task.id),
-        )
-        if (pair[0].name, pair[1].name, wanted.key()) not in done:
-            reasons = earlier.reasons(pair, task.id, wanted)
-            items.append(DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reasons=reasons))
+        # A validation for every draw, so that none stays uncounted; opponents meet on the seeds of the present ones.
+        is_validation = pair[0].name == pair[1].name
+        beacons = where.draws_of(pair[0], task.id) if is_validation else (where.later(*pair, task.id),)
+        for beacon in beacons:
+            wanted = WantedDuel(
+                submission_digests=(pair[0].digest, pair[1].digest),
+                task_digest=digest,
+                runtime_digest=where.runtime_of(*pair),
+                season=challenge.season,
+                beacon=beacon,
+            )
+            if (pair[0].name, pair[1].name, wanted.key()) not in done:
+                reasons = earlier.reasons(pair, task.id, wanted)
+                items.append(DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reasons=reasons))
     return items
 
 
@@ -281,6 +287,8 @@ class _EarlierRecords:
         if not earlier:
             return (MissingReason.NEW,)
         now = _Inputs.of(wanted)
+        if now in earlier:
+            return (MissingReason.NEW_DRAW,)
         reasons = {
             "versions": MissingReason.AGENT_CHANGED,
             "task_digest": MissingReason.TASK_CHANGED,

@@ -85,7 +85,14 @@ class QuotaExhausted:
     window: Window
 
 
-Reason = PhaseRefusal | ParticipantRefusal | QuotaExhausted
+@dataclass(frozen=True)
+class SubmissionsEnded:
+    """A version that came to main after the season's submissions had ended."""
+
+    season: str
+
+
+Reason = PhaseRefusal | ParticipantRefusal | QuotaExhausted | SubmissionsEnded
 
 
 def quota_name(phase: Phase | None) -> str:
@@ -102,6 +109,8 @@ def reason_in_words(reason: Reason | ParticipantFault) -> str:
             return "left out: " + "; ".join(map(reason_in_words, faults))
         case QuotaExhausted(phase=phase, window=window):
             return f"{quota_name(phase)}: {window.used} of {window.limit} {window.period}; {window.renewal}"
+        case SubmissionsEnded(season):
+            return f"too late: the submissions of season {season} have ended, so this version takes no part in it"
         case _:
             return _participant_words(reason)
 

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -67,6 +67,8 @@ class CountedDuel:
     folders: VersionFolders = AS_RECORDED
     simultaneous: bool = False
     """Whether both players of the game move at once."""
+    earlier: tuple[Duel, ...] = ()
+    """Duels of the same two versions on the seeds of other stays on main, which are counted with it."""
 
     @cached_property
     def pair(self) -> Pair:
@@ -80,8 +82,8 @@ class CountedDuel:
 
     @cached_property
     def totals(self) -> DuelTotals:
-        """The totals of its matches; counted once."""
-        return duel_totals(self.duel, simultaneous=self.simultaneous)
+        """The totals of its matches, the earlier duels' included; counted once."""
+        return duel_totals(*self.earlier, self.duel, simultaneous=self.simultaneous)
 
 
 def counting_duels(
@@ -113,8 +115,19 @@ def counting_duels(
 
 
 def newest_duels(meetings: Iterable[CountedDuel]) -> dict[Pair, CountedDuel]:
-    """The duel that counts of every two versions: the last one in the order of `counting_duels`."""
-    return {meeting.pair: meeting for meeting in meetings}
+    """The duel that counts of every two versions: for each beacon the last one in the order of `counting_duels`, pooled."""
+    newest: dict[Pair, dict[str, CountedDuel]] = {}
+    for meeting in meetings:
+        by_beacon = newest.setdefault(meeting.pair, {})
+        by_beacon.pop(meeting.duel.beacon, None)
+        by_beacon[meeting.duel.beacon] = meeting
+    return {pair: _pooled(list(by_beacon.values())) for pair, by_beacon in newest.items()}
+
+
+def _pooled(meetings: Sequence[CountedDuel]) -> CountedDuel:
+    """One duel with the totals of all; the last one is shown."""
+    last = meetings[-1]
+    return replace(last, earlier=tuple(meeting.duel for meeting in meetings[:-1])) if len(meetings) > 1 else last
 
 
 def is_simultaneous(task: Task) -> bool:
@@ -122,16 +135,17 @@ def is_simultaneous(task: Task) -> bool:
     return (task.game or "").startswith(SIMULTANEOUS)
 
 
-def duel_totals(duel: Duel, *, simultaneous: bool = False) -> DuelTotals:
-    """Count a duel's matches.
+def duel_totals(*duels: Duel, simultaneous: bool = False) -> DuelTotals:
+    """Count the matches of duels of the same two versions.
 
     Identical games count once in the rating: the same side began, and all moves and observations are the same. A
     forfeited match was not played, so it is identical to no other. If both sides offend, both lose, and the rating
     ignores the match. Both matches of an opening keep who moved first: the side that plays the game's first player, whoever
     made the moves of the opening.
     """
-    matches = [(match.winner, match.offenders, match.scores) for match in duel.matches]
-    distinct = {_game(match, index, moves): index for index, (match, moves) in enumerate(_with_moves(duel))}
+    matches = [(match.winner, match.offenders, match.scores) for duel in duels for match in duel.matches]
+    games = [game for duel in duels for game in _with_moves(duel)]
+    distinct = {_game(match, index, moves): index for index, (match, moves) in enumerate(games)}
     rated = {0: Counter[int | None]()} if simultaneous else {1: Counter[int | None](), -1: Counter[int | None]()}
     for index in distinct.values():
         winner, offenders, _ = matches[index]

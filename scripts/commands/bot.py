@@ -15,6 +15,7 @@ from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git import merged_pulls
 from scripts.git.git_repository import Credentials, GitRepository
+from scripts.git.recorded_standings import recorded_standings
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor.settings import TEAMS_VARIABLE
@@ -34,7 +35,6 @@ from scripts.github.workflow.outputs import escape_commands, write_output, write
 from scripts.github.workflow.run_context import parse_run_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import MAIN_BRANCH
-from scripts.repository.recorded_standings import recorded_standings
 from scripts.runs.evaluate_missing import open_evaluator
 from scripts.static_site import deployed_commit, episode_branch, render_episodes
 

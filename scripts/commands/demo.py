@@ -9,9 +9,9 @@ from evaluator.model.records.verdict import Verdict
 from scripts.commands.tournament import failures, summary_line
 from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
+from scripts.git.recorded_standings import recorded_standings
 from scripts.options import LocalSandbox
 from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
-from scripts.repository.recorded_standings import recorded_standings
 from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from leaderboard.api.standings_json import standings_document
 from scripts.console import OK, print_json
+from scripts.git.recorded_standings import recorded_standings
 from scripts.options import JsonDocument, OfficialOnly, OnlyTasks
 from scripts.repository.checkout import open_checkout
-from scripts.repository.recorded_standings import recorded_standings
 
 
 def run(

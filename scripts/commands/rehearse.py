@@ -43,7 +43,10 @@ def run(
     api: ApiAddress = GITHUB_API,
 ) -> int:
     """Enter an agent on GitHub, check that each step works, and withdraw it; asks before it merges."""
-    name = repository_name(open_checkout(Path.cwd()).challenge.repository)
+    challenge = open_checkout(Path.cwd()).challenge
+    if challenge.is_final:
+        raise CommandError(USAGE, f"submissions of season {challenge.season} have ended; rehearse when the next one begins")
+    name = repository_name(challenge.repository)
     if not REPOSITORY_NAME.fullmatch(name):
         raise CommandError(USAGE, "challenge.yml names no 'repository'; run 'pullrank init', then push")
     if fork is not None and not REPOSITORY_NAME.fullmatch(fork if "/" in fork else f"{fork}/name"):

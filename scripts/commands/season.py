@@ -1,4 +1,4 @@
-"""`pullrank season seal|reveal|close`: starting and ending a season."""
+"""`pullrank season seal|reveal|final|close`: starting and ending a season."""
 
 import os
 from datetime import UTC, datetime
@@ -14,10 +14,11 @@ from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.season_file import RevealedSecret, SeasonFile
 from scripts.seasons.close_season import close_season
+from scripts.seasons.final_draws import write_final
 from scripts.seasons.publish_season import record_locally, record_on_branch
 
 SECRET_ENVIRONMENT = "season"
-run = typer.Typer(help="Seal, reveal and close a season.", no_args_is_help=True)
+run = typer.Typer(help="Seal, reveal, end and close a season.", no_args_is_help=True)
 
 Push = Annotated[bool, typer.Option("--push", help="Also record it on the branch results of origin.")]
 PushToken = Annotated[str, typer.Option(envvar="GITHUB_TOKEN", help="For --push; needs write access to contents.")]
@@ -72,6 +73,19 @@ def reveal(push: Push = False, token: PushToken = "", server: ServerAddress = GI
     say(f"Season {challenge.season} is revealed: 'pullrank verify' opens {count} sealed results and their traces.")
     if not push:
         say("It is recorded in this clone only; --push records it on the branch results.")
+    return OK
+
+
+@run.command()
+def final() -> int:
+    """Write into challenge.yml that submissions have ended; merged, it makes the official run draw once more for all."""
+    checkout = open_checkout(Path.cwd())
+    season = checkout.challenge.season
+    write_final(checkout.root / "challenge.yml", checkout.challenge)
+    say(f"challenge.yml now says that the submissions of season {season} have ended. Merge it by a pull request:")
+    say("1. What is on main then is standing; what is merged later takes no part, and this cannot be taken back.")
+    say("2. The official run evaluates every standing version once more, on seeds of the merge; only that ranks.")
+    say("3. When it is done: 'pullrank recorded', then 'pullrank season close'.")
     return OK
 
 

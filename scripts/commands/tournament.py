@@ -8,9 +8,9 @@ import typer
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import game_document
 from scripts.console import OK, OUR_FAULT, print_json, say
+from scripts.git.recorded_standings import recorded_standings
 from scripts.options import JsonDocument, LocalSandbox
 from scripts.repository.checkout import open_checkout
-from scripts.repository.recorded_standings import recorded_standings
 from scripts.runs.evaluate_missing import open_evaluator
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.terminal_tables import game_tables

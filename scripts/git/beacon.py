@@ -1,7 +1,8 @@
-"""The beacon: the oldest first-parent commit of main in which any folder of a login entered a version for a task.
+"""Beacons: the first-parent commits of main that the seeds of a version on a task come from, one for each stay.
 
-Nobody can predict its id, and no other folder of the same login gets another one for the same files. A task that is named
-later has a later beacon: otherwise one could merge many versions, try their seeds at home, and enter the best.
+A stay of a version begins with the commit that brings it to main, into whatever folder of its login, and enters the task.
+Nobody can predict the commit's id, and no other folder of the login gets another one for the same files. A version that left
+and comes back begins another stay, with other seeds: otherwise one could merge many versions and go back to the luckiest.
 """
 
 from collections.abc import Collection, Mapping
@@ -28,8 +29,9 @@ class VersionOrigins:
     """The beacons of the versions on main."""
 
     versions: dict[AgentName, SeedBeacon]
-    tasks: dict[tuple[AgentName, str], SeedBeacon]
-    """The commit that entered the version for the task."""
+    """The commit that brought each version first, which tells its owner and its age."""
+    tasks: dict[tuple[AgentName, str], tuple[SeedBeacon, ...]]
+    """The commits that began the version's stays on the task, the present one last."""
 
 
 def find_beacon(repository: GitRepository, main_sha: str, login: str, agent: str, digest: str) -> SeedBeacon:
@@ -38,13 +40,17 @@ def find_beacon(repository: GitRepository, main_sha: str, login: str, agent: str
     Raises:
         CommandError: the clone is shallow, or the version is not on main.
     """
-    _refuse_shallow(repository)
+    refuse_shallow(repository)
     oldest = next(FolderHistory(repository, main_sha).holding(login, digest), None)
     return _beacon(oldest) if oldest else _refuse_missing(folder_of(AgentName(login, agent)), digest)
 
 
 def version_origins(
-    repository: GitRepository, main_sha: str, digests: Mapping[AgentName, str], tasks: Mapping[AgentName, Collection[str]]
+    repository: GitRepository,
+    main_sha: str,
+    digests: Mapping[AgentName, str],
+    tasks: Mapping[AgentName, Collection[str]],
+    since: str | None = None,
 ) -> VersionOrigins:
     """The beacons of the versions on main, with one walk through history.
 
@@ -53,11 +59,12 @@ def version_origins(
         main_sha: the commit of main.
         digests: each folder's version.
         tasks: ids of the tasks that each folder enters.
+        since: the commit that began the season: stays that were over by then are left out.
 
     Raises:
         CommandError: the clone is shallow, or a version is not on main.
     """
-    _refuse_shallow(repository)
+    refuse_shallow(repository)
     history = FolderHistory(repository, main_sha)
     # A folder's current content has this digest, so few files need to be read.
     oldest = history.first(digests.keys())
@@ -65,12 +72,21 @@ def version_origins(
         name: _beacon(oldest[name]) if name in oldest else _refuse_missing(folder_of(name), digest)
         for name, digest in digests.items()
     }
-    return VersionOrigins(
-        versions=versions, tasks={where: _beacon(state) for where, state in history.entered(tasks).items()}
-    )
+    order = beacon_order(repository, main_sha)
+    begin = order[since] if since else 0
+    stays = {
+        where: tuple(_beacon(stay.began) for stay in stays if stay.left is None or order[stay.left] > begin)
+        for where, stays in history.stays(tasks).items()
+    }
+    return VersionOrigins(versions=versions, tasks={where: beacons for where, beacons in stays.items() if beacons})
 
 
-def _refuse_shallow(repository: GitRepository) -> None:
+def refuse_shallow(repository: GitRepository) -> None:
+    """Make sure that the clone has all of main's history.
+
+    Raises:
+        CommandError: it is shallow.
+    """
     if repository.is_shallow():
         raise CommandError(
             OUR_FAULT, "the clone is shallow, so no beacon can be told; check out with fetch-depth: 2147483647"

@@ -6,7 +6,8 @@ differ in the manifest alone, or for a digest.
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
@@ -51,6 +52,18 @@ class FolderState:
     content: FolderContent
 
 
+@dataclass(frozen=True, kw_only=True)
+class Stay:
+    """A run of main's commits, as long as possible, in which some folder of a login held a version and entered a task.
+
+    A move between folders, other words in the manifest, or a second folder with the same files neither begin nor end one.
+    """
+
+    began: FolderState
+    left: str | None = None
+    """The commit after which no folder did; None if one does now."""
+
+
 class FolderHistory:
     """The states of all agents' folders."""
 
@@ -61,23 +74,22 @@ class FolderHistory:
             GitError: the commit is not here, or git takes too long.
         """
         self._repository = repository
-        self._states: dict[str, list[FolderState]] = {}
+        self._changes: dict[str, list[tuple[str, AgentName, FolderState | None]]] = {}
         self._now: dict[AgentName, FolderContent | None] = {}
         self._files: dict[FolderContent, tuple[FolderFile, ...]] = {}
         self._digests: dict[FolderContent, str | None] = {}
         self._manifests: dict[str, Submission | None] = {}
         self._identities: dict[str, str] = {}
         folders: dict[AgentName, dict[str, FolderFile]] = {}
-        for sha, committed_at, changes in _read_commits(repository, main_sha):
+        for sha, committed_at, changes in read_commits(repository, main_sha, SUBMISSIONS, EXAMPLE_AGENTS):
             for name in _apply_changes(folders, changes):
                 content = self._now[name] = self._content(folders[name].values())
-                if content is not None:
-                    state = FolderState(name, sha, committed_at, content)
-                    self._states.setdefault(name[0].casefold(), []).append(state)
+                state = FolderState(name, sha, committed_at, content) if content else None
+                self._changes.setdefault(name[0].casefold(), []).append((sha, name, state))
 
-    def of(self, login: str) -> Sequence[FolderState]:
-        """All states of all folders of a login, oldest first."""
-        return self._states.get(login.casefold(), ())
+    def of(self, login: str) -> list[FolderState]:
+        """All states of all folders of a login that held a version, oldest first."""
+        return [state for _, _, state in self._changes.get(login.casefold(), ()) if state]
 
     def first(self, names: Collection[AgentName]) -> dict[AgentName, FolderState]:
         """For each folder the oldest state, in any folder of its login, of the version that it holds now.
@@ -85,47 +97,67 @@ class FolderHistory:
         Versions are equal if their files are, and their manifests differ in descriptions only. Folders without a version now
         are left out.
         """
-        return {name: next(states) for name, states in self._held(names).items()}
+        return {
+            name: next(state for state in self.of(name[0]) if state.content in contents)
+            for name, contents in self._versions(names).items()
+        }
 
-    def entered(self, tasks: Mapping[AgentName, Collection[str]]) -> dict[tuple[AgentName, str], FolderState]:
-        """For each folder and task the oldest state in which the current version entered the task.
+    def stays(self, tasks: Mapping[AgentName, Collection[str]]) -> dict[tuple[AgentName, str], list[Stay]]:
+        """For each folder and task the stays of the version that the folder holds now, oldest first.
 
-        Tasks are not part of a version: a task may be named long after the version came.
+        Tasks are not part of a version: a task may be named, or left, long after the version came.
         """
-        first: dict[tuple[AgentName, str], FolderState] = {}
-        for name, states in self._held(tasks).items():
-            open_tasks = set(tasks[name])
-            for state in states:
-                entered = {task for task in open_tasks if self.enters(state, task)}
-                first |= {(name, task): state for task in entered}
-                if not (open_tasks := open_tasks - entered):
-                    break
-        return first
+        versions = self._versions(tasks)
+        self._read_manifests({content.manifest for contents in versions.values() for content in contents})
+        return {
+            (name, task): self._runs(name[0], contents, task) for name, contents in versions.items() for task in tasks[name]
+        }
 
-    def enters(self, state: FolderState, task_id: str) -> bool:
-        """Whether the manifest of a state named a task."""
-        self._read_manifests([state.content.manifest])
+    def stays_of(self, login: str, digest: str, task_id: str) -> list[Stay]:
+        """The stays of the version of a login with that digest, oldest first."""
+        contents = {state.content for state in self.holding(login, digest)}
+        self._read_manifests({content.manifest for content in contents})
+        return self._runs(login, contents, task_id)
+
+    def _runs(self, login: str, contents: Collection[FolderContent], task_id: str) -> list[Stay]:
+        """The stays of the contents that are one version. A commit is looked at as a whole: a move begins no stay."""
+        stays: list[Stay] = []
+        holding: set[AgentName] = set()
+        for sha, changes in groupby(self._changes.get(login.casefold(), ()), key=lambda change: change[0]):
+            was_held, began = bool(holding), None
+            for _, name, state in changes:
+                if state and state.content in contents and self._enters(state, task_id):
+                    holding.add(name)
+                    began = state
+                else:
+                    holding.discard(name)
+            if began and not was_held:
+                stays.append(Stay(began=began))
+            elif was_held and not holding:
+                stays[-1] = replace(stays[-1], left=sha)
+        return stays
+
+    def _enters(self, state: FolderState, task_id: str) -> bool:
         submission = self._manifests[state.content.manifest]
         return submission is not None and submission.enters(task_id)
 
-    def _held(self, names: Collection[AgentName]) -> dict[AgentName, Iterator[FolderState]]:
-        """For each folder the states, in any folder of its login, of its current version, oldest first."""
+    def _versions(self, names: Collection[AgentName]) -> dict[AgentName, set[FolderContent]]:
+        """For each folder all contents, in any folder of its login, that are the version which it holds now."""
         alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
         self._read_manifests({content.manifest for contents in alike.values() if len(contents) > 1 for content in contents})
-        return {name: self._those(name, contents) for name, contents in alike.items()}
-
-    def _those(self, name: AgentName, contents: set[FolderContent]) -> Iterator[FolderState]:
-        now = self._now[name]
-        return (state for state in self.of(name[0]) if state.content in contents and self._is_same(state, now))
+        return {
+            name: {content for content in contents if self._is_same(content, self._now[name])}
+            for name, contents in alike.items()
+        }
 
     def _same_files(self, now: FolderContent, login: str) -> set[FolderContent]:
         return {state.content for state in self.of(login) if state.content.rest == now.rest}
 
-    def _is_same(self, state: FolderState, now: FolderContent | None) -> bool:
-        if now is None or state.content == now:
-            return True
+    def _is_same(self, content: FolderContent, now: FolderContent | None) -> bool:
+        if now is None or content == now:
+            return content == now
         identity = self._identities.get(now.manifest)
-        return identity is not None and self._identities.get(state.content.manifest) == identity
+        return identity is not None and self._identities.get(content.manifest) == identity
 
     def digests(self, names: Iterable[AgentName]) -> dict[AgentName, str | None]:
         """The digests of the current contents; None for what is not a version."""
@@ -194,13 +226,13 @@ FileChange = tuple[str, str, str]
 """New mode, new object name, and path."""
 
 
-def _read_commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, str, list[FileChange]]]:
-    """Id, time and changes of each commit that changed agents' folders, oldest first.
+def read_commits(repository: GitRepository, main_sha: str, *paths: str) -> Iterator[tuple[str, str, list[FileChange]]]:
+    """Id, time and changes of each first-parent commit that changed those paths, oldest first.
 
     A path is never taken for a commit, whatever its name: exactly one follows each line that begins with a colon.
     """
     form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H %cI")
-    raw = repository.run("log", *form, full_sha(main_sha), "--", SUBMISSIONS, EXAMPLE_AGENTS)
+    raw = repository.run("log", *form, full_sha(main_sha), "--", *paths)
     tokens = iter(raw.decode("utf-8", "surrogateescape").split("\0"))
     sha, committed_at, changes = "", "", list[FileChange]()
     for token in tokens:

@@ -13,10 +13,11 @@ from leaderboard.core.store import write_atomically
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
+from scripts.git.recorded_standings import recorded_standings
 from scripts.repository.checkout import Checkout
-from scripts.repository.recorded_standings import recorded_standings
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
 from scripts.seasons.archive import Citation, SeasonArchive, files_under, write_archive
+from scripts.seasons.final_draws import refuse_missing_draws
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 
@@ -39,7 +40,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> 
     """Verify, freeze, cite and pack a season; the caller writes season.json.
 
     Raises:
-        CommandError: the season is still sealed or already closed, or a record does not verify.
+        CommandError: the season is still sealed or already closed, a final draw is missing, or a record does not verify.
     """
     challenge, season = checkout.challenge, checkout.challenge.season
     entry = checkout.seasons.of(season)
@@ -47,6 +48,8 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> 
         raise CommandError(USAGE, f"season {season} was closed at {entry.closed.at}; the next one needs another name")
     if challenge.sealed and not entry.revealed:
         raise CommandError(USAGE, f"season {season} is sealed; run 'pullrank season reveal' first")
+    if not challenge.sealed:
+        refuse_missing_draws(checkout, now)
     files = _season_files(checkout)
     findings = verify_files(challenge, checkout.store, files, quiet=quiet)
     _refuse_unverified(findings, season)

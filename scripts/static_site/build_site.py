@@ -25,8 +25,8 @@ from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import hidden
 from scripts.console import OUR_FAULT, CommandError, stderr_console
 from scripts.git.merged_pulls import merged_pulls
+from scripts.git.recorded_standings import rank, recorded_input
 from scripts.repository.checkout import Checkout
-from scripts.repository.recorded_standings import rank, recorded_input
 from scripts.static_site.game_frames import frames
 from scripts.static_site.render_episodes import pictures, rendered_replays
 

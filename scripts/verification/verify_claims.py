@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
@@ -15,8 +16,9 @@ from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, is_plac
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
-from scripts.git.folder_history import FolderHistory, FolderState, folder_of
+from scripts.git.folder_history import FolderHistory, FolderState, Stay, folder_of
 from scripts.git.git_repository import GitError, GitRepository
+from scripts.git.season_commits import season_commits
 
 AnyRecord = Result | Duel
 # How far another machine's clock may be ahead.
@@ -133,6 +135,7 @@ class MainHistory:
     def __init__(self, clone: GitRepository, main: str) -> None:
         self._clone, self._main = clone, main
         self._rules: dict[str, Challenge | None] = {}
+        self._finals: dict[str, str | None] = {}
 
     @cached_property
     def _history(self) -> FolderHistory:
@@ -156,24 +159,48 @@ class MainHistory:
         ]
         if faults:
             return HistoryFindings(faults=tuple(dict.fromkeys(faults)))
-        entered = [[state for state in of_side if self._history.enters(state, record.task)] for of_side in states]
-        if not all(entered):
+        stays = [self._history.stays_of(side.login, side.submission_digest, record.task) for side in sides]
+        if not all(stays):
             return HistoryFindings(faults=(f"no folder on main ever entered that version for {record.task}",))
-        beacon = self._latest([of_side[0] for of_side in entered])
-        faults += self._commit_faults(record, beacon)
-        if faults or secret_hash(record.beacon) is not None or record.beacon == beacon:
+        oldest = self._latest([of_side[0].began for of_side in stays])
+        drawn = record.beacon in self._beacons(record.season, stays)
+        faults += self._commit_faults(record, record.beacon if drawn else oldest)
+        if faults or drawn or secret_hash(record.beacon) is not None:
             return HistoryFindings(faults=tuple(faults))
         if record.beacon == self._latest([of_side[0] for of_side in states]):
-            text = f"its seeds come from the commit that brought the version; the task was entered with {beacon[:12]}"
+            text = f"its seeds come from the commit that brought the version; the task was entered with {oldest[:12]}"
             return HistoryFindings(stale=text)
         in_folder = [
             next(state for state in of_side if _is_of(side, state)) for side, of_side in zip(sides, states, strict=True)
         ]
         if record.beacon == self._latest(in_folder):
-            text = f"its seeds come from the commit that brought the folder; the version was there since {beacon[:12]}"
+            text = f"its seeds come from the commit that brought the folder; the version was there since {oldest[:12]}"
             return HistoryFindings(stale=text)
-        text = f"its seeds come from {record.beacon[:12]}, and the version came to main with {beacon[:12]}"
+        text = f"its seeds come from {record.beacon[:12]}, and the version came to main with {oldest[:12]}"
         return HistoryFindings(faults=(text,))
+
+    def _beacons(self, season: str, stays: Sequence[Sequence[Stay]]) -> set[str]:
+        """The commits that seeds may come from.
+
+        For each choice of one stay of each side the later beginning, and the commit of the final draws if it held all sides.
+        """
+        beacons = {self._latest([stay.began for stay in chosen]) for chosen in product(*stays)}
+        final = self._final(season)
+        if final and all(any(self._held(stay, final) for stay in of_side) for of_side in stays):
+            beacons.add(final)
+        return beacons
+
+    def _held(self, stay: Stay, commit: str) -> bool:
+        """Whether a commit of main lies within a stay."""
+        position = self._commits[commit][0]
+        return self._commits[stay.began.sha][0] <= position and (not stay.left or position < self._commits[stay.left][0])
+
+    def _final(self, season: str) -> str | None:
+        """The commit that ended the submissions of a season; None if there is none."""
+        if season not in self._finals:
+            final = season_commits(self._clone, self._main, season).final
+            self._finals[season] = final.sha if final else None
+        return self._finals[season]
 
     def _latest(self, states: Sequence[FolderState]) -> str:
         """The latest of these states' commits: of two players' beacons the later one counts."""

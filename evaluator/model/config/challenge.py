@@ -270,6 +270,8 @@ class Challenge(Frozen):
     """What it is, in a sentence or two."""
     season: Line
     """Scores of another season are another board's."""
+    final: Line | None = None
+    """The season whose submissions have ended; no effect in another season. `pullrank season final` writes it."""
     repository: Url | None = None
     """Where the board's repository lives."""
     tasks: tuple[Task, ...] = Field(min_length=1, max_length=200)
@@ -318,6 +320,11 @@ class Challenge(Frozen):
         return tuple(task for task in self.tasks if task.game is not None)
 
     @property
+    def is_final(self) -> bool:
+        """Whether the season's submissions have ended, so that only its final draws count."""
+        return self.final == self.season
+
+    @property
     def sealed_beacon(self) -> str | None:
         """The beacon of all results where seeds are sealed; None where they are open."""
         return sealed_beacon(self.sealed.secret_sha256) if self.sealed else None
@@ -342,6 +349,8 @@ def _sealed_fault(challenge: Challenge) -> str | None:
         return "'seeds: sealed' and 'sealed' go together; 'pullrank season seal' writes both"
     if challenge.sealed and challenge.quota is None:
         return "sealed seeds need a 'quota': whoever may try without end learns the episodes"
+    if challenge.sealed and challenge.is_final:
+        return "'final' is for open seeds: a sealed season has one set of episodes; remove it, and reveal the season"
     if challenge.sealed and challenge.games:
         game = challenge.games[0].id
         return f"seeds cannot be sealed on a board with a game: the moves of '{game}' show its openings; remove it"

@@ -93,8 +93,8 @@ def _item_commits(work: Workload, item: WorkloadItem) -> set[str]:
     """The commits that an item's record depends on; in a duel an example's commit matters only as the beacon."""
     seeds = {item.wanted.beacon} if COMMIT_SHA.fullmatch(item.wanted.beacon) else set()
     if isinstance(item, WorkItem):
-        return {work.beacon(item.entry).sha} | seeds
-    return {work.beacon(entry).sha for entry in item.entries if entry.login != LOCAL} | seeds
+        return {work.entry_commit(item.entry)} | seeds
+    return {work.entry_commit(entry) for entry in item.entries if entry.login != LOCAL} | seeds
 
 
 def record_with_facts(facts: Facts, work: Workload, item: WorkloadItem, record: ResultOrDuel) -> ResultOrDuel:
@@ -113,7 +113,7 @@ def record_with_facts(facts: Facts, work: Workload, item: WorkloadItem, record: 
 
 def _login_id(facts: Facts, work: Workload, entry: Entry) -> int | None:
     """None for examples, which belong to no account."""
-    commit = None if entry.login == LOCAL else facts.get(work.beacon(entry).sha)
+    commit = None if entry.login == LOCAL else facts.get(work.entry_commit(entry))
     return commit.login_id if commit else None
 
 

@@ -14,6 +14,7 @@ from leaderboard.text.escape_markdown import code
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import open_branches
 from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import checked_season_commits
 from scripts.github.api.client import GitHub, open_failure_issues, update_issue
 from scripts.github.api.responses import GitHubIssue, WorkflowRun
 from scripts.github.official.publish import CheckedRound
@@ -89,7 +90,8 @@ def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[
         moderation = parse_moderation(clone.run("show", f"{sha}:moderation.yml")) if rules else None
     except LoadError:
         return list(items)
-    entries = read_entries(clone, sha, challenge)[0]
+    final = checked_season_commits(clone, sha, challenge).final
+    entries = read_entries(clone, final.sha if final else sha, challenge)[0]
     standing = {
         (entry.name, entry.digest) for entry in entries if not moderation or not moderation.of(entry.login, entry.agent)
     }

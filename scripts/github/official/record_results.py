@@ -14,11 +14,10 @@ from pathlib import Path
 from evaluator.host.seeds.encryption import with_new_provenance as amended_sealed
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.canonical_json import parse_strict
-from evaluator.model.records.duel_record import Duel, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.entry import AgentName
 from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OUR_FAULT, CommandError
@@ -60,19 +59,22 @@ def _with_facts(
     signed = all(facts[sha].verified for sha in work.unasked[record.path()])
     if isinstance(record, Duel):
         players = [
-            {**player.model_dump(mode="json"), "login_id": _login_id(work, player.login, player.agent, facts)}
-            for player in record.players
+            {**player.model_dump(mode="json"), "login_id": _login_id(work, player, facts)} for player in record.players
         ]
         return duel_with_self_hash({**record.document(), "players": players, "beacon_verified": signed})
-    login_id = facts[work.unasked[record.path()][0]].login_id if record.login != LOCAL else None
+    login_id = _login_id(work, record, facts)
     fields = {"login_id": login_id, "beacon_verified": signed}
     if record.sealed is not None and secret is not None:
         return amended_sealed(record, fields, secret)
     return with_self_hash({**record.document(), **fields})
 
 
-def _login_id(work: Workload, login: str, agent: str, facts: Mapping[str, CommitFacts]) -> int | None:
-    return None if login == LOCAL else facts[work.beacons[AgentName(login, agent)].sha].login_id
+def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, CommitFacts]) -> int | None:
+    """The account behind a version; one that left main has only the commit of its seeds to tell it."""
+    if side.login == LOCAL:
+        return None
+    commit = work.version_commit(side) or (side.beacon if isinstance(side, Result) else "")
+    return facts[commit].login_id
 
 
 def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:

@@ -209,7 +209,7 @@ def _failure_message(verdict: Verdict, message: str) -> str:
 
 
 def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
-    submission = submission_at(official.clone, work.sha, item.entry, work.challenge.submissions)
+    submission = submission_at(official.clone, work.entries_sha, item.entry, work.challenge.submissions)
     order = bench.request(submission, work.task(item), item.wanted.beacon)
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
@@ -223,5 +223,5 @@ def _play_duel(official: OfficialRun, bench: Evaluator, work: Workload, item: Du
 
 
 def _duel_player(official: OfficialRun, work: Workload, entry: Entry) -> DuelPlayer:
-    submission = submission_at(official.clone, work.sha, entry, work.challenge.submissions)
+    submission = submission_at(official.clone, work.entries_sha, entry, work.challenge.submissions)
     return DuelPlayer(login=submission.login, login_id=None, agent=submission.agent, folder=submission.folder)

@@ -1,6 +1,6 @@
 """What two commits ask for: main's entries and rules, without what the results branch has; the same on every machine."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ from evaluator.host.docker.evaluator_image import base_identity
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Moderation
-from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
@@ -20,10 +20,11 @@ from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkI
 from leaderboard.planning.quota import Deferred
 from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack_shards
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.beacon import SeedBeacon, beacon_order, version_origins
+from scripts.git.beacon import VersionOrigins, beacon_order, version_origins
 from scripts.git.data_branches import read_recorded
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import checked_season_commits
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts, known_facts
 from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.outputs import escape_commands
@@ -77,8 +78,11 @@ class Workload:
 
     challenge: Challenge
     sha: str
+    entries_sha: str
+    """The commit whose agents are evaluated: the one that ended the submissions if there is one, else `sha`."""
     items: tuple[WorkloadItem, ...]
-    beacons: dict[AgentName, SeedBeacon]
+    version_commits: Mapping[tuple[str, str, str], str]
+    """By login, folder and digest the commit that brought each version first."""
     packing: Packing
     held: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
@@ -92,9 +96,13 @@ class Workload:
         """The items of one shard."""
         return tuple(self.items[index] for index in self.packing.shards[number])
 
-    def beacon(self, entry: Entry) -> SeedBeacon:
-        """The commit that brought an entry's version."""
-        return self.beacons[AgentName(entry.login, entry.agent)]
+    def version_commit(self, side: Result | PlayerRecord) -> str | None:
+        """The commit that brought the version of a record first; None if main has it no more."""
+        return self.version_commits.get((side.login, side.agent, side.submission_digest))
+
+    def entry_commit(self, entry: Entry) -> str:
+        """The commit that brought an entry's version first."""
+        return self.version_commits[entry.login, entry.agent, entry.digest]
 
     def task(self, item: WorkloadItem) -> Task:
         """The task of an item."""
@@ -129,27 +137,13 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     moderation = _read_document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
     if challenge is None:
         raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
-    entries, faults = read_entries(clone, sha, challenge)
-    for line in faults:
-        say(escape_commands(line))
-    wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
-    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in wanted}
-    tasks = {
-        AgentName(entry.login, entry.agent): [task.id for task in challenge.tasks if entry.submission.plays(task)]
-        for entry in wanted
-    }
-    origin = version_origins(clone, sha, digests, tasks)
-    beacons = origin.versions
-    measured = MeasurementContext(
-        runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or "none",
-        beacons={} if challenge.sealed_beacon else {where: item.sha for where, item in origin.tasks.items()},
-        order=beacon_order(clone, sha), locks=lock_digests(),
-    )  # fmt: skip
+    wanted, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
+    commits = {(e.login, e.agent, e.digest): origin.versions[AgentName(e.login, e.agent)].sha for e in wanted}
     aside: dict[str, bytes] = {}
     results, duels = read_recorded(clone, results_sha, aside)
     refuse_changed_seeds(challenge, results)
     moment = _with_members(official, challenge, wanted)
-    gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, beacons), members=moment.members)
+    gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, origin.versions), members=moment.members)
     admitted = admit(challenge, wanted, results, duels, measured, gate)
     items = _newcomers_first(admitted.items)
     if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
@@ -159,34 +153,62 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     capacity = Capacity(at_once=runners.at_once, shard_seconds=60.0 * runners.shard_minutes)
     packing = pack_shards(expected_seconds(items, results, duels), capacity, expected_bytes(items, results))
     return Workload(
-        challenge=challenge, sha=sha, items=tuple(items), beacons=beacons, packing=packing, held=admitted.held,
-        moment=moment, facts=known_facts((*results, *duels)),
-        unasked=_unasked_commits(challenge, (*results, *duels), wanted, beacons),
+        challenge=challenge, sha=sha, entries_sha=entries_sha, items=tuple(items),
+        version_commits=commits, packing=packing, held=admitted.held, moment=moment,
+        facts=known_facts(_first_draws((*results, *duels), commits)),
+        unasked=_unasked_commits(challenge, (*results, *duels), commits),
     )  # fmt: skip
 
 
+def _standing_entries(
+    official: OfficialRun, sha: str, challenge: Challenge, moderation: Moderation
+) -> tuple[list[Entry], str, VersionOrigins, MeasurementContext]:
+    """The agents that are evaluated, the commit they are read from, where they come from, and what they are drawn by."""
+    clone = official.clone
+    season = checked_season_commits(clone, sha, challenge)
+    final = season.final
+    entries_sha = final.sha if final else sha
+    entries, faults = read_entries(clone, entries_sha, challenge)
+    for line in faults:
+        say(escape_commands(line))
+    wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
+    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in wanted}
+    tasks = {
+        AgentName(entry.login, entry.agent): [task.id for task in challenge.tasks if entry.submission.plays(task)]
+        for entry in wanted
+    }
+    origin = version_origins(clone, entries_sha, digests, tasks, season.began)
+    is_drawn_alike = challenge.sealed_beacon or final
+    measured = MeasurementContext(
+        runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or (final.sha if final else "none"),
+        beacons={} if is_drawn_alike else {where: tuple(one.sha for one in own) for where, own in origin.tasks.items()},
+        order=beacon_order(clone, sha), locks=lock_digests(),
+    )  # fmt: skip
+    return wanted, entries_sha, origin, measured
+
+
+def _first_draws(records: Iterable[Result | Duel], commits: Mapping[tuple[str, str, str], str]) -> Iterator[Result | Duel]:
+    """The records whose seeds come from the commit that brought their version first, so that they tell its facts alone."""
+    for record in records:
+        side = record.players[0] if isinstance(record, Duel) else record
+        if commits.get((side.login, side.agent, side.submission_digest)) == record.beacon:
+            yield record
+
+
 def _unasked_commits(
-    challenge: Challenge,
-    records: Iterable[Result | Duel],
-    entries: Iterable[Entry],
-    beacons: Mapping[AgentName, SeedBeacon],
+    challenge: Challenge, records: Iterable[Result | Duel], commits: Mapping[tuple[str, str, str], str]
 ) -> dict[str, tuple[str, ...]]:
     """Records of this season that GitHub was never asked about, with their commits; left out if a commit is unknown."""
-    commits = {
-        (entry.login, entry.agent, entry.digest): beacons[AgentName(entry.login, entry.agent)].sha for entry in entries
-    }
     unasked = {}
     for record in records:
         is_open = record.beacon_verified is None and record.season == challenge.season
         if not is_open or record.verdict is Verdict.INTERNAL_ERROR:
             continue
         sides = record.players if isinstance(record, Duel) else (record,)
-        # A public beacon is the commit; for a duel it is the later one of two.
-        is_named = isinstance(record, Result) and COMMIT_SHA.fullmatch(record.beacon)
-        sides_shas = [commits.get((side.login, side.agent, side.submission_digest)) for side in sides if side.login != LOCAL]
-        shas = (
-            {record.beacon} if is_named else {*sides_shas, *(sha for sha in (record.beacon,) if COMMIT_SHA.fullmatch(sha))}
-        )
+        shas = {commits.get((side.login, side.agent, side.submission_digest)) for side in sides if side.login != LOCAL}
+        if COMMIT_SHA.fullmatch(record.beacon):
+            # A result of a version that left main: the commit of its seeds is one that brought it.
+            shas = (shas - {None} if isinstance(record, Result) else shas) | {record.beacon}
         if shas and None not in shas:
             unasked[record.path()] = tuple(sorted(filter(None, shas)))
     return unasked

@@ -9,12 +9,13 @@ from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry
-from leaderboard.planning.reasons import Reason
+from leaderboard.planning.reasons import Reason, SubmissionsEnded
 from leaderboard.preview.hypothetical_standings import official_state
 from scripts.console import OK, say
 from scripts.git.beacon import version_beacons
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import check_paths, owners_on
+from scripts.git.season_commits import checked_season_commits
 from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.api.responses import PullRequest
 from scripts.github.pull_request.bot_context import BotContext
@@ -159,11 +160,29 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
 def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
     """Which agents and tasks the rules hold back, and the lines about the rules for the comment."""
     challenge = context.checkout.challenge
+    if late := _after_the_end(context, current):
+        return late, ()
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return {}, ()
     digests = {AgentName(entry.login, entry.agent): entry.digest for entry in context.entries}
     beacons = version_beacons(context.clone, context.main, digests)
     return rules_after_merge(context.recorded, beacons, current, context.now, context.is_member)
+
+
+def _after_the_end(context: BotContext, current: list[AgentName]) -> dict[tuple[AgentName, str], Reason]:
+    """Of merged agents, those that came after the season's submissions had ended, on every task."""
+    challenge = context.checkout.challenge
+    final = checked_season_commits(context.clone, context.main, challenge).final if challenge.is_final else None
+    if final is None:
+        return {}
+    standing = {(entry.name, entry.digest) for entry in _entries_at(context, final.sha)}
+    return {
+        (entry.name, task.id): SubmissionsEnded(challenge.season)
+        for entry in context.entries
+        if AgentName(entry.login, entry.agent) in current and (entry.name, entry.digest) not in standing
+        for task in challenge.tasks
+        if entry.submission.plays(task)
+    }
 
 
 def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[AgentName, Entry]) -> CommentState:

@@ -13,6 +13,7 @@ from leaderboard.preview.hypothetical_standings import RecordedResults
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import checked_season_commits
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment
@@ -75,10 +76,13 @@ class BotContext:
 
     @cached_property
     def recorded(self) -> RecordedResults:
-        """What the official board is computed from."""
+        """What the official leaderboard is computed from: once submissions have ended, the final draws alone."""
+        challenge = self.checkout.challenge
+        final = checked_season_commits(self.clone, self.main, challenge).final if challenge.is_final else None
         return RecordedResults(
-            challenge=self.checkout.challenge, entries=tuple(self.entries), results=tuple(self.results),
-            duels=tuple(self.duels), at=self.now,
+            challenge=challenge, entries=tuple(self.entries), at=self.now,
+            results=tuple(result for result in self.results if final is None or result.beacon == final.sha),
+            duels=tuple(duel for duel in self.duels if final is None or duel.beacon == final.sha),
         )  # fmt: skip
 
     @property

@@ -22,7 +22,7 @@ from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from leaderboard.planning.quota import OwnerAccounts
-from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, reason_in_words
+from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.preview.hypothetical_standings import RecordedResults
 from leaderboard.text.format import format_utc
 from scripts.git.beacon import SeedBeacon
@@ -153,7 +153,9 @@ def rules_before_merge(
     recorded: RecordedResults, logins: Iterable[str], now: datetime, asked: MembershipLookup
 ) -> tuple[str, ...]:
     """What merging now would mean: phases that one may not enter, bans, what is left of quotas, what is hidden."""
-    challenge, lines = recorded.challenge, []
+    challenge, lines = recorded.challenge, list[str]()
+    if challenge.is_final:
+        lines.append(reason_in_words(SubmissionsEnded(challenge.season)))
     own = sorted({login.casefold() for login in logins if not challenge.people.is_host(login)})
     members = members_of(challenge, own, asked)
     for login in own:

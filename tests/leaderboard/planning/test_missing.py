@@ -51,6 +51,16 @@ def test_two_tasks_of_the_same_settings_are_measured_each_for_itself() -> None:
     assert reasons(missing_work(phases, [ENTRY], failed, WHERE)) == [("dev", "new")]
 
 
+def test_every_draw_of_a_version_is_wanted_whatever_came_of_the_others() -> None:
+    """Else one could look at a draw at home, which anybody can compute, and leave before it is recorded."""
+    stays = dataclasses.replace(WHERE, beacons={(("alice", "x"), "A"): ("aaa", "bbb", "ccc")})
+    done = [recorded(CHALLENGE, ENTRY, "A", dataclasses.replace(WHERE, beacon="bbb"))]
+    wanted = [item for item in missing_work(CHALLENGE, [ENTRY], done, stays) if item.task_id == "A"]
+
+    assert [(item.wanted.beacon, item.reason) for item in wanted] == [("aaa", "another draw"), ("ccc", "another draw")]
+    assert all(item.is_awaited for item in wanted)
+
+
 def test_a_failure_of_the_agent_is_a_record_and_one_of_ours_is_not() -> None:
     failed = recorded(CHALLENGE, ENTRY, "A", WHERE, Verdict.CRASHED)
     ours = recorded(CHALLENGE, ENTRY, "B", WHERE, Verdict.INTERNAL_ERROR)
@@ -164,7 +174,7 @@ def test_each_change_of_a_duel_is_named() -> None:
 
 def test_the_seeds_of_a_duel_come_from_the_later_beacon() -> None:
     of = {"alice": "aaa", "bob": "bbb", "carol": "aaa"}
-    beacons = {((login, "agent"), "game"): beacon for login, beacon in of.items()}
+    beacons = {((login, "agent"), "game"): (beacon,) for login, beacon in of.items()}
     where = dataclasses.replace(WHERE, beacons=beacons, order={"aaa": 2, "bbb": 1})
     duels = play([ALICE, BOB, CAROL], [], where=where)
 
@@ -181,8 +191,28 @@ def test_the_seeds_of_a_duel_come_from_the_later_beacon() -> None:
     ]
 
 
+def test_a_player_that_came_back_is_validated_for_each_stay_and_meets_others_in_the_present_one() -> None:
+    beacons = {(("alice", "agent"), "game"): ("aaa", "ccc"), (("bob", "agent"), "game"): ("bbb",)}
+    where = dataclasses.replace(WHERE, beacons=beacons, order={"aaa": 1, "bbb": 2, "ccc": 3})
+    duels = play([ALICE, BOB], [], where=where)
+    items = duels_of(missing_work(GAMES, [ALICE, BOB], [], where, []))
+
+    assert [item.wanted.beacon for item in items] == ["aaa", "ccc", "bbb"]
+    assert [item.wanted.beacon for item in duels_of(missing_work(GAMES, [ALICE, BOB], [], where, duels))] == ["ccc"]
+
+
+def test_the_final_draw_of_a_game_is_a_validation_and_a_duel_for_everybody() -> None:
+    duels = play([ALICE, BOB], play([ALICE, BOB], []))
+    final = dataclasses.replace(WHERE, beacon="final")
+
+    assert wanted([ALICE, BOB], duels, WHERE) == []
+    assert wanted([ALICE, BOB], duels, final) == [
+        f"{pair}: another draw" for pair in ("alice-alice", "bob-bob", "alice-bob")
+    ]
+
+
 def test_where_two_beacons_have_no_order_nothing_is_guessed() -> None:
-    where = MeasurementContext(runtime_digest="0" * 64, beacon="aaa", beacons={(("bob", "agent"), "game"): "bbb"})
+    where = MeasurementContext(runtime_digest="0" * 64, beacon="aaa", beacons={(("bob", "agent"), "game"): ("bbb",)})
 
     with pytest.raises(KeyError):
         where.later(ALICE, BOB, "game")

@@ -122,6 +122,19 @@ def test_the_last_duel_of_two_versions_counts():
     assert list(newest_duels(counting_duels(GAME, "1", [late, early], official=True)).values()) == [CountedDuel(late)]
 
 
+def test_duels_on_the_seeds_of_several_stays_are_pooled():
+    """Each stay's newest duel counts, and a game that was played in two of them counts once in the rating."""
+    moves = [[0, 1], [1, 2]]
+    first = make.duel(ALICE, BOB, "wl", at="2026-01-01T00:00:00Z", beacon="a", moves=moves)
+    other = make.duel(ALICE, BOB, "wd", at="2026-01-02T00:00:00Z", beacon="b", moves=[[0, 1], [5, 6]])
+    again = make.duel(ALICE, BOB, "wl", at="2026-01-03T00:00:00Z", beacon="a", moves=moves)
+    (pooled,) = newest_duels(counting_duels(GAME, "1", [again, other, first], official=True)).values()
+
+    assert (pooled.duel, pooled.earlier) == (again, (other,))
+    assert pooled.totals.counts[0].wins == 2
+    assert pooled.totals.rated == {1: ((1, 0), 0), -1: ((0, 1), 1)}
+
+
 def test_a_validation_without_an_offence_admits():
     assert validation_fault(make.duel(ALICE, outcomes="wldt")) is None
 

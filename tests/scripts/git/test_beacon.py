@@ -1,4 +1,4 @@
-"""The beacon is the oldest first-parent commit of main that holds a version; whole history or nothing."""
+"""Beacons are the first-parent commits of main that began the stays of a version; whole history or nothing."""
 
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,10 @@ from scripts.console import CommandError
 from scripts.git.beacon import SeedBeacon, find_beacon, version_beacons, version_origins
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import checked_season_commits, season_commits
 from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
+POLE = "CartPole-v1"
 RULES = Challenge.model_validate({"title": "Test", "season": "1", "tasks": [{"id": "CartPole-v1"}]})
 
 
@@ -46,21 +48,27 @@ def test_the_commit_that_brought_it_is_the_beacon_whatever_came_later(board: Clo
     assert version_commit(board) == first
 
 
-def test_another_version_has_another_beacon_and_going_back_the_first_again(board: Clone) -> None:
+def test_another_version_has_another_beacon_and_going_back_begins_another_stay(board: Clone) -> None:
     first = board.commit(agent_files("alice"))
     second = board.commit(agent_files("alice", source=AGENT + b"# 2\n"))
     assert version_commit(board) == second
-    board.commit(agent_files("alice"))
+    third = board.commit(agent_files("alice"))
 
     assert version_commit(board) == first
+    assert stays(board, "a") == {POLE: [first, third]}
+
+
+def stays(board: Clone, agent: str, *tasks: str, login: str = "alice", since: str | None = None) -> dict[str, list[str]]:
+    """The commits that began the stays of a folder's version on each task."""
+    name = (login, agent)
+    entry = next(one for one in read_entries(board.repository, board.head, RULES)[0] if (one.login, one.agent) == name)
+    origins = version_origins(board.repository, board.head, {name: entry.digest}, {name: tasks or (POLE,)}, since)
+    return {task: [item.sha for item in items] for (_, task), items in origins.tasks.items()}
 
 
 def of_tasks(board: Clone, agent: str, *tasks: str) -> dict[str, str]:
-    """The commit that the seeds of each task come from."""
-    name = ("alice", agent)
-    entry = next(one for one in read_entries(board.repository, board.head, RULES)[0] if (one.login, one.agent) == name)
-    origins = version_origins(board.repository, board.head, {name: entry.digest}, {name: tasks})
-    return {task: item.sha for (_, task), item in origins.tasks.items()}
+    """The commit that the seeds of each task come from, where there was one stay."""
+    return {task: only for task, (only,) in stays(board, agent, *tasks).items()}
 
 
 def test_a_task_that_is_named_later_has_seeds_of_a_later_commit(board: Clone) -> None:
@@ -71,8 +79,8 @@ def test_a_task_that_is_named_later_has_seeds_of_a_later_commit(board: Clone) ->
     last = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: all\n"))
 
     assert version_commit(board) == first
-    assert of_tasks(board, "a", "CartPole-v1", "Acrobot-v1", "Taxi-v4") == {
-        "CartPole-v1": first, "Acrobot-v1": second, "Taxi-v4": last,
+    assert stays(board, "a", "CartPole-v1", "Acrobot-v1", "Taxi-v4") == {
+        "CartPole-v1": [first, last], "Acrobot-v1": [second], "Taxi-v4": [last],
     }  # fmt: skip
 
 
@@ -91,12 +99,12 @@ def test_other_words_in_the_manifest_keep_the_beacon(board: Clone) -> None:
     assert version_commit(board) == first
 
 
-def test_withdrawn_and_entered_again_keeps_the_beacon(board: Clone) -> None:
+def test_withdrawn_and_entered_again_begins_another_stay_in_whatever_folder(board: Clone) -> None:
     first = board.commit(agent_files("alice"))
     board.commit(dict.fromkeys(agent_files("alice")))
-    board.commit(agent_files("alice"))
+    second = board.commit(agent_files("alice", "b"))
 
-    assert version_commit(board) == first
+    assert stays(board, "b") == {POLE: [first, second]}
 
 
 def test_a_merge_commit_is_the_beacon_not_the_authors_own_commits(board: Clone) -> None:
@@ -220,3 +228,132 @@ def test_a_long_history_is_walked_once_and_read_hardly(board: Clone, monkeypatch
     assert len(beacons(board.repository, board.head, asked)) == 3
     assert verbs.count("log") == 1
     assert len(verbs) <= 4
+
+
+def test_a_move_in_one_commit_begins_no_stay_and_a_move_in_two_does(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    board.commit(moved("a", "b"))
+    assert stays(board, "b") == {POLE: [first]}
+    board.commit(dict.fromkeys(agent_files("alice", "b")))
+    second = board.commit(agent_files("alice"))
+
+    assert stays(board, "a") == {POLE: [first, second]}
+
+
+def test_a_folder_renamed_and_its_content_swapped_in_one_commit(board: Clone) -> None:
+    """The old name now holds another version: neither is lost, and neither returns."""
+    first = board.commit(agent_files("alice"))
+    other = AGENT + b"# 2\n"
+    second = board.commit({**agent_files("alice", "b"), **agent_files("alice", "a", other)})
+    board.commit({**agent_files("alice", "a"), **agent_files("alice", "b", other)})
+
+    assert stays(board, "a") == {POLE: [first]}
+    assert stays(board, "b") == {POLE: [second]}
+
+
+def test_a_twin_keeps_a_stay_alive_until_the_last_folder_leaves(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    board.commit(agent_files("alice", "b"))
+    board.commit(dict.fromkeys(agent_files("alice")))
+    board.commit(agent_files("alice"))
+    assert stays(board, "a") == {POLE: [first]}
+    board.commit({**dict.fromkeys(agent_files("alice")), **dict.fromkeys(agent_files("alice", "b"))})
+    second = board.commit(agent_files("alice", "b"))
+
+    assert stays(board, "b") == {POLE: [first, second]}
+
+
+def test_a_task_that_is_left_and_named_again_begins_a_stay_there_alone(board: Clone) -> None:
+    first = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: all\n"))
+    board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [CartPole-v1]\n"))
+    second = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [CartPole-v1, FrozenLake-v1]\n"))
+    board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: all\ndescription: better\n"))
+
+    assert stays(board, "a", POLE, "FrozenLake-v1") == {POLE: [first], "FrozenLake-v1": [first, second]}
+
+
+def test_a_parallel_folder_without_the_task_does_not_hold_the_stay(board: Clone) -> None:
+    first = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [CartPole-v1]\n"))
+    elsewhere = agent_files("alice", "b", manifest=MANIFEST + b"tasks: [FrozenLake-v1]\n")
+    board.commit({**dict.fromkeys(agent_files("alice")), **elsewhere})
+    second = board.commit(agent_files("alice", "b", manifest=MANIFEST + b"tasks: all\n"))
+
+    assert stays(board, "b") == {POLE: [first, second]}
+
+
+def test_another_spelling_of_the_login_begins_no_stay(board: Clone) -> None:
+    first = board.commit(agent_files("Alice"))
+    board.commit({**dict.fromkeys(agent_files("Alice")), **agent_files("alice")})
+
+    assert stays(board, "a") == {POLE: [first]}
+
+
+def test_a_revert_begins_a_stay_and_what_others_do_begins_none(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    board.commit(agent_files("bob"))
+    board.commit(agent_files("alice", source=b"class Agent: pass\n"))
+    board.commit(agent_files("bob", source=AGENT + b"# 2\n"))
+    reverted = board.commit(agent_files("alice"), "Revert")
+    board.commit(agent_files("bob"))
+
+    assert stays(board, "a") == {POLE: [first, reverted]}
+
+
+def test_many_merges_in_one_push_are_commits_of_their_own(board: Clone) -> None:
+    """A branch that leaves and returns within one merge was never away from main."""
+    first = board.commit(agent_files("alice"))
+    away = board.commit(dict.fromkeys(agent_files("alice")))
+    back = board.commit({**agent_files("alice"), "README.md": b"merged\n"})
+    board.switch(first)
+    board.commit({**agent_files("alice"), "README.md": b"merged\n"}, "merge", (first, back))
+    assert stays(board, "a") == {POLE: [first]}
+    board.commit(dict.fromkeys(agent_files("alice")), "merge", (board.head, away))
+    second = board.commit(agent_files("alice"), "merge", (board.head, back))
+
+    assert stays(board, "a") == {POLE: [first, second]}
+
+
+def test_an_example_has_stays_as_any_agent(board: Clone) -> None:
+    files = {path.replace("submissions/alice", "example_agents"): text for path, text in agent_files("alice").items()}
+    rules = RULES.model_copy(update={"baselines": ("a",)})
+    first = board.commit(files)
+    board.commit({"example_agents/a/agent.py": AGENT + b"# 2\n"})
+    second = board.commit(files)
+    entry = next(one for one in read_entries(board.repository, board.head, rules)[0] if one.login == "local")
+    name = AgentName("local", "a")
+    origins = version_origins(board.repository, board.head, {name: entry.digest}, {name: [POLE]})
+
+    assert [item.sha for item in origins.tasks[name, POLE]] == [first, second]
+
+
+SEASON = b"title: Test\nseason: %b\ntasks: [{id: CartPole-v1}]\n"
+
+
+def test_stays_that_were_over_when_the_season_began_are_not_drawn_again(board: Clone) -> None:
+    board.commit(agent_files("alice"))
+    board.commit(dict.fromkeys(agent_files("alice")))
+    second = board.commit(agent_files("alice"))
+    board.commit({"challenge.yml": SEASON % b"'2'"})
+    board.commit(dict.fromkeys(agent_files("alice")))
+    third = board.commit(agent_files("alice"))
+    began = season_commits(board.repository, board.head, "2").began
+
+    assert stays(board, "a", since=began) == {POLE: [second, third]}
+
+
+def test_a_season_begins_once_and_its_end_cannot_be_taken_back(board: Clone) -> None:
+    first = board.commit({"challenge.yml": SEASON % b"'2'"})
+    board.commit({"challenge.yml": SEASON % b"'3'"})
+    board.commit({"challenge.yml": b"no: [rules"})
+    board.commit({"challenge.yml": SEASON % b"'2'\nfinal: '1'"})
+    ended = board.commit({"challenge.yml": SEASON % b"'2'\nfinal: '2'"})
+    board.commit({"challenge.yml": SEASON % b"'2'"})
+    again = board.commit({"challenge.yml": SEASON % b"'2'\nfinal: '2'"})
+    commits = season_commits(board.repository, board.head, "2")
+
+    assert (commits.began, commits.final and commits.final.sha) == (first, ended)
+    assert again != ended
+    with pytest.raises(CommandError, match=r"ended with commit .* write 'final: \"2\"' into challenge.yml again"):
+        checked_season_commits(board.repository, board.head, RULES.model_copy(update={"season": "2"}))
+    with pytest.raises(CommandError, match="no commit of main says so"):
+        checked_season_commits(board.repository, board.head, RULES.model_copy(update={"season": "3", "final": "3"}))

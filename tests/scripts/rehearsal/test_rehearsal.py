@@ -572,6 +572,13 @@ def test_a_board_that_names_no_repository_is_begun_elsewhere(board: Path) -> Non
         rehearse.run(token="t", yes=True)
 
 
+def test_nothing_is_rehearsed_after_submissions_have_ended(board: Path) -> None:
+    with (board / "challenge.yml").open("a") as rules:
+        rules.write("final: '1'\n")
+    with pytest.raises(CommandError, match="submissions of season 1 have ended"):
+        rehearse.run(token="t", yes=True)
+
+
 def test_the_command_asks_github(board: Path, stand_in: GitHubStandIn, played: Played) -> None:
     played.world.settings["workflows"] = {"preview.yml": "disabled_manually"}
     with pytest.raises(CommandError, match="preview \\(somebody switched it off\\)"):

@@ -66,8 +66,8 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bare
 
 
-def play(root: Path, place: Path) -> None:
-    """The agent's sealed result and trace, as the official run leaves them, but for the sandbox."""
+def play(root: Path, place: Path, drawn_from: str | None = None) -> None:
+    """The agent's result and trace, as the official run leaves them, but for the sandbox; sealed, or on a commit's seeds."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in pinned_environment().items():
             patch.setenv(name, value)
@@ -77,12 +77,14 @@ def play(root: Path, place: Path) -> None:
             login="alice", agent="pole", path=path, folder=read_folder(path, board.challenge.submissions)
         )
         bench = open_evaluator(board, "process")
-        order = bench.request(outcome, board.challenge.tasks[0], SECRET.beacon)
+        order = bench.request(outcome, board.challenge.tasks[0], drawn_from or SECRET.beacon)
         commit = GitRepository(root).resolve("HEAD")
-        order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
+        secret = None if drawn_from else SECRET
+        order = dataclasses.replace(order, secret=secret, tier=Tier.OFFICIAL, commit=commit)
         result, trace = bench.run(order, quiet=True)
     held = with_self_hash({**result.document(), "sandbox": SandboxKind.DOCKER})
-    ResultStore(results=place / "results", traces=place / "traces").write(*seal_result(board.challenge, SECRET, held, trace))
+    store = ResultStore(results=place / "results", traces=place / "traces")
+    store.write(*(seal_result(board.challenge, secret, held, trace) if secret else (held, trace)))
 
 
 @pytest.fixture
@@ -217,6 +219,47 @@ def check_what_comes_after(clone: Path) -> None:
     assert rebuilt[0] == 0, rebuilt[2]
     assert (clone / "build" / "site" / "seasons" / "2026" / "index.html").exists()
     assert "signed off by" in (clone / "build" / "site" / "seasons" / "2026" / "summary" / "index.html").read_text()
+
+
+def test_an_open_season_is_closed_on_its_final_draws_alone(clone: Path) -> None:
+    """Each refusal says the next step; what came to main after the end of submissions has no place."""
+    challenge = without_seal(clone) / "challenge.yml"
+    challenge.write_text(OPEN.replace('"2026"\n', '"2026" # the year\nfinal: "2025"\n'))
+    git(clone, "commit", "-qam", "open")
+    play(clone, clone, git(clone, "rev-list", "--max-parents=0", "HEAD"))
+    unended = run(clone, "season", "close", "--by", "us")
+    ended = run(clone, "season", "final")
+    unmerged = run(clone, "season", "close", "--by", "us")
+    again = run(clone, "season", "final")
+    git(clone, "commit", "-qam", "end")
+    final = git(clone, "rev-parse", "HEAD")
+    (clone / "submissions" / "alice" / "pole" / "agent.py").write_text("class Agent: pass\n")
+    git(clone, "commit", "-qam", "too late")
+    undrawn = run(clone, "season", "close", "--by", "us")
+
+    assert [code for code, _, _ in (unended, ended, unmerged, again, undrawn)] == [2, 0, 2, 2, 2]
+    assert "season 2026 has no final draws yet; run 'pullrank season final', merge challenge.yml" in unended[2]
+    assert challenge.read_text() == OPEN.replace('"2026"\n', '"2026" # the year\nfinal: "2026"\n')
+    assert "no commit of main says so" in unmerged[2]
+    assert "says already" in again[2]
+    assert undrawn[2] == (
+        "season 2026 lacks 1 final draws (alice/pole on CartPole-v1); wait for the official run, then run "
+        "'pullrank recorded' and close it\n"
+    )
+
+    git(clone, "checkout", "-q", final)
+    play(clone, clone, final)
+    git(clone, "checkout", "-q", "main")
+    closed = run(clone, "season", "close", "--by", "us")
+    ranked = json.loads(run(clone, "rank", "--official", "--json")[1])
+
+    assert closed[0] == 0, closed[2]
+    assert "2 results verified" in closed[2]
+    drawn = next(
+        one for one in ResultStore(results=clone / "results", traces=clone / "traces").read()[0] if one.beacon == final
+    )
+    assert [row["key"] for row in ranked["tasks"][0]["rows"]] == [drawn.key]
+    assert ranked["tasks"][0]["waiting"] == []
 
 
 def test_what_does_not_verify_closes_nothing(clone: Path) -> None:

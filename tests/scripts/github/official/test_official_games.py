@@ -148,8 +148,9 @@ def test_a_changed_example_is_another_player_with_a_beacon_of_its_own(board: Clo
     changed = board.commit(example("first", FIRST + b"# 2\n"))
     work = read_workload(open_run(board), board.head, "")
 
-    assert work.beacons["local", "first"].sha == changed
-    assert work.beacons["local", "last"].sha != changed
+    commits = {agent: commit for (_, agent, _), commit in work.version_commits.items()}
+    assert commits["first"] == changed
+    assert commits["last"] != changed
 
 
 def test_nothing_that_a_player_says_is_in_the_log(board: Clone, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,13 +33,13 @@ from leaderboard.preview.hypothetical_standings import RecordedResults, official
 from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import export_results, newest_results
+from scripts.git.recorded_standings import recorded_standings
 from scripts.github.official import publish, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.artifact import ArtifactError, read_artifact
 from scripts.github.workflow.run_context import PACE_SECONDS, seconds_to_wait
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
-from scripts.repository.recorded_standings import recorded_standings
 from scripts.repository.season_file import RevealedSecret, SeasonFile
 from scripts.seasons.publish_season import record_locally
 from scripts.seasons.publish_season import record_on_branch as publish_news

@@ -154,6 +154,23 @@ HIDDEN = b"""phases:
 """
 
 
+def test_a_merge_after_the_end_of_submissions_is_told_that_it_takes_no_part(scene: Scene) -> None:
+    put(scene.clone, b'final: "1"\n')
+    scene.clone.push()
+    scene.bring()
+    scene.merge()
+    context = scene.context("push")
+
+    before = rules_before_merge(context.recorded, ["alice"], context.now, context.github.is_member)
+    announce.announce_merged(scene.context("push"))
+
+    (body,) = scene.bodies()
+    late = "too late: the submissions of season 1 have ended, so this version takes no part in it"
+    assert before == (late,)
+    assert late.replace("too late: ", "") in body
+    assert 7 not in scene.world.labelled
+
+
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_score_on_a_hidden_board_is_told_when_the_board_is_shown(scene: Scene, replaced: bool) -> None:
     put(scene.clone, HIDDEN % b"2999-01-01T00:00:00Z")

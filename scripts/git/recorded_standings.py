@@ -1,0 +1,80 @@
+"""The standings of a checkout's recorded results; once submissions have ended, of the agents on main at that commit."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from leaderboard.build import build_standings
+from leaderboard.core.entry import Entry
+from leaderboard.core.standings import Standings
+from leaderboard.visibility import RankingInput, as_shown, with_flags
+from scripts.console import say
+from scripts.git.git_repository import GitRepository
+from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import checked_season_commits
+from scripts.repository.checkout import Checkout, say_damaged
+
+
+def recorded_standings(
+    checkout: Checkout, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None
+) -> Standings:
+    """The standings of the recorded results and duels; see `recorded_input`."""
+    return rank(recorded_input(checkout, official=official, tasks=tasks, now=now), official=official)
+
+
+def recorded_input(
+    checkout: Checkout, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None
+) -> RankingInput:
+    """What standings are computed from; damaged files and faulty folders are reported and left out.
+
+    Official standings leave out what is hidden at the time `now`; local standings show everything.
+
+    Raises:
+        CommandError: submissions have ended, and this is no clone with main's whole history.
+    """
+    final = final_entries(checkout) if official and checkout.challenge.is_final else None
+    agents, faults = checkout.read_all()
+    duels, damaged_duels = checkout.recorded_duels if checkout.challenge.games or not checkout.is_lean else ([], [])
+    for line in faults:
+        say(line)
+    say_damaged("result", checkout.recorded[1])
+    say_damaged("duel", damaged_duels)
+    recorded = RankingInput(
+        challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
+        entries=final.entries if final else tuple(agent.entry() for agent in agents),
+        moderation=checkout.moderation,
+        results=tuple(checkout.results),
+        duels=tuple(duels),
+        final_beacon=final.beacon if final else None,
+    )
+    return as_shown(recorded, now or datetime.now(UTC)) if official else with_flags(recorded)
+
+
+def rank(shown: RankingInput, *, official: bool) -> Standings:
+    """The standings of an input."""
+    return build_standings(
+        shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels,
+        final_beacon=shown.final_beacon,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinalEntries:
+    """The standing versions of a season whose submissions have ended."""
+
+    beacon: str
+    """The commit of main that ended them, which the final draws come from."""
+    entries: tuple[Entry, ...]
+    """The agents on that commit: what was merged or removed later changes nothing."""
+
+
+def final_entries(checkout: Checkout) -> FinalEntries:
+    """The standing versions of a checkout whose challenge.yml ends the season's submissions.
+
+    Raises:
+        CommandError: this is no clone with main's whole history, or no commit of main ended them.
+    """
+    clone = GitRepository(checkout.root)
+    final = checked_season_commits(clone, clone.resolve("HEAD") or "", checkout.challenge).final
+    assert final is not None
+    entries, _ = read_entries(clone, final.sha, checkout.challenge)
+    return FinalEntries(beacon=final.sha, entries=tuple(entries))

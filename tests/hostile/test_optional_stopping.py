@@ -1,0 +1,169 @@
+"""Participants who merge until they are lucky: each return to main is another draw, and the season ends with one for all."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.deterministic import pinned_environment
+from evaluator.host.loading.yaml_loader import parse_challenge
+from evaluator.model.records.result import Result, WantedResult, with_self_hash
+from leaderboard.planning.missing import WorkItem
+from scripts.console import CommandError
+from scripts.git.main_entries import read_entries
+from scripts.github.official.workload import Workload, read_workload
+from scripts.verification.verify_claims import MainHistory
+from tests.scripts.github.remotes import AGENT, CHALLENGE, Clone, agent_files, make_board, origin_branch
+from tests.scripts.github.rounds import open_run, whole_round
+
+RULES = CHALLENGE.replace(b"  - {id: FrozenLake-v1, episodes: 3}\n", b"")
+FINAL = RULES + b'final: "1"\n'
+
+
+@pytest.fixture(autouse=True)
+def _pinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in pinned_environment().items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Clone:
+    return make_board(tmp_path / "board", {"challenge.yml": RULES})
+
+
+def copy(number: int) -> bytes:
+    """The agent, with another comment."""
+    return AGENT + b"# %d\n" % number
+
+
+def wanted(board: Clone, login: str = "alice") -> list[tuple[str, str]]:
+    """Folder and beacon of what an official run would evaluate."""
+    items = read_workload(open_run(board), board.head, "").items
+    return [(i.entry.agent, i.wanted.beacon) for i in items if isinstance(i, WorkItem) and i.entry.login == login]
+
+
+def test_whoever_goes_back_to_the_best_of_twelve_copies_is_drawn_again(board: Clone) -> None:
+    tried = [board.commit(agent_files("alice", source=copy(number))) for number in range(12)]
+    back = board.commit(agent_files("alice", source=copy(3)))
+
+    assert wanted(board) == [("a", tried[3]), ("a", back)]
+
+
+def test_whoever_alternates_has_a_draw_for_each_return(board: Clone) -> None:
+    commits = [board.commit(agent_files("alice", source=copy(number % 2))) for number in range(6)]
+
+    assert wanted(board) == [("a", commit) for commit in commits[1::2]]
+
+
+def test_a_copy_that_waits_in_a_parallel_folder_is_an_entry_with_a_draw_of_its_own(board: Clone) -> None:
+    lucky = board.commit(agent_files("alice", "a", copy(1)))
+    others = [board.commit(agent_files("alice", "b", copy(number))) for number in (2, 3)]
+
+    assert wanted(board) == [("a", lucky), ("b", others[1])]
+
+
+def test_moves_buy_nothing(board: Clone) -> None:
+    first = board.commit(agent_files("alice", "a"))
+    for old, new in (("a", "b"), ("b", "c"), ("c", "a")):
+        board.commit({**dict.fromkeys(agent_files("alice", old)), **agent_files("alice", new)})
+
+    assert wanted(board) == [("a", first)]
+
+
+def test_where_nothing_ever_returned_nothing_is_wanted_anew(board: Clone, tmp_path: Path) -> None:
+    board.commit(agent_files("alice"))
+    board.commit(agent_files("bob"))
+    board.push()
+
+    assert len(whole_round(board, tmp_path / "1").recorded) == 2
+    assert planned(board).items == ()
+
+
+def planned(board: Clone) -> Workload:
+    board.repository.run("fetch", "-q", "origin", "results")
+    tip = board.repository.resolve("FETCH_HEAD")
+    return read_workload(open_run(board), board.head, tip or "")
+
+
+def test_the_end_of_submissions_draws_once_for_what_stood_then(board: Clone, tmp_path: Path) -> None:
+    """Whatever is merged or withdrawn afterwards, with seeds that anybody can compute, takes no part."""
+    board.commit(agent_files("alice"))
+    board.commit(agent_files("alice", source=copy(2)))
+    board.commit(agent_files("alice"))
+    board.commit(agent_files("bob", "b", copy(5)))
+    final = board.commit({"challenge.yml": FINAL})
+    board.commit({**agent_files("alice", source=copy(3)), **dict.fromkeys(agent_files("bob", "b"))})
+    board.commit(agent_files("carol", source=copy(7)))
+    board.push()
+
+    work = read_workload(open_run(board), board.head, "")
+    published = whole_round(board, tmp_path / "1")
+
+    assert [(i.entry.login, i.wanted.beacon) for i in work.items if isinstance(i, WorkItem)] == [
+        ("alice", final), ("bob", final),
+    ]  # fmt: skip
+    assert {(one.beacon, one.beacon_verified, one.login_id) for one in published.recorded if isinstance(one, Result)} == {
+        (final, True, 11)
+    }
+    assert len(origin_branch(board, "results")) == 2
+    assert planned(board).items == ()
+    history = MainHistory(board.repository, board.head)
+    assert [history.check(record).faults for record in published.recorded] == [(), ()]
+
+
+def test_the_end_cannot_be_taken_back(board: Clone) -> None:
+    """Else a host, or whoever he listens to, could draw the end until it pleases."""
+    final = board.commit({"challenge.yml": FINAL, **agent_files("alice")})
+    board.commit({"challenge.yml": RULES})
+    with pytest.raises(CommandError, match=f"submissions of season 1 ended with commit {final[:12]}"):
+        wanted(board)
+    board.commit({"challenge.yml": FINAL})
+
+    assert wanted(board) == [("a", final)]
+
+
+def claimed(board: Clone, beacon: str, commit: str = "") -> tuple[str, ...]:
+    """What history says against a record of alice's agent with these seeds."""
+    task = parse_challenge(RULES).tasks[0]
+    (entry,) = (e for e in read_entries(board.repository, board.head, parse_challenge(RULES))[0] if e.login == "alice")
+    key = WantedResult(
+        submission_digest=entry.digest, task_digest=task.digest(), runtime_digest="0" * 64, season="1", beacon=beacon
+    )
+    record = with_self_hash(
+        {
+            "key": key.key(), **key.model_dump(), "class": "official", "task": task.id, "login": "alice", "agent": "a",
+            "sandbox": "docker", "verdict": "crashed", "limits": parse_challenge(RULES).limits, "cost": {},
+            "provenance": {
+                "commit": commit or board.head, "run_url": None, "evaluated_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+            },
+        }
+    )  # fmt: skip
+    found = MainHistory(board.repository, board.head).check(record)
+    return (*found.faults, *([found.stale] if found.stale else []))
+
+
+def test_a_record_has_the_seeds_of_a_stay_or_of_the_end_and_no_others(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    away = board.commit(agent_files("alice", source=copy(2)))
+    back = board.commit(agent_files("alice"))
+    later = board.commit(agent_files("bob"))
+
+    assert claimed(board, first) == claimed(board, back) == ()
+    for commit in (away, later):
+        (fault,) = claimed(board, commit)
+        assert fault.startswith(f"its seeds come from {commit[:12]}, and the version came to main with ")
+    assert claimed(board, back, away) == (f"commit {away[:12]}, which it says was evaluated, does not hold the version yet",)
+    final = board.commit({"challenge.yml": FINAL})
+    again = board.commit({"challenge.yml": FINAL + b"# again\n"})
+    assert claimed(board, final) == ()
+    assert len(claimed(board, again)) == 1
+
+
+def test_who_was_away_when_submissions_ended_has_no_final_draw(board: Clone) -> None:
+    board.commit(agent_files("alice"))
+    board.commit(dict.fromkeys(agent_files("alice")))
+    final = board.commit({"challenge.yml": FINAL})
+    board.commit(agent_files("alice"))
+
+    assert wanted(board) == []
+    assert claimed(board, final)[0].startswith(f"its seeds come from {final[:12]}")

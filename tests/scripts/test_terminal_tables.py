@@ -1,7 +1,7 @@
 """Tables of standings for the terminal."""
 
 from leaderboard.build import build_standings
-from scripts.tables.standings_tables import standings_tables
+from scripts.terminal_tables import standings_tables
 from tests.leaderboard import make
 
 

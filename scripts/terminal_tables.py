@@ -14,7 +14,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.interval_chart import is_other_claim
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, WinCount
-from leaderboard.core.standings import Estimate, OverallRow, Row, Standings, TaskStandings
+from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
 from leaderboard.game_boards.board_registry import moves_of, position_text
 from leaderboard.game_boards.match_replay import end_reason, side_names
 from leaderboard.ratings.duel_results import duel_totals, refusal
@@ -157,23 +157,18 @@ def standings_tables(standings: Standings) -> None:
 
 def _overall_table(standings: Standings) -> Table:
     table = Table(box=None, pad_edge=False, title="Overall", title_justify="left")
-    for name in ("place", "rank", "tasks", "agent", "author", "score", "95 % interval", "IQM", "95 % interval"):
+    for name in ("place", "rank", "tasks", "agent", "author", "score", "95 % interval"):
         table.add_column(name, justify="left" if name in ("agent", "author") else "right", no_wrap=name.startswith("95"))
     for row in standings.overall:
         capped = any(value is not None and value > MOST_COUNTED for value in row.normalised.values())
-        score, *cells = (*_estimate_cells(row.estimate), *_estimate_cells(row.iqm))
+        score, low, high = (_number(value, 3) for value in (row.estimate.score, row.estimate.low, row.estimate.high))
         table.add_row(
             *_place_cells(row), f"{row.played}/{len(row.normalised)}", Text(row.entry.submission.name),
-            Text(row.entry.login), f"{score}{'*' if capped else ''}", *cells,
+            Text(row.entry.login), f"{score}{'*' if capped else ''}", _interval(low, high),
         )  # fmt: skip
         if capped:
             table.caption, table.caption_justify = f"*: the score of a task counts as {MOST_COUNTED:g}, the most", "left"
     return table
-
-
-def _estimate_cells(estimate: Estimate) -> tuple[str, str]:
-    score, low, high = (_number(value, 3) for value in (estimate.score, estimate.low, estimate.high))
-    return score, _interval(low, high)
 
 
 def task_table(standings: TaskStandings) -> Table:

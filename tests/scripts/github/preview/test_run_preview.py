@@ -338,6 +338,7 @@ def record_for_bob(preview_board: PreviewBoard) -> None:
         "sandbox": "docker",
         "beacon": "b" * 40,
         "login": "bob",
+        "login_id": 2,
         "agent": "standing",
         "submission_digest": digest,
     }

@@ -88,11 +88,16 @@ class RecordedResults:
     duels: tuple[Duel, ...] = ()
     at: datetime | None = None
     """The moment that decides what is hidden or not named; everything is shown if left out."""
+    final_beacon: str | None = None
+    """As in `build_standings`."""
 
     @cached_property
     def now(self) -> Standings:
         """The official standings now."""
-        return build_standings(self.challenge, self.flagged(self.entries), self.results, official=True, duels=self.duels)
+        return build_standings(
+            self.challenge, self.flagged(self.entries), self.results, official=True, duels=self.duels,
+            final_beacon=self.final_beacon,
+        )  # fmt: skip
 
     def flagged(self, entries: Iterable[Entry]) -> list[Entry]:
         """Entries with the flag of the hosts' own, which take no place from others."""
@@ -136,7 +141,13 @@ def _standings_with(recorded: RecordedResults, agents: Sequence[PreviewedAgent])
     versions = {(name[0], agent.submission_digest) for name, agent in played.items()}
     entries = [entry for entry in recorded.entries if entry.name not in played]
     entries = [entry for entry in entries if entry.login == LOCAL or (entry.name[0], entry.digest) not in versions]
-    results = [result for result in recorded.results if _name(result.login, result.agent) not in played]
+    # Earlier versions stay: they do not rank, but they are tries.
+    results = [
+        result
+        for result in recorded.results
+        if (agent := played.get(_name(result.login, result.agent))) is None
+        or result.submission_digest != agent.submission_digest
+    ]
     entries += [_entry(agent) for agent in played.values()]
     results += [result.model_copy(update=_AS_OFFICIAL) for agent in played.values() for result in agent.results]
     duels = [duel for duel in recorded.duels if not any(player.name in played for player in duel.players)]

@@ -80,7 +80,7 @@ class BotContext:
         challenge = self.checkout.challenge
         final = checked_season_commits(self.clone, self.main, challenge).final if challenge.is_final else None
         return RecordedResults(
-            challenge=challenge, entries=tuple(self.entries), at=self.now,
+            challenge=challenge, entries=tuple(self.entries), at=self.now, final_beacon=final.sha if final else None,
             results=tuple(result for result in self.results if final is None or result.beacon == final.sha),
             duels=tuple(duel for duel in self.duels if final is None or duel.beacon == final.sha),
         )  # fmt: skip

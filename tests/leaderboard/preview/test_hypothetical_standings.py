@@ -84,6 +84,25 @@ def test_a_newer_version_takes_the_place_of_the_older() -> None:
     assert row.leader_name == "ann/agent"
 
 
+def test_earlier_versions_are_tries_of_the_next_one() -> None:
+    first, second = (result(entry("bob", version=str(i)), spread(0.5), on=ONE, beacon=f"merge{i}") for i in (1, 2))
+    board = recorded((entry("ann"), result(entry("ann"), spread(0.9))), (entry("bob", version="2"), second))
+    board = dataclasses.replace(board, results=(*board.results, first))
+
+    row = hypothetical_row(board, previewing(entry("bob", version="3"), 0.95))
+
+    assert row is not None
+    assert (row.place, row.tries) == (1, 3)
+
+
+def test_once_submissions_have_ended_the_final_draws_alone_count_and_are_no_tries() -> None:
+    who, other = entry("bob"), entry("bob", agent="other")
+    board = recorded((who, result(who, spread(0.5), beacon="end")), (other, result(other, spread(0.4), beacon="end")))
+    board = dataclasses.replace(board, results=(*board.results, result(who, spread(0.9), beacon="old")), final_beacon="end")
+
+    assert [(row.tries, round(row.estimate.score, 6)) for row in board.now.tasks[0].rows] == [(1, 0.5), (1, 0.4)]
+
+
 def test_the_same_version_is_measured_by_its_preview() -> None:
     row = hypothetical_row(BOARD, previewing(entry("bob"), 0.2, at="2025-01-01T00:00:00Z"))
 

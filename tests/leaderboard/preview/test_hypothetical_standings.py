@@ -86,7 +86,7 @@ def test_a_newer_version_takes_the_place_of_the_older() -> None:
 
 def test_earlier_versions_are_tries_of_the_next_one() -> None:
     first, second = (result(entry("bob", version=str(i)), spread(0.5), on=ONE, beacon=f"merge{i}") for i in (1, 2))
-    board = recorded((entry("ann"), result(entry("ann"), spread(0.9))), (entry("bob", version="2"), second))
+    board = recorded((entry("ann"), result(entry("ann"), spread(0.9), on=ONE)), (entry("bob", version="2"), second))
     board = dataclasses.replace(board, results=(*board.results, first))
 
     row = hypothetical_row(board, previewing(entry("bob", version="3"), 0.95))
@@ -97,8 +97,12 @@ def test_earlier_versions_are_tries_of_the_next_one() -> None:
 
 def test_once_submissions_have_ended_the_final_draws_alone_count_and_are_no_tries() -> None:
     who, other = entry("bob"), entry("bob", agent="other")
-    board = recorded((who, result(who, spread(0.5), beacon="end")), (other, result(other, spread(0.4), beacon="end")))
-    board = dataclasses.replace(board, results=(*board.results, result(who, spread(0.9), beacon="old")), final_beacon="end")
+    board = recorded(
+        (who, result(who, spread(0.5), on=ONE, beacon="end")), (other, result(other, spread(0.4), on=ONE, beacon="end"))
+    )
+    board = dataclasses.replace(
+        board, results=(*board.results, result(who, spread(0.9), on=ONE, beacon="old")), final_beacon="end"
+    )
 
     assert [(row.tries, round(row.estimate.score, 6)) for row in board.now.tasks[0].rows] == [(1, 0.5), (1, 0.4)]
 

@@ -24,10 +24,10 @@ from leaderboard.comments.states import (
     GamePreview,
     HelpText,
     NoRun,
+    NoRunReason,
     OfficialScore,
     Previewed,
     Ranked,
-    RefusalReason,
     Refused,
     Running,
     TaskPreview,
@@ -123,7 +123,7 @@ def _environment() -> Environment:
     )
     environment.globals.update({name: _trusted(getattr(phrases, name)) for name in phrases.PHRASES})
     environment.globals.update(
-        RefusalReason=RefusalReason, Verdict=Verdict,
+        NoRunReason=NoRunReason, Verdict=Verdict,
         headline=phrases.comment_headline, official_headline=phrases.official_headline,
         counted=_trusted(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
         page_url=_page_url, link=phrases.link, link_code=phrases.link_code, command=phrases.command,

@@ -17,9 +17,9 @@ from leaderboard.comments.states import (
     CommentContext,
     CommentState,
     NoRun,
+    NoRunReason,
     OfficialScore,
     Previewed,
-    RefusalReason,
     Refused,
     Running,
     TaskPreview,
@@ -70,7 +70,7 @@ def sample_states() -> tuple[SampleState, ...]:
         ),
         SampleState(
             "waiting", "A maintainer must approve the run first", "Nothing: this is needed once for new contributors.",
-            NoRun(head_sha=_HEAD_SHA, reason=RefusalReason.WAITING, run_url=_RUN),
+            NoRun(head_sha=_HEAD_SHA, reason=NoRunReason.WAITING, run_url=_RUN),
         ),
         SampleState(
             "our-fault", "The evaluator failed", "Nothing: it is retried automatically and does not count against you.",

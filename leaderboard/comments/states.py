@@ -180,7 +180,7 @@ class Refused:
 
 
 @enum.unique
-class RefusalReason(enum.StrEnum):
+class NoRunReason(enum.StrEnum):
     """Why nothing was evaluated."""
 
     CONFLICT = "conflict"
@@ -194,7 +194,7 @@ class NoRun:
     """Nothing was evaluated."""
 
     head_sha: str
-    reason: RefusalReason
+    reason: NoRunReason
     run_url: str | None = None
 
 

@@ -11,9 +11,9 @@ from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.github.api.client import GitHub
-from scripts.github.doctor.checks import Repair, SettingFinding, SettingState, apply_repairs, inspect_settings
-from scripts.github.doctor.repository_settings import check_identity
-from scripts.github.doctor.settings import CHECKS, PLACEHOLDER, season_checks
+from scripts.github.doctor.check_runner import Repair, SettingFinding, SettingState, apply_repairs, inspect_settings
+from scripts.github.doctor.policy_checks import CHECKS, PLACEHOLDER, season_checks
+from scripts.github.doctor.repository_checks import check_identity
 from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.options import GITHUB_API, AdministratorToken, ApiAddress, JsonList
 from scripts.repository.checkout import open_checkout

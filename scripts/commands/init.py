@@ -12,7 +12,7 @@ import typer
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.identifiers import LOGIN
 from scripts.console import OK, USAGE, CommandError, say
-from scripts.github.doctor.settings import PLACEHOLDER
+from scripts.github.doctor.policy_checks import PLACEHOLDER
 from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.repository.checkout import Checkout, open_checkout
 

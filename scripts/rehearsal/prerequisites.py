@@ -7,8 +7,8 @@ from typing import Any
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import GitHubAccount, PullRequest
-from scripts.github.doctor.checks import SettingState
-from scripts.github.doctor.repository_settings import (
+from scripts.github.doctor.check_runner import SettingState
+from scripts.github.doctor.repository_checks import (
     check_access,
     check_actions,
     check_default_branch,

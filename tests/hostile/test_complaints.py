@@ -13,7 +13,7 @@ from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen, read_body, read_error_frame
 from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream
-from evaluator.host.sandboxes.limits import BoundedLog
+from evaluator.host.sandboxes.watchdog import BoundedLog
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 

@@ -18,8 +18,8 @@ from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
-from evaluator.host.sandboxes.limits import BoundedLog, Watchdog
 from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault
+from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict

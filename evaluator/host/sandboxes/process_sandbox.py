@@ -20,8 +20,8 @@ from evaluator import signals
 from evaluator.host.digests.image_files import sandbox_sources
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen
-from evaluator.host.sandboxes.limits import BoundedLog, Watchdog
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
+from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import SandboxKind

@@ -19,7 +19,7 @@ from evaluator.model.records.preview import AGENTS, DUELS
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, RefusalReason, Refused, WithdrawnEntry
+from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, NoRunReason, Refused, WithdrawnEntry
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
@@ -115,7 +115,7 @@ def _preview_state(session: PreviewSession, clone: GitRepository, sandbox: str, 
         return Refused(head_sha=pull.head_sha, outside=guarded.outside, faults=guarded.faults, run_url=session.run_url)
     if not guarded.agents:
         gone = WithdrawnEntry(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
-        return gone if gone.agents else NoRun(head_sha=pull.head_sha, reason=RefusalReason.NOTHING)
+        return gone if gone.agents else NoRun(head_sha=pull.head_sha, reason=NoRunReason.NOTHING)
     _read_agents(session, clone, guarded)
     session.write()
     if any(folder.tasks for folder in session.folders):

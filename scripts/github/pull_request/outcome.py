@@ -11,8 +11,8 @@ from leaderboard.comments.states import (
     Broken,
     CommentState,
     NoRun,
+    NoRunReason,
     Previewed,
-    RefusalReason,
     Refused,
     Running,
     WithdrawnEntry,
@@ -85,24 +85,24 @@ def refused_outcome(pull: PullRequest, guarded: GuardedPaths, run_url: str | Non
 def no_agent_outcome(pull: PullRequest, guarded: GuardedPaths) -> Outcome:
     """The commit brings no agent: it withdraws some, or changes nothing of the board."""
     if not guarded.removed:
-        return no_run_outcome(pull, RefusalReason.NOTHING)
+        return no_run_outcome(pull, NoRunReason.NOTHING)
     state = WithdrawnEntry(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
     return Outcome(state=state, status=StatusState.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
 
 
-_NO_RUN_STATUS: dict[RefusalReason, tuple[StatusState, str, str | None]] = {
-    RefusalReason.CONFLICT: (
+_NO_RUN_STATUS: dict[NoRunReason, tuple[StatusState, str, str | None]] = {
+    NoRunReason.CONFLICT: (
         StatusState.ERROR, "not played: it conflicts with main; merge main into the branch", CHANGES_LABEL,
     ),
-    RefusalReason.WAITING: (
+    NoRunReason.WAITING: (
         StatusState.PENDING, "not played yet: a maintainer has to approve the run", REVIEW_LABEL,
     ),
-    RefusalReason.NOTHING: (StatusState.SUCCESS, "touches no agent, so there is nothing to score", None),
-    RefusalReason.NO_RUN: (StatusState.ERROR, "not played: GitHub started no run; push again", None),
+    NoRunReason.NOTHING: (StatusState.SUCCESS, "touches no agent, so there is nothing to score", None),
+    NoRunReason.NO_RUN: (StatusState.ERROR, "not played: GitHub started no run; push again", None),
 }  # fmt: skip
 
 
-def no_run_outcome(pull: PullRequest, reason: RefusalReason, run_url: str | None = None) -> Outcome:
+def no_run_outcome(pull: PullRequest, reason: NoRunReason, run_url: str | None = None) -> Outcome:
     """Nothing was played."""
     status, words, label = _NO_RUN_STATUS[reason]
     state = NoRun(head_sha=pull.head_sha, reason=reason, run_url=run_url)

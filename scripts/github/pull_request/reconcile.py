@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.states import Broken, RefusalReason
+from leaderboard.comments.states import Broken, NoRunReason
 from leaderboard.core.versions import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, evaluation_id, given_up, given_up_duels
 from scripts.console import OK, CommandError, say
@@ -128,11 +128,11 @@ def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None
     if now.head_sha != pull.head_sha or now.state != "open" or now.mergeable is None:
         return None
     if now.mergeable is False:
-        return no_run_outcome(pull, RefusalReason.CONFLICT)
+        return no_run_outcome(pull, NoRunReason.CONFLICT)
     paths = guard_pull(context, pull)
     if paths.faults:  # A run would not change that, and the status becomes final.
         return refused_outcome(pull, paths)
-    return no_run_outcome(pull, RefusalReason.NO_RUN) if paths.agents else no_agent_outcome(pull, paths)
+    return no_run_outcome(pull, NoRunReason.NO_RUN) if paths.agents else no_agent_outcome(pull, paths)
 
 
 def _lost_results(context: BotContext) -> list[str]:

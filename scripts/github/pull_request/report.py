@@ -13,7 +13,7 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.states import RefusalReason
+from leaderboard.comments.states import NoRunReason
 from leaderboard.preview.hypothetical_standings import preview_state
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository, full_sha
@@ -209,7 +209,7 @@ def outcome_without_scores(context: BotContext, case: PreviewCase) -> Outcome | 
     if case.run.conclusion is None and not case.trusted:
         return running_outcome(case.run)
     if case.run.conclusion == "action_required":
-        return no_run_outcome(case.pull, RefusalReason.WAITING, case.run.html_url)
+        return no_run_outcome(case.pull, NoRunReason.WAITING, case.run.html_url)
     paths = guard_pull(context, case.pull)
     if not paths.is_clean:
         return refused_outcome(case.pull, paths, case.run.html_url)

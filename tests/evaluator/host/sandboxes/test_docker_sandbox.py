@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
-from evaluator.host.sandboxes.limits import Watchdog
 from evaluator.host.sandboxes.sandbox import SandboxKind, SandboxSpec
+from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.verdict import Verdict
@@ -101,7 +101,7 @@ def test_the_watchdogs_own_kill_keeps_its_reason(opened: Any) -> None:
 
 
 def test_the_last_reading_outlives_the_container(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluator.host.sandboxes.limits.PERIOD_SECONDS", 0.001)
+    monkeypatch.setattr("evaluator.host.sandboxes.watchdog.PERIOD_SECONDS", 0.001)
     readings = iter([Usage(cpu_seconds=1.0, peak_memory_bytes=7), Usage(), Usage(), Usage()])
     stopped: list[None] = []
 

@@ -4,7 +4,7 @@ import fnmatch
 from typing import Any
 
 from scripts.github.api.responses import url_segment
-from scripts.github.doctor.checks import (
+from scripts.github.doctor.check_runner import (
     Check,
     SettingChange,
     SettingFinding,

@@ -4,7 +4,7 @@ from typing import Any
 
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from evaluator.model.config.challenge import Challenge
-from scripts.github.doctor.checks import (
+from scripts.github.doctor.check_runner import (
     Check,
     SettingChange,
     SettingFinding,
@@ -14,7 +14,7 @@ from scripts.github.doctor.checks import (
     check,
     setting_finding,
 )
-from scripts.github.doctor.repository_settings import ACTIONS_CHECKS, REPOSITORY_CHECKS
+from scripts.github.doctor.repository_checks import ACTIONS_CHECKS, REPOSITORY_CHECKS
 
 MAIN_RULES, DATA_RULES = "pullrank: main", "pullrank: what is recorded"
 ADMINISTRATOR = 5  # GitHub's id of the administrator role.

@@ -46,5 +46,5 @@ COMMANDS = {
         "Make this copy your own leaderboard: set title, owner, tasks; remove the origin's submissions and results."
     ),
     "import-evalai": CommandInfo("Convert an EvalAI challenge: challenge.yml, Markdown pages, and a line for each key."),
-    "season": CommandInfo("Seal, reveal and close a season.", is_pinned=True),
+    "season": CommandInfo("Seal, reveal, end and close a season.", is_pinned=True),
 }

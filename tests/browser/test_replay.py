@@ -233,7 +233,7 @@ def test_a_game_without_a_drawing_steps_through_its_pictures_or_its_moves(visit)
     page = visit(ALICE_BOB.format("chess") + "#match=2&ply=1")
 
     assert page.locator(".pr-stage img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
-    expect(page.locator(".pr-turn")).to_have_text("somebody to move")
+    expect(page.locator(".pr-turn")).to_have_text("a player to move")
     page.keyboard.press("PageDown")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".pr-match")).to_have_text("Match 2 of 4")

@@ -188,7 +188,7 @@ def test_tasks_are_chosen_one_by_one(visit):
 def test_an_image_needs_only_the_manifest(visit):
     page = visit("submit/")
     fill(page)
-    page.get_by_label("Kind").select_option("image")
+    page.get_by_label("Kind", exact=True).select_option("image")
     page.get_by_label("Image with its digest").fill("ghcr.io/alice/agent@sha256:" + "a" * 64)
     check(page)
     asked = urlsplit(page.locator("#pr-open-first").get_attribute("href"))

@@ -181,8 +181,8 @@ class MainHistory:
     def _beacons(self, season: str, stays: Sequence[Sequence[Stay]]) -> set[str]:
         """The commits that seeds may come from.
 
-        For each choice of one stay of each side the later beginning, which is any since all sides came; and the commit of the
-        final draws if it held all sides.
+        For each choice of one stay of each side the later beginning, which is any since all sides came; and the commit of
+        the final draws if it held all sides.
         """
         oldest = self._commits[self._latest([of_side[0].began for of_side in stays])][0]
         began = {stay.began.sha for of_side in stays for stay in of_side}

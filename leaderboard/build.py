@@ -61,8 +61,8 @@ def build_standings(
             the login `local`, only baselines take part in an official leaderboard.
         moderation: which agents are excluded: listed, never ranked.
         duels: everything recorded of the games, under the same conditions.
-        final_beacon: the commit that ended the season, if it has ended. Then only evaluations on its seeds rank: every
-            version has exactly one, drawn after the last choice, so there are no tries.
+        final_beacon: the commit that ended the season, if it has ended. Then only evaluations on its seeds rank, one of
+            each version, and only they are tries: what an owner has beside an entry, in other folders.
     """
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
@@ -80,7 +80,6 @@ def build_standings(
         moderation=moderation,
         season=challenge.season,
         baselines=challenge.baselines,
-        final=final_beacon is not None,
     )
     played = [duel for duel in duels if final_beacon in (None, duel.beacon)]
     games = tuple(build_game(task, entries, played) for task in challenge.games)
@@ -126,34 +125,37 @@ def _sort_results(
     official: bool,
     final_beacon: str | None,
 ) -> _SortedResults:
-    attempts = OwnerAttempts(
-        groups,
-        (
-            OwnerDraw(name, result.submission_digest, result.beacon)
-            for name, results in recorded.items()
-            for result in results
-            if result.verdict is not Verdict.INTERNAL_ERROR
-        ),
-    )
+    counting = {name: [r for r in results if final_beacon in (None, r.beacon)] for name, results in recorded.items()}
+    attempts, tried = _attempts(groups, recorded), _attempts(groups, counting)
     scored: list[Measurement] = []
     failed: list[Measurement] = []
     waiting: list[Entry] = []
     for entry in eligible.ranking:
         if not entry.submission.plays(task):
             continue
-        drawn = [result for result in recorded.get(entry.name, ()) if final_beacon in (None, result.beacon)]
-        draws = _draws(entry, drawn, official=official)
+        draws = _draws(entry, counting.get(entry.name, ()), official=official)
         if not draws:
             waiting.append(entry)
             continue
-        tries = 1 if final_beacon else attempts.tries(entry.name)
-        measurement = Measurement(entry=entry, draws=draws, attempts=attempts.of(entry.name), tries=tries)
+        measurement = Measurement(
+            entry=entry, draws=draws, attempts=attempts.of(entry.name), tries=tried.tries(entry.name)
+        )  # fmt: skip
         if measurement.result.verdict is Verdict.OK:
             scored.append(measurement)
         else:
             failed.append(measurement)
     excluded, withdrawn = _not_ranked(task, eligible, recorded)
     return _SortedResults(task=task, scored=scored, failed=failed, waiting=waiting, excluded=excluded, withdrawn=withdrawn)
+
+
+def _attempts(groups: OwnerGroups, recorded: Mapping[AgentName, Sequence[Result]]) -> OwnerAttempts:
+    draws = (
+        OwnerDraw(name, result.submission_digest, result.beacon)
+        for name, results in recorded.items()
+        for result in results
+        if result.verdict is not Verdict.INTERNAL_ERROR
+    )
+    return OwnerAttempts(groups, draws)
 
 
 def _task_standings(sorted_results: _SortedResults, measured: EstimateArrays) -> TaskStandings:
@@ -206,18 +208,20 @@ def _name(row: Excluded | WithdrawnScore) -> AgentName:
 def _draws(entry: Entry, results: Sequence[Result], *, official: bool) -> Draws:
     """The results of the entry's present version that count, oldest first; empty if there are none.
 
-    The newest one decides whether the entry has a score. If it has, the newest of each other beacon is pooled with it; only
-    official evaluations have seeds of several beacons.
+    The newest of each beacon counts; only official evaluations have seeds of several. If one of them failed, it is the only
+    one: an agent may fail because it sees that a draw goes badly, so another draw does not make up for it.
     """
     fitting = [r for r in results if r.submission_digest == entry.digest and (is_official(r) or not official)]
     if not fitting:
         return ()
     newest = max(fitting, key=_precedence)
-    by_beacon = {newest.beacon: newest}
-    if is_official(newest) and newest.verdict is Verdict.OK:
-        scored = (r for r in fitting if is_official(r) and r.verdict is Verdict.OK and r.beacon != newest.beacon)
-        by_beacon |= {result.beacon: result for result in sorted(scored, key=_precedence)}
-    return tuple(sorted(by_beacon.values(), key=_precedence))
+    if not is_official(newest) or newest.verdict is Verdict.INTERNAL_ERROR:
+        return (newest,)
+    by_beacon = {result.beacon: result for result in sorted(filter(is_official, fitting), key=_precedence)}
+    measured = [result for result in by_beacon.values() if result.verdict is not Verdict.INTERNAL_ERROR]
+    draws = sorted(measured, key=_precedence)
+    failed = [result for result in draws if result.verdict is not Verdict.OK]
+    return tuple(failed[-1:] or draws)
 
 
 def _precedence(result: Result) -> tuple[bool, str, str, str]:

@@ -263,9 +263,14 @@ def _scored(board: TaskStandings, counting: Sequence[tuple[AgentName, Result]]) 
     if rest:
         columns = [values([result for _, result in rest], task, metric) for metric in metrics]
         scores |= {(name, result.key): row for (name, result), row in zip(rest, zip(*columns, strict=True), strict=True)}
-    versions = []
+    versions, failed = [], set()
+    unscored = {(failure.entry.name, failure.entry.digest) for failure in board.failures}
     for name, result in counting:
-        row = scores[name, result.key] if result.verdict is Verdict.OK else None
+        version = (name, result.submission_digest)
+        if result.verdict is not Verdict.OK and version in unscored:
+            failed.add(version)
+        is_scored = result.verdict is Verdict.OK and version not in failed
+        row = scores[name, result.key] if is_scored else None
         key = by_value(zip(metrics, row, strict=True)) if row else None
         versions.append(_ScoredVersion(name=name, result=result, score=value_or_none(row[0]) if row else None, key=key))
     return versions

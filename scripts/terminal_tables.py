@@ -21,7 +21,7 @@ from leaderboard.ratings.duel_results import duel_totals, refusal
 from leaderboard.scoring.intervals import measured_estimate, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking
 from leaderboard.scoring.score_all import MOST_COUNTED
-from leaderboard.text.format import NONE, provisional
+from leaderboard.text.format import NONE, among_tries
 
 # With more players the crosstable is on the site only.
 MAX_CROSSTABLE_ROWS = 12
@@ -202,7 +202,7 @@ def _row_cells(task: Task, row: Row) -> list[str | Text]:
     others = [_number(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
     place = [NONE, NONE] if estimate.is_missing else _place_cells(row)
     names = [Text(row.entry.submission.name), Text(row.entry.login)]
-    return [*place, *names, score, _interval(low, high), *others, provisional(row.tries) or "ok"]
+    return [*place, *names, score, _interval(low, high), *others, among_tries(row.tries) or "ok"]
 
 
 def _place_cells(row: Row | OverallRow | GameRow) -> list[str]:

@@ -55,7 +55,7 @@ class PlaceJson(ClosedObject):
     rank_low: Annotated[int, Field(description="1 + entries significantly better, at 95 %")]
     rank_high: Annotated[int, Field(description="entries less those significantly worse")]
     with_leader: Annotated[bool, Field(description="statistically tied with the leader: the rank interval begins at 1")]
-    tries: Annotated[int, Field(description="versions and draws that it was chosen from; above 1 the place is provisional")]
+    tries: Annotated[int, Field(description="versions and draws that it was chosen from")]
 
 
 class EstimateJson(ClosedObject):

@@ -69,5 +69,5 @@ class RankedEntry:
     with_leader: bool
     """Whether the rank interval begins at 1: not told apart from the leader."""
     tries: int = 1
-    """Versions and draws that it was chosen from; with several, its place is provisional and its intervals are wider."""
+    """Versions and draws that it was chosen from; with several its intervals are wider."""
     entry: Entry

@@ -215,7 +215,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         number=format.number, plain=format.plain, size=format.size, seconds=format.seconds, day=format.day,
         short=format.short, paragraphs=escape_markdown.paragraphs, preformatted=escape_markdown.preformatted,
         link=escape_markdown.link,
-        settings=task_settings, moment=format.format_utc, provisional=format.provisional,
+        settings=task_settings, moment=format.format_utc, among_tries=format.among_tries,
         measures=metrics.measures, segment=safe_path_segment,
     )  # fmt: skip
     environment.globals.update(

@@ -96,7 +96,6 @@ def build_game_standings(
     moderation: Moderation | None = None,
     season: str,
     baselines: Sequence[str] = (),
-    final: bool = False,
 ) -> GameStandings:
     """The leaderboard of one game; the order of entries and duels does not matter.
 
@@ -108,7 +107,6 @@ def build_game_standings(
         moderation: which agents are excluded.
         season: duels of other seasons do not count.
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
-        final: whether the duels were drawn after the last choice of a version, so that there are no tries.
     """
     entries = list(entries)
     field = eligible_entries(entries, moderation, official=official)
@@ -119,7 +117,7 @@ def build_game_standings(
     since = _since(meetings)
     attempts = _attempts(meetings, owner_groups(entries, (meeting.duel for meeting in meetings)))
     validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
-    tries = {version: 1 if final else attempts.tries(version.name) for version in validated}
+    tries = {version: attempts.tries(version.name) for version in validated}
     now = rate_players(validated, last, anchor_ratings(task, baselines), tries)
     rows = _rows(now, judged, since, attempts, tries) if now else ()
     shown = {version_of(entry): entry.shown for entry in judged.admitted}

@@ -139,6 +139,6 @@ def _state(phase: Phase, now: datetime | None) -> str:
     return "begins later" if phase.is_before(now) else "ended" if phase.is_over(now) else "open"
 
 
-def provisional(tries: int) -> str:
+def among_tries(tries: int) -> str:
     """The mark of a place that several versions or draws were tried for; empty for one."""
-    return f"provisional, {tries} versions tried" if tries > 1 else ""
+    return f"one of {tries} tries" if tries > 1 else ""

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from itertools import product
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
@@ -182,9 +181,12 @@ class MainHistory:
     def _beacons(self, season: str, stays: Sequence[Sequence[Stay]]) -> set[str]:
         """The commits that seeds may come from.
 
-        For each choice of one stay of each side the later beginning, and the commit of the final draws if it held all sides.
+        For each choice of one stay of each side the later beginning, which is any since all sides came; and the commit of
+        the final draws if it held all sides.
         """
-        beacons = {self._latest([stay.began for stay in chosen]) for chosen in product(*stays)}
+        oldest = self._commits[self._latest([of_side[0].began for of_side in stays])][0]
+        began = {stay.began.sha for of_side in stays for stay in of_side}
+        beacons = {sha for sha in began if self._commits[sha][0] >= oldest}
         final = self._final(season)
         if final and all(any(self._held(stay, final) for stay in of_side) for of_side in stays):
             beacons.add(final)

@@ -1,5 +1,6 @@
 """Participants who merge until they are lucky: each return to main is another draw, and the season ends with one for all."""
 
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,12 +9,15 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.records.result import Result, WantedResult, with_self_hash
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.missing import WorkItem
 from scripts.console import CommandError
+from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
 from scripts.github.official.workload import Workload, read_workload
 from scripts.verification.verify_claims import MainHistory
-from tests.scripts.github.remotes import AGENT, CHALLENGE, Clone, agent_files, make_board, origin_branch
+from tests.leaderboard import make
+from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, git, make_board, origin_branch
 from tests.scripts.github.rounds import open_run, whole_round
 
 RULES = CHALLENGE.replace(b"  - {id: FrozenLake-v1, episodes: 3}\n", b"")
@@ -167,3 +171,32 @@ def test_who_was_away_when_submissions_ended_has_no_final_draw(board: Clone) -> 
 
     assert wanted(board) == []
     assert claimed(board, final)[0].startswith(f"its seeds come from {final[:12]}")
+
+
+def returning(board: Clone, times: int) -> list[str]:
+    """Commits by which alice and bob come back together so often, each time after another version."""
+    blobs = [MANIFEST, copy(0), copy(1)]
+    stream = [b"blob\nmark :%d\ndata %d\n%s\n" % (mark, len(blob), blob) for mark, blob in enumerate(blobs, start=1)]
+    for number in range(2 * times):
+        at = b"committer a <a@b> %d +0000\ndata 0\n" % (1_700_000_000 + number)
+        stream.append(b"commit refs/heads/main\n" + at + (b"" if number else b"from %s\n" % board.head.encode()))
+        for login in (b"alice", b"bob"):
+            stream.append(b"M 100644 :1 submissions/%s/a/submission.yml\n" % login)
+            stream.append(b"M 100644 :%d submissions/%s/a/agent.py\n" % (2 + number % 2, login))
+    git(board.path, "fast-import", "--quiet", given=b"".join(stream))
+    return board.repository.first_parent(board.head)[::2]
+
+
+def test_a_thousand_returns_do_not_stall_the_check_of_duels(board: Clone) -> None:
+    """Every pair of the players' stays would be a million for each duel."""
+    backs = returning(board, 1000)
+    (digest,) = {d for d in FolderHistory(board.repository, board.head).digests([AgentName("alice", "a")]).values() if d}
+    players = [
+        Entry(login=login, agent="a", submission=make.entry(login).submission, digest=digest) for login in ("alice", "bob")
+    ]
+    history, began = MainHistory(board.repository, board.head), time.process_time()
+    for back in backs[:5]:
+        duel = make.duel(*players, "ww", beacon=back)
+        assert not [fault for fault in history.check(duel).faults if "seeds" in fault]
+
+    assert time.process_time() - began < 4

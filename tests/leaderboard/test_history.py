@@ -104,6 +104,18 @@ def test_a_version_that_failed_has_no_place_but_a_failure_of_ours_says_nothing()
     assert tracks(board([again], results), results) == {"alice": ((FIRST, 1), (THIRD, None), (FOURTH, 1))}
 
 
+def test_a_version_that_comes_back_after_a_failed_draw_has_no_score_as_on_the_board():
+    results = [
+        make.result(ALICE, [1.0], at=FIRST, beacon="first"),
+        make.result(ALICE, at=SECOND, beacon="second"),
+        make.result(ALICE, [9.0], at=THIRD, beacon="third"),
+    ]
+    standings = board([ALICE], results)
+
+    assert [score.score for score in records(standings, results)] == [1.0]
+    assert tracks(standings, results) == {}
+
+
 def test_other_seasons_settings_and_previews_do_not_count():
     results = [
         make.result(ALICE, [1.0], at=FIRST),

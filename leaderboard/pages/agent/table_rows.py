@@ -15,7 +15,7 @@ from leaderboard.core.standings import Row
 from leaderboard.pages.agent.profile import TaskResult
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
-from leaderboard.text.format import NONE, day, number, numbers, provisional, ranks, span
+from leaderboard.text.format import NONE, among_tries, day, number, numbers, ranks, span
 
 DrawnReturns = Iterable[tuple[Task, Result, tuple[ReturnSpread, str]]]
 """Each with the statistics of the result's returns, and their histogram."""
@@ -103,7 +103,7 @@ class TableRows:
             return f"<tr>{_NO_PLACE}<td>{shared.link}</td>{_NO_ROW}{end}</tr>"
         tied = _TIED if row.with_leader and row.place > 1 else ""
         if row.tries > 1:
-            tied += f' <span class="pr-tag">{provisional(row.tries)}</span>'
+            tied += f' <span class="pr-tag">{among_tries(row.tries)}</span>'
         return f"<tr>{_place(row)}<td>{shared.link}{tied}</td>{_value(row, shared)}{end}</tr>"
 
     def _cells_of(self, task: Task) -> _TaskCells:

@@ -42,7 +42,7 @@ class CommitFacts:
     verified: bool
     """Whether GitHub says that the commit has a good signature."""
     login_id: int | None
-    """Account id of the author of the pull request that it merged; None unless there is exactly one."""
+    """Account id of the author of the pull requests that it merged; None unless there is exactly one."""
 
 
 GraphQLQuery = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -110,14 +110,14 @@ def _parse_commit(repository: dict[str, Any], name: str, sha: str) -> CommitFact
     """The facts of one commit. The same commit may be in another repository's pull request, which does not count."""
     commit = repository[name] or {}  # Unknown to GitHub, so not signed by it.
     pulls = (commit.get("associatedPullRequests") or {}).get("nodes") or []
-    merged = [
-        pull
+    authors = {
+        (pull["author"] or {}).get("databaseId")
         for pull in pulls
         if pull and pull["merged"] and (pull["mergeCommit"] or {}).get("oid") == sha
         if pull["repository"]["id"] == repository["id"]
-    ]
-    author = (merged[0]["author"] or {}) if len(merged) == 1 else {}
-    return CommitFacts(verified=bool((commit.get("signature") or {}).get("isValid")), login_id=author.get("databaseId"))
+    }
+    login_id = authors.pop() if len(authors) == 1 else None
+    return CommitFacts(verified=bool((commit.get("signature") or {}).get("isValid")), login_id=login_id)
 
 
 def _stop_reason(answer: dict[str, Any]) -> str:

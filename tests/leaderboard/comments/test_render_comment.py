@@ -399,9 +399,9 @@ def test_what_is_not_known_is_a_dash() -> None:
     } == {"–"}
 
 
-def test_a_place_after_several_versions_is_provisional() -> None:
-    assert "provisional" not in phrases.place(made.POLE_ROW)
-    assert phrases.place(dataclasses.replace(made.POLE_ROW, tries=4)).endswith(", provisional, 4 versions tried")
+def test_a_place_after_several_tries_says_so() -> None:
+    assert "tries" not in phrases.place(made.POLE_ROW)
+    assert phrases.place(dataclasses.replace(made.POLE_ROW, tries=4)).endswith(", one of 4 tries")
 
 
 @pytest.mark.parametrize("verdict", Verdict)

@@ -149,7 +149,7 @@ def test_what_came_out_again_is_marked_in_the_page_and_in_its_table():
     assert [row[-3] for row in table["rows"]] == [[], ["reproduced"]]
 
 
-def test_a_place_that_several_versions_were_tried_for_is_provisional_on_every_page_and_document():
+def test_a_place_among_several_tries_says_so_on_every_page_and_document():
     first, second = crowd(2)
     draws = (*second.draws, samples.result(second.entry, samples.POLE, (1.0, 2.0)))
     board = samples.board(samples.task_board(samples.POLE, [first, replace(second, tries=3, draws=draws)]))
@@ -157,7 +157,7 @@ def test_a_place_that_several_versions_were_tried_for_is_provisional_on_every_pa
     table = json.loads(dict(api_files(board, samples.CONTEXT))["api/tasks/CartPole-v1/table.json"])
     place = {name: [row[table["columns"].index(name)] for row in table["rows"]] for name in ("tries", "episodes")}
 
-    assert pages[POLE].count("provisional, 3 versions tried") == 1
-    marked = [path for path, text in pages.items() if "provisional, 3" in text]
+    assert pages[POLE].count("one of 3 tries") == 1
+    marked = [path for path, text in pages.items() if "one of 3" in text]
     assert marked == [POLE, "agents/user-1/agent-1.md"]
     assert place == {"tries": [1, 3], "episodes": [100, 102]}

@@ -93,6 +93,14 @@ def test_two_pull_requests_of_one_commit_are_nobodys(ask: Asking, standin: GitHu
     assert ask([sha(1)])[sha(1)].login_id is None
 
 
+def test_two_pull_requests_of_one_account_do_not_hide_it(ask: Asking, standin: GitHubStandIn) -> None:
+    """Else whoever opens the same change twice could rename the account, and start a new count of tries."""
+    merge(standin, sha(1), 1)
+    merge(standin, sha(1), 2)
+
+    assert ask([sha(1)])[sha(1)].login_id == 11
+
+
 def test_a_pull_request_of_another_repository_is_not_believed(ask: Asking, standin: GitHubStandIn) -> None:
     theirs = merge(standin, sha(1), 1, author="eve")
     standin.world.commits.clear()

@@ -24,7 +24,7 @@ from leaderboard.comments.text_charts import LEADER_SIGN, SCORE_SIGN, TextBar, t
 from leaderboard.core.standings import Estimate
 from leaderboard.scoring.metrics import better, digits, metrics_of, oriented_value, ranking
 from leaderboard.text.escape_markdown import cell, code, visible
-from leaderboard.text.format import among_tries, counted, number, ranks, seconds, size, span
+from leaderboard.text.format import counted, number, ranks, seconds, size, span, tries_mark
 
 _FAULT_PLACE = re.compile(
     r"(?:.* )?at (?P<file>[A-Za-z0-9_][A-Za-z0-9_.+/-]{0,200}):(?P<line>[1-9][0-9]{0,6})(?:: .*)?", re.DOTALL
@@ -96,7 +96,7 @@ def place(row: TaskPreview) -> Markup:
         return Markup("–")
     moved = f", now {row.own_place}" if row.own_place and row.own_place != row.place else ""
     shown = f"**{row.place}** of {row.entries}{moved}".replace(" ", "\N{NO-BREAK SPACE}")
-    return Markup(f"{shown}, {among_tries(row.tries)}" if row.tries > 1 else shown)
+    return Markup(f"{shown}, {tries_mark(row.tries)}" if row.tries > 1 else shown)
 
 
 def rank_interval(row: TaskPreview | GamePreview | OverallPreview) -> str:

@@ -215,11 +215,12 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         number=format.number, plain=format.plain, size=format.size, seconds=format.seconds, day=format.day,
         short=format.short, paragraphs=escape_markdown.paragraphs, preformatted=escape_markdown.preformatted,
         link=escape_markdown.link,
-        settings=task_settings, moment=format.format_utc, among_tries=format.among_tries,
+        settings=task_settings, moment=format.format_utc,
         measures=metrics.measures, segment=safe_path_segment,
     )  # fmt: skip
     environment.globals.update(
         secret_hash=secret_hash,
+        tries_mark=format.tries_mark,
         span=format.span, ranks=format.ranks, counted=format.counted, href=urls.href, task_page=urls.task_page,
         agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
         result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_chart.interval_svg,

@@ -139,6 +139,11 @@ def _state(phase: Phase, now: datetime | None) -> str:
     return "begins later" if phase.is_before(now) else "ended" if phase.is_over(now) else "open"
 
 
-def among_tries(tries: int) -> str:
-    """The mark of a place that several versions or draws were tried for; empty for one."""
-    return f"one of {tries} tries" if tries > 1 else ""
+def tries_mark(tries: int, *, is_final: bool = False) -> str:
+    """The mark of a place that several versions or draws were tried for; empty for one.
+
+    In final ranks only versions that stood at the end are tries, and nothing is provisional.
+    """
+    if tries < 2:
+        return ""
+    return f"one of {tries} versions" if is_final else f"provisional, {tries} versions tried"

@@ -74,7 +74,7 @@ class _AgentPageRenderer:
         above, below = self._templates.page(_ANY_AGENT_PAGE, "agent_ends.html.jinja").split("<!-- the page -->")
         scales = _scales(standings)
         task_links = {task.id: Markup(urls.href(_ANY_AGENT_PAGE, urls.task_page(task.id))) for task in tasks}
-        self._rows = TableRows(scales, task_links, context.reproduced)
+        self._rows = TableRows(scales, task_links, context.reproduced, is_final=standings.challenge.is_final)
         self._shared: Mapping[str, Any] = {
             "above": Markup(above),
             "below": Markup(below),

@@ -15,7 +15,7 @@ from leaderboard.core.standings import Row
 from leaderboard.pages.agent.profile import TaskResult
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
-from leaderboard.text.format import NONE, among_tries, day, number, numbers, ranks, span
+from leaderboard.text.format import NONE, day, number, numbers, ranks, span, tries_mark
 
 DrawnReturns = Iterable[tuple[Task, Result, tuple[ReturnSpread, str]]]
 """Each with the statistics of the result's returns, and their histogram."""
@@ -74,10 +74,15 @@ class TableRows:
     """Formats rows; what all agents share is formatted once."""
 
     def __init__(
-        self, scales: Mapping[str, ChartScale], page_links: Mapping[str, Markup], reproduced: Collection[str]
+        self,
+        scales: Mapping[str, ChartScale],
+        page_links: Mapping[str, Markup],
+        reproduced: Collection[str],
+        *,
+        is_final: bool,
     ) -> None:
         """`scales` and `page_links` are by task id; `reproduced` are the keys of reproduced results."""
-        self._scales, self._links, self._reproduced = scales, page_links, reproduced
+        self._scales, self._links, self._reproduced, self._is_final = scales, page_links, reproduced, is_final
         self._tasks: dict[str, _TaskCells] = {}
 
     def scores(self, task_results: Iterable[TaskResult]) -> Markup:
@@ -103,7 +108,7 @@ class TableRows:
             return f"<tr>{_NO_PLACE}<td>{shared.link}</td>{_NO_ROW}{end}</tr>"
         tied = _TIED if row.with_leader and row.place > 1 else ""
         if row.tries > 1:
-            tied += f' <span class="pr-tag">{among_tries(row.tries)}</span>'
+            tied += f' <span class="pr-tag">{tries_mark(row.tries, is_final=self._is_final)}</span>'
         return f"<tr>{_place(row)}<td>{shared.link}{tied}</td>{_value(row, shared)}{end}</tr>"
 
     def _cells_of(self, task: Task) -> _TaskCells:

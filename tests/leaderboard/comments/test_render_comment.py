@@ -401,7 +401,7 @@ def test_what_is_not_known_is_a_dash() -> None:
 
 def test_a_place_after_several_tries_says_so() -> None:
     assert "tries" not in phrases.place(made.POLE_ROW)
-    assert phrases.place(dataclasses.replace(made.POLE_ROW, tries=4)).endswith(", one of 4 tries")
+    assert phrases.place(dataclasses.replace(made.POLE_ROW, tries=4)).endswith(", provisional, 4 versions tried")
 
 
 @pytest.mark.parametrize("verdict", Verdict)

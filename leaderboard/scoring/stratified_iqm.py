@@ -177,10 +177,11 @@ class _Pooled:
             near *= 2
 
     def _near(self, row: int, end: int, near: float) -> slice:
-        """The rows within `near` standard deviations of a cut."""
-        below = self._below(row, int(np.searchsorted(self._sums[row], end, side="right")))
-        sizes = self._tables.sizes
-        reach = near * math.sqrt((self._tables.masses**2 * below * (1 - below / sizes)).sum())
+        """The rows within `near` standard deviations of a cut.
+
+        The deviation is the largest that the mass below a row can have: at half of every stratum.
+        """
+        reach = near * math.sqrt((self._tables.masses**2 * self._tables.sizes).sum()) / 2
         first, last = np.searchsorted(self._sums[row], (end - reach, end + reach))
         return slice(int(first), min(int(last) + 1, self._last))
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from leaderboard.scoring import stratified_iqm as module
@@ -48,19 +50,39 @@ def test_it_is_rliables_within_the_noise_of_resampling(episodes, tasks):
     assert [found.low[0], found.high[0]] == pytest.approx(interval, abs=0.3 * (interval[1] - interval[0]) / 3.92)
 
 
+def by_definition(columns: list[list[float]], tables) -> np.ndarray:
+    """Every resample without windows: sort, cut a quarter of all mass from each end, average."""
+    values, total = np.concatenate([sorted(column) for column in columns]), int(np.dot(tables.sizes, tables.masses))
+    cut, order = int(0.25 * total), np.argsort(values, kind="stable")
+    kept = np.diff(np.clip(np.cumsum(tables.counts[order], axis=0), cut, total - cut), prepend=cut, axis=0)
+    return values[order] @ kept / (total - 2 * cut)
+
+
+def resampled(columns: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
+    """The resamples, and the same by definition."""
+    tables = module._tables(tuple((f"task-{i}", len(column)) for i, column in enumerate(columns)))
+    values = np.concatenate([sorted(column) for column in columns])
+    return module._Pooled(values[None], tables).resampled()[0], by_definition(columns, tables)
+
+
 @pytest.mark.parametrize("sizes", [[100] * 8, [3], [100, 50, 7], [100, 99, 97, 89], [2, 2, 2], [40, 1, 40]])
 def test_every_resample_is_its_trimmed_mean(sizes):
-    """Against the definition, without windows: sort, cut a quarter of all mass from each end, average."""
     random = np.random.default_rng(2)
-    columns = [np.sort(random.normal(i / 3, 1 + i, size)) for i, size in enumerate(sizes)]
-    tables = module._tables(tuple((f"task-{i}", size) for i, size in enumerate(sizes)))
-    values, total = np.concatenate(columns), int(np.dot(tables.sizes, tables.masses))
-    cut, order = int(0.25 * total), np.argsort(values)
-    kept = np.diff(np.clip(np.cumsum(tables.counts[order], axis=0), cut, total - cut), prepend=cut, axis=0)
+    shown, expected = resampled([random.normal(i / 3, 1 + i, size).tolist() for i, size in enumerate(sizes)])
 
-    found = module._Pooled(values[None], tables).resampled()[0]
+    assert shown == pytest.approx(expected, abs=1e-8)
 
-    assert found == pytest.approx(values[order] @ kept / (total - 2 * cut), abs=1e-8)
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(-20, 20).map(lambda tenths: tenths / 10), min_size=1, max_size=6), min_size=1, max_size=5)
+)
+@example([[-1.5, -2.2, -1.2, -0.8, -0.1], [1.4, 1.1, 1.2], [-1.0, 0.0, -1.0]])
+def test_every_resample_of_a_few_episodes_is_its_trimmed_mean(columns):
+    """In the example one task lies above the upper cut as a whole, and the others below it."""
+    shown, expected = resampled(columns)
+
+    assert shown == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_resample_far_from_the_others_widens_its_window(monkeypatch):

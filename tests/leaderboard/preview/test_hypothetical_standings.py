@@ -96,7 +96,7 @@ def test_earlier_versions_are_tries_of_the_next_one() -> None:
 
 
 def test_once_submissions_have_ended_the_final_draws_alone_count_and_are_no_tries() -> None:
-    who, other = entry("bob"), entry("bob", agent="other")
+    who, other = entry("bob"), entry("ann")
     board = recorded(
         (who, result(who, spread(0.5), on=ONE, beacon="end")), (other, result(other, spread(0.4), on=ONE, beacon="end"))
     )

@@ -336,24 +336,6 @@ def regularised_scores(returns: Sequence[Sequence[float]], task: ResampledScores
     return _points(returns, task.score, task.bounds)
 
 
-def percentile_interval(drawn: Floats) -> Floats:
-    """The 2.5th and the 97.5th percentile of each row, shape (2, rows); bit for bit those of `np.quantile`.
-
-    One partition for each percentile is faster than `np.quantile`, which partitions at all positions at once.
-    """
-    return np.array([_percentile(drawn, share * (drawn.shape[1] - 1)) for share in ENDS])
-
-
-def _percentile(drawn: Floats, position: float) -> Floats:
-    """The value at a position of each sorted row, interpolated linearly between two values."""
-    below = int(position)
-    above, share = min(below + 1, drawn.shape[1] - 1), position - below
-    parted = np.partition(drawn, above, axis=1)
-    first, last = parted[:, : below + 1].max(axis=1), parted[:, above]
-    value: Floats = first + (last - first) * share if share < 0.5 else last - (last - first) * (1 - share)
-    return value
-
-
 def deviation(drawn: Floats) -> Floats:
     """The standard deviation of each row, shape (rows,); exactly 0 if all values are equal."""
     deviations: Floats = (drawn - drawn[:, :1]).std(axis=1)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.scoring.intervals import ENDS, FEW, estimates, intervals, percentile_interval, pooled_estimate, scores
+from leaderboard.scoring.intervals import FEW, estimates, intervals, pooled_estimate, scores
 from leaderboard.scoring.metrics import EpisodeMetric
 from tests.leaderboard import make
 
@@ -197,10 +197,3 @@ def test_about_95_of_100_intervals_hold_a_high_chance_of_success():
 
     held = ((measured.low <= 0.97) & (measured.high >= 0.97)).mean()
     assert 0.90 <= held <= 0.995
-
-
-@given(st.lists(st.lists(NUMBERS, min_size=7, max_size=7), min_size=1, max_size=5), st.integers(1, 7))
-def test_ends_are_numpys_quantiles_to_the_last_bit(rows, size):
-    drawn = np.array(rows)[:, :size]
-
-    assert percentile_interval(drawn).tolist() == np.quantile(drawn, ENDS, axis=1).tolist()

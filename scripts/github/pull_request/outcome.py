@@ -19,16 +19,16 @@ from leaderboard.comments.states import (
 )
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
-from leaderboard.planning.admission import AdmissionContext, phase_refusal, refusals
+from leaderboard.planning.admission import phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from leaderboard.planning.quota import OwnerAccounts
 from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.preview.hypothetical_standings import RecordedResults
 from leaderboard.text.format import format_utc
-from scripts.git.beacon import SeedBeacon
+from scripts.git.beacon import VersionOrigins
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.workflow.run_context import MembershipLookup, members_of, merge_times
+from scripts.github.workflow.run_context import MembershipLookup, admission_at, members_of
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
 VERDICT_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
@@ -189,7 +189,7 @@ def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
 
 def rules_after_merge(
     recorded: RecordedResults,
-    beacons: dict[AgentName, SeedBeacon],
+    origins: VersionOrigins,
     agents: Sequence[AgentName],
     now: datetime,
     asked: MembershipLookup,
@@ -201,7 +201,7 @@ def rules_after_merge(
     if not mine:
         return {}, tuple(hidden_until(challenge, now))
     members = members_of(challenge, [entry.login for entry in mine], asked)
-    gate = AdmissionContext(now=now, arrived=merge_times(recorded.entries, beacons), members=members)
+    gate = admission_at(now, origins, members)
     refused = refusals(challenge, recorded.entries, gate)
     accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
     held: dict[tuple[AgentName, str], Reason] = {}

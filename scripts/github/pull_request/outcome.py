@@ -208,16 +208,18 @@ def rules_after_merge(
     for entry in mine:
         for task in challenge.tasks:
             if entry.submission.plays(task):
-                reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, now)
+                stays = origins.tasks.get((AgentName(entry.login, entry.agent), task.id))
+                beacon = challenge.sealed_beacon or (stays[-1].sha if stays else "")
+                reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, beacon, now)
                 if reason:
                     held[entry.name, task.id] = reason
     logins = sorted({entry.login.casefold() for entry in mine})
     return held, (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
 
 
-def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, now: datetime) -> QuotaExhausted | None:
-    version = (entry.login.casefold(), entry.digest)
+def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, beacon: str, now: datetime) -> QuotaExhausted | None:
+    draw = (entry.login.casefold(), entry.digest, beacon)
     for account in accounts.of(entry.login, [task_id]):
-        if version not in account.first and (full := account.exhausted(now)):
+        if draw not in account.first and (full := account.exhausted(now)):
             return full
     return None

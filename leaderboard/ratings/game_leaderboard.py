@@ -110,31 +110,24 @@ def build_game_standings(
         moderation: which agents are excluded.
         season: duels of other seasons do not count.
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
-        final_beacon: the commit that ended the season, if it has ended. Then only duels on its seeds count, and an owner
-            holds one place: that of the player with the best rating of the duels before.
+        final_beacon: as in `build_standings`; the rating of the duels before decides which player holds an owner's place.
     """
     entries = list(entries)
     field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
     played = counting_duels(task, season, duels, entries, official=official)
     meetings = [meeting for meeting in played if final_beacon in (None, meeting.duel.beacon)]
-    last = newest_duels(meetings)
-    judged = judge_duels(entered, last)
-    since, groups = _since(played), owner_groups(entries, (meeting.duel for meeting in played))
-    attempts = _attempts(played, groups)
+    last, since = newest_duels(meetings), _since(played)
+    judged, groups = judge_duels(entered, last), owner_groups(entries, (meeting.duel for meeting in played))
+    attempts, held = _attempts(played, groups), _held_places(entered, played, groups, final_beacon)
     validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
     tries = {version: 1 if final_beacon else attempts.tries(version.name) for version in validated}
-    live = [meeting for meeting in played if meeting.duel.beacon != final_beacon]
-    held = _held_places(entered, live, groups) if final_beacon else {}
     now = rate_players(validated, last, anchor_ratings(task, baselines), tries)
     rows = _rows(now, judged, since, attempts, tries, held) if now else ()
     shown = {version_of(entry): entry.shown for entry in judged.admitted}
     anchor = shown[now.players[now.anchor]] if now else None
     return GameStandings(
-        task=task,
-        rows=rows,
-        failures=_failures(judged, attempts),
-        waiting=_waiting(judged, rows),
+        task=task, rows=rows, failures=_failures(judged, attempts), waiting=_waiting(judged, rows), held=held,
         crosstable=_crosstable(now) if now else {},
         anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
@@ -142,12 +135,16 @@ def build_game_standings(
         moving_first=now.ratings.moving_first if now else None,
         history=ratings_over_time(now, meetings, anchor),
         excluded=_excluded(task, field, played),
-        held=held,
-    )
+    )  # fmt: skip
 
 
-def _held_places(entered: Sequence[Entry], live: Sequence[CountedDuel], groups: OwnerGroups) -> dict[AgentName, str]:
+def _held_places(
+    entered: Sequence[Entry], played: Sequence[CountedDuel], groups: OwnerGroups, final_beacon: str | None
+) -> dict[AgentName, str]:
     """The players without a place in the final ranks; the rating of the duels before the end decides."""
+    if final_beacon is None:
+        return {}
+    live = [meeting for meeting in played if meeting.duel.beacon != final_beacon]
     since, last = _since(live), newest_duels(live)
     admitted = map(version_of, judge_duels(entered, last).admitted)
     rated = rate_players({version: since[version] for version in admitted}, last, ())

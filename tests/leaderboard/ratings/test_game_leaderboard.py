@@ -125,7 +125,7 @@ def test_in_final_ranks_the_best_live_rating_of_an_owner_holds_its_place():
     other = make.entry("alice", agent="other")
     live = [*admitted(ALICE, other, BOB), make.duel(ALICE, BOB, "wwwl"), make.duel(other, BOB, "wlld")]
     last = [duel for one in (ALICE, other, BOB) for duel in admitted(one, beacon="final", at=LATE)]
-    last += [make.duel(who, BOB, outcomes, beacon="final", at=LATE) for who, outcomes in ((ALICE, "wlll"), (other, "wwww"))]
+    last += [make.duel(who, BOB, outcomes, beacon="final", at=LATE) for who, outcomes in ((ALICE, "lllw"), (other, "wwww"))]
 
     ranked = final_board([ALICE, other, BOB], [*live, *last])
 

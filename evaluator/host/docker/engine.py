@@ -141,6 +141,15 @@ class Engine:
             except docker.errors.ImageNotFound:
                 return None
 
+    def description(self, reference: str) -> dict[str, Any]:
+        """What the engine says of a local image.
+
+        Raises:
+            EngineError: there is no such image.
+        """
+        with _engine_errors(f"look at image {reference}"):
+            return dict(self._api.inspect_image(reference))  # type: ignore[no-untyped-call]
+
     @property
     def platform(self) -> str:
         """The platform of images that it runs, such as `linux/amd64`."""
@@ -190,8 +199,10 @@ class Engine:
                 if error.status_code not in _REMOVED_STATUS:
                     raise
 
-    def build(self, context: bytes, tag: str, arguments: dict[str, str], tell: Callable[[str], None]) -> None:
-        """Build an image from a tar archive; `tell` gets each line of the output.
+    def build(
+        self, context: bytes, tag: str, arguments: dict[str, str], tell: Callable[[str], None], *, cached: bool = True
+    ) -> None:
+        """Build an image from a tar archive; `tell` gets each line of the output. Not `cached`: every step is done anew.
 
         Raises:
             EngineError: the build failed; the message ends with its last lines.
@@ -199,7 +210,7 @@ class Engine:
         with _engine_errors("build the evaluator image"):
             stream = self._api.build(
                 fileobj=io.BytesIO(context), custom_context=True, tag=tag, buildargs=arguments, rm=True, forcerm=True,
-                network_mode="host", decode=True, timeout=BUILD_SECONDS,
+                network_mode="host", decode=True, timeout=BUILD_SECONDS, nocache=not cached,
             )  # fmt: skip
             last = ""
             for event in stream:

@@ -1,4 +1,4 @@
-"""`pullrank image ensure|publish|rebuild|sbom`: gets, builds, pushes, checks or lists the evaluator image."""
+"""`pullrank image …`: gets, builds, pulls, pushes or checks the evaluator image, or lists its components."""
 
 import json
 import os
@@ -23,6 +23,7 @@ Reference = Annotated[
         "--from", envvar="EVALUATOR_IMAGE", help="registry/name, or registry/name@sha256:… for exactly that image."
     ),
 ]
+StepOutput = Annotated[Path | None, typer.Option(envvar="GITHUB_OUTPUT", help="File for the step's outputs.")]
 Extras = Annotated[str, typer.Option("--extras", help="Names of extras that are in it too, with spaces between them.")]
 RegistryToken = Annotated[str, typer.Option(envvar="REGISTRY_TOKEN", help="Token for a registry that requires one.")]
 
@@ -48,10 +49,25 @@ def ensure(reference: Reference = "", token: RegistryToken = "") -> int:
 
 
 @run.command()
+def pull(reference: Reference, token: RegistryToken = "", output: StepOutput = None) -> int:
+    """Pull the image of these sources, and write its digest to the step's outputs; exit code 3 if the registry lacks it."""
+    engine = _engine()
+    name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base_image(os.environ)))
+    target = registry_image(reference, name)
+    try:
+        digest = engine.fetch(target, name, credentials(token))
+    except EngineError as error:
+        raise CommandError(OUR_FAULT, f"{error}; run the workflow 'image' on main, then this again") from error
+    _write_outputs(output, target, digest)
+    say(f"{target} is {digest}.")
+    return OK
+
+
+@run.command()
 def publish(
     reference: Reference,
     token: RegistryToken = "",
-    output: Annotated[Path | None, typer.Option(envvar="GITHUB_OUTPUT", help="File for the step's outputs.")] = None,
+    output: StepOutput = None,
 ) -> int:
     """Push the image unless the registry has it, and write its digest to the step's outputs."""
     engine = _engine()
@@ -62,9 +78,8 @@ def publish(
         digest, pushed = engine.fetch(target, name, credentials(token)), False
     except EngineError:
         digest, pushed = _build_and_push(engine, target, token), True
-    repository = target.rpartition(":")[0]
-    for key, value in {"image": f"{repository}@{digest}", "name": repository, "digest": digest, "pushed": pushed}.items():
-        write_output(output, key, value)
+    _write_outputs(output, target, digest)
+    write_output(output, "pushed", pushed)
     say(f"{target} is {digest}{'' if pushed else ', as before'}.")
     return OK
 
@@ -108,6 +123,12 @@ def sbom(
     out.write_text(json.dumps(made, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     say(f"{out} lists the {len(made['components'])} components of {name}.")
     return OK
+
+
+def _write_outputs(output: Path | None, reference: str, digest: str) -> None:
+    repository = reference.partition("@")[0] if "@" in reference else reference.rpartition(":")[0]
+    for key, value in {"image": f"{repository}@{digest}", "name": repository, "digest": digest}.items():
+        write_output(output, key, value)
 
 
 def _build_and_push(engine: Engine, target: str, token: str) -> str:

@@ -12,7 +12,7 @@ from scripts.github.official.shard_artifacts import shard_folders
 from scripts.github.official.shard_jobs import STEP_SECONDS
 from tests.workflows.files import NAMES, WORKFLOWS, jobs, steps, workflow
 
-PRIVILEGED = ["report", "commands", "queue", "evaluate", "official", "reconcile", "site", "image"]
+PRIVILEGED = ["report", "commands", "queue", "evaluate", "official", "reconcile", "site", "image", "release"]
 PINS = {
     "actions/checkout": "3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1",
     "actions/setup-python": "5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0",
@@ -24,7 +24,12 @@ PINS = {
 }
 PERMISSIONS: dict[str, dict[str, dict[str, str]]] = {
     "act": {"act": {"contents": "read"}},
-    "ci": {"lint": {"contents": "read"}, "test": {"contents": "read"}},
+    "ci": {"lint": {"contents": "read"}, "audit": {"contents": "read"}, "test": {"contents": "read"}},
+    "nightly": {"nightly": {"contents": "read"}},
+    "release": {
+        "build": {"contents": "read", "packages": "read"}, "attest": {"id-token": "write", "attestations": "write"},
+        "publish": {"contents": "write"},
+    },
     "preview": {"preview": {"contents": "read"}},
     "report": {"report": {"actions": "read", "contents": "read", "pull-requests": "write", "statuses": "write"}},
     "commands": {"command": {"actions": "write", "contents": "read", "pull-requests": "write"}},
@@ -57,6 +62,8 @@ RULES = ("challenge.yml", "moderation.yml")
 TRIGGERS = {
     "act": {"push", "pull_request", "schedule", "workflow_dispatch"},
     "ci": {"push", "pull_request", "merge_group"},
+    "nightly": {"schedule", "workflow_dispatch"},
+    "release": {"push"},
     "preview": {"pull_request"},
     "report": {"workflow_run"},
     "commands": {"issue_comment"},
@@ -67,9 +74,10 @@ TRIGGERS = {
     "site": {"push", "workflow_call", "workflow_dispatch"},
     "image": {"push", "workflow_call", "workflow_dispatch"},
 }
-# One line, a make target or the command; nothing that a shell could take apart.
+# One line, a make target or the command, or GitHub's own for a release; nothing that a shell could take apart.
 THIN = re.compile(
-    r'(make [a-z]+|\.venv/bin/pullrank [a-z]+( [a-z]+)?( --[a-z-]+( "\$[A-Z_]+(/[a-z]+)?"| _head| \.| check| record)?)*)'
+    r'(make [a-z]+|\.venv/bin/pullrank [a-z]+( [a-z]+)?( --[a-z-]+( "\$[A-Z_]+(/[a-z]+)?"| _head| \.| check| record)?)*'
+    r'|gh release create "\$TAG"( --[a-z-]+( "\$[A-Z_]+(/[a-z]+)?")?)*( "\$[A-Z_]+(/[A-Z0-9]+)?"(/\*\.\*)?)*)'
 )
 
 
@@ -195,7 +203,7 @@ def test_whoever_evaluates_knows_where_torchs_cpu_build_is_and_no_participant_sa
 
     assert set(environments) == {
         ("preview", "preview", "Preview"), ("evaluate", "play", "Play"), ("official", "evaluate", "Evaluate"),
-        ("ci", "test", "Test"),
+        ("ci", "test", "Test"), ("nightly", "nightly", "Run"),
     }  # fmt: skip
     assert {env[WHEELS] for env in environments.values()} == {public}
 
@@ -372,9 +380,37 @@ def test_whatever_asks_the_remote_has_a_token() -> None:
     ]  # fmt: skip
 
     assert len(reading) >= 15
-    # It plays strangers' agents; what it reads is on the disk already.
-    assert without == ["preview/preview: Preview"]
+    # One plays strangers' agents, the other packs files; what they read is on the disk already.
+    assert without == ["preview/preview: Preview", "release/build: Write the files"]
 
 
 def _asks_the_remote(script: str) -> bool:
     return any(words in script for words in READS_THE_REMOTE)
+
+
+def test_a_release_is_attested_before_it_is_published_and_built_by_a_job_that_can_write_nothing() -> None:
+    release = jobs("release")
+    signing = [step["with"] for step in release["attest"]["steps"] if "actions/attest@" in step["uses"]]
+
+    assert workflow("release")["on"] == {"push": {"tags": ["v*"]}}
+    assert {"build", "attest"} == set(release["publish"]["needs"])
+    assert release["publish"]["if"] == "needs.attest.result == 'success'"
+    assert "continue-on-error" not in str(release)
+    assert [sorted(one) for one in signing] == [["subject-checksums"], ["sbom-path", "subject-digest", "subject-name"]]
+    assert [job for job, one in release.items() if one.get("environment") == "release"] == ["attest", "publish"]
+    assert [job for job, step in steps("release") if "checkout@" in step.get("uses", "")] == ["build"]
+
+
+def test_what_only_the_softwares_own_repository_runs_asks_one_variable() -> None:
+    asked = {name for name in NAMES if "vars.PULLRANK_UPSTREAM == 'true'" in text(name)}
+
+    assert asked == {"act", "nightly", "release"}
+
+
+def test_the_nightly_parts_are_the_makefiles() -> None:
+    (parts,) = re.findall(r"^NIGHTLY := (.*)$", (WORKFLOWS.parents[1] / "Makefile").read_text(), re.MULTILINE)
+
+    assert jobs("nightly")["nightly"]["strategy"] == {"fail-fast": False, "matrix": {"part": parts.split()}}
+    assert [
+        step["env"]["PART"] for _, step in steps("nightly") if step["run" if "run" in step else "uses"] == "make nightly"
+    ] == ["${{ matrix.part }}"]

@@ -8,12 +8,12 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import MANIFEST_NAME
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import participant_faults
-from leaderboard.planning.admission import AdmissionContext, phase_refusal
+from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
 from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
-from scripts.git.beacon import version_beacons
+from scripts.git.beacon import known_origins
 from scripts.git.git_repository import GitRepository
-from scripts.github.workflow.run_context import merge_times
+from scripts.github.workflow.run_context import admission_at
 from scripts.repository.checkout import LOCAL, Checkout, SubmissionEntry
 from scripts.repository.layout import EXAMPLE_AGENTS
 
@@ -59,10 +59,11 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
     try:
         main = clone.resolve("HEAD")
         digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
-        arrivals = version_beacons(clone, main, digests) if main else {}
-    except CommandError:  # Not a git clone: every version counts as arriving now.
-        arrivals = {}
-    return AdmissionContext(now=now, arrived=merge_times(entries, arrivals))
+        if main:
+            return admission_at(now, known_origins(clone, main, digests, tasks_by_name(challenge, entries)))
+    except CommandError:
+        pass
+    return AdmissionContext(now=now)  # Not a git clone: every version counts as arriving now.
 
 
 def people_faults(challenge: Challenge, entry: SubmissionEntry, folder: str) -> Iterator[str]:
@@ -90,15 +91,19 @@ def check_people(checkout: Checkout, entry: SubmissionEntry) -> None:
             raise LoadError(*faults)
 
 
-def closed_tasks(challenge: Challenge, entry: SubmissionEntry, at: datetime) -> Iterator[tuple[Task, str]]:
-    """Each task that would not accept a version that comes to main at that time, and why."""
+def closed_tasks(challenge: Challenge, entry: SubmissionEntry, context: AdmissionContext) -> Iterator[tuple[Task, str]]:
+    """Each task that does not accept a version, and why; one that is not on main counts as coming to main now."""
     if entry.path.parent.name == EXAMPLE_AGENTS or entry.baseline or challenge.people.is_host(entry.login):
         return
     for task in challenge.tasks:
         phase = challenge.phase_of(task.id)
         if phase and entry.login == LOCAL:  # Its owner is not known yet.
             phase = phase.model_copy(update={"allow": (), "teams": ()})
-        if phase and entry.folder.submission.plays(task) and (reason := phase_refusal(phase, entry.login, at, None)):
+        if (
+            phase
+            and entry.folder.submission.plays(task)
+            and (reason := phase_refusal(phase, entry.login, context.arrival(entry.entry(), task.id), None))
+        ):
             yield task, reason_in_words(reason)
 
 
@@ -108,6 +113,5 @@ def closed_task_notes(checkout: Checkout, entry: SubmissionEntry, now: datetime 
         return []
     context = admission_context(checkout, [entry.entry()], now or datetime.now(UTC))
     return [
-        f"{entry.shown}: not on {task.id}: {reason}"
-        for task, reason in closed_tasks(checkout.challenge, entry, context.arrival(entry.entry()))
+        f"{entry.shown}: not on {task.id}: {reason}" for task, reason in closed_tasks(checkout.challenge, entry, context)
     ]

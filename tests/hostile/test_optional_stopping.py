@@ -11,6 +11,7 @@ from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.records.result import Result, WantedResult, with_self_hash
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.missing import WorkItem
+from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
@@ -200,3 +201,22 @@ def test_a_thousand_returns_do_not_stall_the_check_of_duels(board: Clone) -> Non
         assert not [fault for fault in history.check(duel).faults if "seeds" in fault]
 
     assert time.process_time() - began < 4
+
+
+def test_a_task_that_is_named_after_its_phase_ended_is_not_entered(tmp_path: Path) -> None:
+    phase = b"phases:\n  - {id: spring, name: Spring, tasks: [FrozenLake-v1], end: '2026-03-01T00:00:00Z'}\n"
+    board = make_board(tmp_path / "phases", {"challenge.yml": CHALLENGE + phase})
+    only, all_tasks = MANIFEST + b"tasks: [CartPole-v1]\n", MANIFEST + b"tasks: all\n"
+    board.commit(
+        {**agent_files("alice", manifest=only), **agent_files("bob", manifest=all_tasks)}, at="2026-02-01T00:00:00Z"
+    )
+    # The files stay those of the version that came in time; alice has seen bob's score by now.
+    board.commit(agent_files("alice", manifest=all_tasks), at="2026-04-01T00:00:00Z")
+
+    work = read_workload(open_run(board), board.head, "")
+
+    assert {(item.entry.login, item.task_id) for item in work.items if isinstance(item, WorkItem)} >= {
+        ("alice", "CartPole-v1"), ("bob", "CartPole-v1"), ("bob", "FrozenLake-v1"),
+    }  # fmt: skip
+    assert [(held.item.players[0].login, held.item.task_id) for held in work.held] == [("alice", "FrozenLake-v1")]
+    assert reason_in_words(work.held[0].reason).startswith("too late: phase 'spring' ended 2026-03-01")

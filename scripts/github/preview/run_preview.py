@@ -23,6 +23,7 @@ from leaderboard.comments.states import Broken, CommentContext, CommentState, No
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
+from leaderboard.planning.admission import AdmissionContext
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
 from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import OK, CommandError, say
@@ -154,7 +155,8 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
             tasks = eligible_tasks(submission, list(session.checkout.challenge.tasks))
             if people := tuple(people_faults(session.checkout.challenge, submission, path)):
                 raise LoadError(*people)
-            shut = {task.id: why for task, why in closed_tasks(session.checkout.challenge, submission, session.now)}
+            at_merge = AdmissionContext(now=session.now)
+            shut = {task.id: why for task, why in closed_tasks(session.checkout.challenge, submission, at_merge)}
             for task_id, why in shut.items():
                 session.skip(f"{evaluation_name(login, agent, task_id)}: {why}")
             folder.tasks = tuple(task for task in tasks if task.id not in shut)

@@ -9,10 +9,11 @@ from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry
+from leaderboard.planning.admission import tasks_by_name
 from leaderboard.planning.reasons import Reason, SubmissionsEnded
 from leaderboard.preview.hypothetical_standings import official_state
 from scripts.console import OK, say
-from scripts.git.beacon import version_beacons
+from scripts.git.beacon import known_origins
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import check_paths, owners_on
 from scripts.git.season_commits import checked_season_commits
@@ -165,8 +166,8 @@ def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[Ag
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return {}, ()
     digests = {AgentName(entry.login, entry.agent): entry.digest for entry in context.entries}
-    beacons = version_beacons(context.clone, context.main, digests)
-    return rules_after_merge(context.recorded, beacons, current, context.now, context.is_member)
+    origins = known_origins(context.clone, context.main, digests, tasks_by_name(challenge, context.entries))
+    return rules_after_merge(context.recorded, origins, current, context.now, context.is_member)
 
 
 def _after_the_end(context: BotContext, current: list[AgentName]) -> dict[tuple[AgentName, str], Reason]:

@@ -22,10 +22,10 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, read_fold
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes, SubmissionLimits, Task
-from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import INVISIBLE
 from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams
 from tests.hostile.catalogue import AGENTS
 from tests.hostile.test_attacks import ALL, processes_named

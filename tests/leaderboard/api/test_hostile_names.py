@@ -18,6 +18,7 @@ from tests.leaderboard.pages import samples
 from tests.leaderboard.test_visibility import BEFORE, UNTIL, A, B, board, people, secretive, whole
 from tests.leaderboard.test_visibility import challenge as rules
 
+SHOWN = "=cmd|'/c'!A1</script><img src=x>\"]]>&\\ \ufffd?,;`{{x}}"
 EVIL = "=cmd|'/c'!A1</script><img src=x>\"]]>&\\ \u202e\ud800,;`{{x}}"
 
 
@@ -42,17 +43,17 @@ def files():
     return documents(hostile())
 
 
-def test_json_stays_json_and_holds_the_text_as_it_is(files):
+def test_json_stays_json_and_holds_the_text_as_it_is_shown(files):
     agent = json.loads(files["api/agents/mallory/evil.json"])
 
-    assert agent["name"] == EVIL.replace("\ud800", "?")
+    assert agent["name"] == SHOWN
 
 
 def test_no_spreadsheet_takes_a_name_for_a_formula(files):
     lines = list(csv.DictReader(io.StringIO(files["api/tasks/CartPole-v1/leaderboard.csv"].decode(), newline="")))
 
     assert len(lines) == 1
-    assert lines[0]["name"] == "'" + EVIL.replace("\ud800", "?")
+    assert lines[0]["name"] == "'" + SHOWN
     assert not [value for value in lines[0].values() if value.startswith(("=", "+", "@", "\t", "\r"))]
     assert lines[0]["score"] == "4.0"
 

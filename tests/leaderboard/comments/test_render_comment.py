@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import INVISIBLE
 from leaderboard.comments import phrases
 from leaderboard.comments.render_comment import COMMENT_LIMIT, comment_length, render_comment
 from leaderboard.comments.states import (

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.identifiers import INVISIBLE
+from evaluator.model.visible_text import INVISIBLE
 from leaderboard.text import escape_markdown
 
 MKDOCS = Path(__file__).parents[3] / "mkdocs.yml"

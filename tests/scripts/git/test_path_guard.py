@@ -192,7 +192,7 @@ def test_ones_own_agent_stands_in_one_folder(board: Clone) -> None:
 
     assert len(paths.faults) == 1
     assert paths.faults[0].startswith(
-        "submissions/bob/again: is the same agent as submissions/bob/b, and one version stands in"
+        "submissions/bob/again: is the same agent as submissions/bob/b, byte for byte, and one version stands in"
     )
 
 
@@ -304,3 +304,87 @@ def test_an_untouched_manifest_matters_too(board: Clone) -> None:
     stolen = agent_files("Alice", "x", AGENT + b"# other\n", MANIFEST + b"entry: agent.py\n")
 
     assert "same agent as submissions/bob/c" in judge(board, board.commit(stolen)).faults[0]
+
+
+COPIED = AGENT + b"# bob's\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "how"),
+    [
+        pytest.param(
+            {"100755:submissions/Alice/mine/agent.py": COPIED}, "modes of files", id="modes",
+            marks=pytest.mark.attack(
+                "copy_with_other_modes", family="people", outcome="refused as a copy",
+                tries="Enters another's agent as one's own, with its files made executable.",
+            ),
+        ),
+        pytest.param(
+            {"submissions/Alice/mine/agent.py": COPIED.replace(b"\n", b"\r\n")}, "line ends", id="line ends",
+            marks=pytest.mark.attack(
+                "copy_with_other_line_ends", family="people", outcome="refused as a copy",
+                tries="Enters another's agent as one's own, with line ends of Windows.",
+            ),
+        ),
+        pytest.param(
+            {"submissions/Alice/mine/agent.py": COPIED.rstrip()}, "line ends", id="last line end",
+            marks=pytest.mark.attack(
+                "copy_without_last_line_end", family="people", outcome="refused as a copy",
+                tries="Enters another's agent as one's own, without the end of the last line.",
+            ),
+        ),
+        pytest.param(
+            {"submissions/Alice/mine/agent.py": COPIED, "submissions/Alice/mine/data/mine.txt": b""}, "empty files",
+            id="empty files",
+            marks=pytest.mark.attack(
+                "copy_with_an_empty_file", family="people", outcome="refused as a copy",
+                tries="Enters another's agent as one's own, with an empty file beside it.",
+            ),
+        ),
+        pytest.param(
+            {
+                "submissions/Alice/mine/agent.py": COPIED,
+                "submissions/Alice/mine/submission.yml": MANIFEST + b"main_file: agent.py\nextras: [numpy]\n",
+            },
+            "settings that run no other code", id="settings",
+            marks=pytest.mark.attack(
+                "copy_with_unused_settings", family="people", outcome="refused as a copy",
+                tries="Enters another's agent as one's own, with settings in the manifest that it does not use.",
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_a_copy_that_differs_in_nothing_that_matters_is_refused(board: Clone, files: dict[str, bytes], how: str) -> None:
+    paths = judge(board, board.commit({**agent_files("Alice", "mine", COPIED), **files}))
+
+    (fault,) = paths.faults
+    assert fault == (
+        f"submissions/Alice/mine: is the same agent as submissions/bob/b apart from {how}, which stands on main already; "
+        "enter one of your own"
+    )
+
+
+def test_a_copy_is_called_so_byte_for_byte_only_where_it_is(board: Clone) -> None:
+    copied = judge(board, board.commit(agent_files("Alice", "mine", COPIED)))
+    renamed = judge(board, board.commit(agent_files("Alice", "mine", COPIED, MANIFEST + b"# mine\n")))
+
+    assert [("byte for byte" in paths.faults[0], "is the same agent" in paths.faults[0]) for paths in (copied, renamed)] == [
+        (True, True), (False, True),
+    ]  # fmt: skip
+
+
+def test_other_code_and_other_bytes_of_weights_are_no_copy(board: Clone) -> None:
+    big = b"\n" * (200 << 10)
+    limits = SubmissionLimits()
+    board.commit({"submissions/bob/b/weights.bin": big, "submissions/bob/b/other.py": AGENT})
+    board.push()
+    main = git(board.path, "rev-parse", "origin/main")
+    weights = agent_files("Alice", "mine", COPIED) | {
+        "submissions/Alice/mine/weights.bin": big[:-1] + b"\r\n", "submissions/Alice/mine/other.py": AGENT,
+    }  # fmt: skip
+    other_weights = board.commit(weights)
+    entry = {"submissions/Alice/mine/submission.yml": MANIFEST + b"entry: other.py\n"}
+    other_entry = board.commit(weights | entry | {"submissions/Alice/mine/weights.bin": big})
+
+    for head in (other_weights, other_entry):
+        assert inspect_pull(board.repository, main, head, ALICE, limits).is_clean

@@ -178,7 +178,9 @@ def written() -> Iterator[tuple[str, str]]:
     # No stranger's words: comments that are samples, and the rules of the form, which name what they refuse.
     del pages["states.md"], pages["submit/form.json"]
     yield from pages.items()
-    yield from ((path, content.decode()) for path, content in documents(board).items() if not path.endswith(".png"))
+    for path, content in documents(board).items():
+        if not path.endswith(".png"):
+            yield path, content.decode().replace("\r\n", "\n")
 
 
 # The names of characters that do not survive; joiners between letters may.

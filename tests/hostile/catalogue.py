@@ -4,8 +4,8 @@ An attack is one of two things:
 
 - A folder `tests/hostile/agents/FAMILY/NAME/` with an agent. What it tries is the first sentence of its `agent/agent.py`;
   what must come of it stands in `expect.yml`.
-- A test marked `@pytest.mark.attack("NAME", family="FAMILY", tries="…", outcome="…")`, all four plain strings. A test may have
-  several marks, and a mark may stand at a parameter: `pytest.param(…, marks=pytest.mark.attack(…))`.
+- A test marked `@pytest.mark.attack("NAME", family="FAMILY", tries="…", outcome="…")`, all four plain strings. A test may
+  have several marks, and a mark may stand at a parameter: `pytest.param(…, marks=pytest.mark.attack(…))`.
 
 Marks are read from the source, so that the catalogue is known without importing every test.
 """

@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from evaluator.host.errors import AgentFault
+from evaluator.host.loading.submission_folder import new_file_fault, new_names_fault
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, TAG_WARNING, SubmissionKind, parse_tagged
-from evaluator.model.identifiers import new_agent_fault, portable_fault
+from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.options import JsonFindings
@@ -91,9 +92,12 @@ def _check_new(folder: Path, entry: SubmissionEntry) -> None:
     """
     if fault := new_agent_fault(entry.agent):
         raise LoadError(f"{folder}: {fault}")
-    for blob in entry.folder.blobs:
-        if fault := next((fault for segment in blob.path.split("/") if (fault := portable_fault(segment))), None):
-            raise LoadError(f"{entry.shown}/{blob.path}: {fault}")
+    paths = [blob.path for blob in entry.folder.blobs]
+    for path in paths:
+        if fault := new_file_fault(path):
+            raise LoadError(f"{entry.shown}/{path}: {fault}")
+    if fault := new_names_fault(paths):
+        raise LoadError(f"{entry.shown}: {fault}")
     if faults := tuple(wording_faults(entry, entry.shown)):
         raise LoadError(*faults)
 

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evaluator.host.loading.submission_folder import (
-    IGNORED_FOLDERS,
     POINTER_BYTES,
     POINTER_FAULT,
     check_name,
     is_pointer,
+    new_file_fault,
+    new_names_fault,
 )
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
-from evaluator.model.identifiers import AGENT, new_agent_fault, portable_fault
+from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.git.copied_folders import copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
 from scripts.git.tree_diff import TreeChange, UnreadableError, list_leaves, merge_bases, tree_changes
@@ -110,13 +111,11 @@ def _path_fault(change: TreeChange, parts: list[str], folder: str) -> str | None
 
 
 def _name_fault(inside: str) -> str | None:
-    if IGNORED_FOLDERS & set(inside.split("/")):
-        return "Python's byte code is no part of an agent; remove it"
     try:
         check_name(inside)
     except LoadError as error:
         return str(error).partition(": ")[2]
-    return next((fault for segment in inside.split("/") if (fault := portable_fault(segment))), None)
+    return new_file_fault(inside)
 
 
 def _printable(path: str) -> str:
@@ -195,13 +194,8 @@ def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple
         return (f"the folder holds more than {limits.files} files; leave out what the agent does not need",)
     if sum(leaf.size for leaf in files) > limits.kib * 1024:
         return (f"the folder holds more than {limits.kib} KiB; shrink or quantise weights",)
-    seen: dict[bytes, bytes] = {}
-    for leaf in files:
-        other = seen.setdefault(leaf.path.lower(), leaf.path)
-        if other != leaf.path:
-            name = _printable(leaf.path.decode("utf-8", "replace"))
-            return (f"{name} differs from another file only by case; rename one",)
-    return ()
+    fault = new_names_fault(leaf.path.decode("utf-8", "replace") for leaf in files)
+    return (_printable(fault),) if fault else ()
 
 
 def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:

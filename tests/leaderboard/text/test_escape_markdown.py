@@ -181,6 +181,10 @@ def test_what_is_ours_stays():
     assert escape_markdown.escape(escape_markdown.escape("<")) == "&#60;"
 
 
+@pytest.mark.attack(
+    "address_of_a_script", family="pages", outcome="words, no link",
+    tries="Gives an address of a script, a file, or with a user and password.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     "url",
     [

@@ -234,3 +234,27 @@ def test_the_rules_of_the_submit_form_are_these() -> None:
     patterns = json.loads(form_rules(samples.crowded(), samples.CONTEXT))["patterns"]
 
     assert (patterns["invisible"], patterns["invisible_in_names"]) == (HIDDEN_IN_TEXTS, HIDDEN_IN_NAMES)
+
+
+@pytest.mark.attack(
+    "name_from_right_to_left", family="pages", outcome="the text around it stays as it is",
+    tries="Has a name in a script from right to left, which reorders the numbers beside it.",
+)  # fmt: skip
+def test_a_name_from_right_to_left_stands_for_itself() -> None:
+    name = "مرحبا"
+    plain = samples.entry("a", "alice", authors=(name,), description=name, license=name, name=name, algorithm=name)
+    fails = samples.failure(replace(plain, agent="f"), samples.CAR, message=name, log_tail=name)
+    board = samples.board(
+        samples.task_board(samples.POLE, [samples.row(plain, samples.POLE, 1, 4.0)], waiting=(replace(plain, agent="w"),)),
+        samples.task_board(samples.CAR, [], [fails], excluded=(samples.excluded(plain, why=name),)),
+        overall=[samples.overall_row(plain, 1, 1.0, (samples.POLE,))],
+    )
+    alone = re.compile(r'<bdi[^>]*>$|="[^"]*$|<(?:td|p|dd|code|span|th|h1|title|li)[^>]*>$')
+    places = [
+        (path, page[: match.start()].rpartition("\n")[2])
+        for path, page in render(board, samples.CONTEXT).items()
+        for match in re.finditer(name, page)
+    ]
+
+    assert len(places) > 10
+    assert [(path, before[-60:]) for path, before in places if not alone.search(before)] == []

@@ -124,6 +124,32 @@ def test_no_expression_reaches_a_shell(name: str) -> None:
     assert [step["run"] for _, step in steps(name) if "${{" in step.get("run", "")] == []
 
 
+@pytest.mark.attack(
+    "title_or_branch_as_a_name", family="bot", outcome="names hold numbers and versions of ours",
+    tries="Names a branch or title so that the name of a job or an artifact holds it.",
+)  # fmt: skip
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_jobs_and_artifacts_hold_nothing_that_was_typed(name: str) -> None:
+    whole = workflow(name)
+    named = [whole.get("run-name", ""), *(job.get("name", "") for job in whole["jobs"].values())]
+    named += [step.get("name", "") for _, step in steps(name)]
+    named += [str(step["with"]["name"]) for _, step in steps(name) if "name" in step.get("with", {})]
+    expressions = {part for one in named for part in re.findall(r"\$\{\{ *(.*?) *\}\}", one)}
+
+    assert expressions <= {"matrix.shard", "matrix.manifest", "matrix.python"}
+
+
+@pytest.mark.attack(
+    "file_of_the_environment", family="bot", outcome="no step writes these files",
+    tries="Gets text into the file from which later steps take their environment or their path.",
+)  # fmt: skip
+@pytest.mark.parametrize("name", NAMES)
+def test_no_step_writes_the_environment_of_others(name: str) -> None:
+    assert not re.search(r"GITHUB_(ENV|PATH|STATE)\b", text(name))
+    ours = (WORKFLOWS.parents[1] / "scripts").rglob("*.py")
+    assert not [path for path in ours if re.search(r"GITHUB_(ENV|PATH|STATE)\b", path.read_text())]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_run_lines_are_thin(name: str) -> None:
     assert [step["run"] for _, step in steps(name) if "run" in step and not THIN.fullmatch(step["run"])] == []

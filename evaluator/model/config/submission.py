@@ -226,7 +226,7 @@ class Submission(Frozen):
         if fault := text_fault(self.description or ""):
             yield ("description",), f"'description' {fault}"
         for name, answer in self.meta.items():
-            if fault := name_fault(name):
+            if fault := text_fault(name):
                 yield ("meta",), f"a key of 'meta' {fault}"
             if isinstance(answer, str) and (fault := text_fault(answer)):
                 yield ("meta", name), f"'meta.{one_line(name)}' {fault}"

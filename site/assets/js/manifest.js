@@ -4,7 +4,7 @@
 const LONGEST = 8000;
 const LINE = 60;
 const TEXT = 2000;
-const NAME_RULE = "1 to 40 lower-case letters, digits, '.', '_' or '-', not ending in .json, .html, .md, .svg or .xml";
+const NAME_RULE = "1 to 40 lower-case letters, digits, '.', '_' or '-', not ending in .json, .html, .md, .svg or .xml, and no device's name in Windows";
 const LOGIN_RULE = "a GitHub login: letters, digits, inner hyphens and '_', at most 39 characters";
 /** What the file of an agent must define, by its adapter; scripts/commands/check.py has the same. */
 const DEFINES = {

@@ -99,6 +99,10 @@ def test_metrics_parse_whatever_a_task_is_called(files):
     assert EVIL[:5] not in files["metrics.txt"].decode()
 
 
+@pytest.mark.attack(
+    "anonymity_undone_by_a_document", family="people", outcome="no name, digest or key is there",
+    tries="Looks for the names behind anonymous entries in documents for machines.",
+)  # fmt: skip
 def test_no_document_names_anybody_before_the_date():
     names = ("ann", "bobby")
     season = whole(people(anonymous_until=UNTIL), [secretive(name) for name in names])

@@ -77,6 +77,10 @@ def _finite(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+@pytest.mark.attack(
+    "half_a_character", family="pages", outcome="a question mark",
+    tries="Has half a character in a name, which no document can encode.",
+)  # fmt: skip
 def test_half_a_character_becomes_a_question_mark() -> None:
     assert serialise.json_document({"name": "\ud800"}) == b'{"name":"?"}'
 

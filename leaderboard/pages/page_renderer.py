@@ -13,8 +13,9 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, SubmissionKind
-from evaluator.model.identifiers import INVISIBLE, LOGIN, NEW_AGENT, safe_path_segment
+from evaluator.model.identifiers import LOGIN, NEW_AGENT, safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
+from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
 from leaderboard.charts import agent_charts, history_charts, interval_chart
 from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.comments import samples
@@ -59,7 +60,12 @@ def form_rules(standings: Standings, context: PageContext) -> str:
             "extras": list(EXTRAS),
             "files": challenge.submissions.files,
             "kib": challenge.submissions.kib,
-            "patterns": {"login": LOGIN.pattern, "agent": NEW_AGENT.pattern, "invisible": INVISIBLE.pattern},
+            "patterns": {
+                "login": LOGIN.pattern,
+                "agent": NEW_AGENT.pattern,
+                "invisible": HIDDEN_IN_TEXTS,
+                "invisible_in_names": HIDDEN_IN_NAMES,
+            },
             "terms": people.terms,
             "fields": [field.model_dump(mode="json", exclude={"shown"}) for field in people.fields],
             "bans": [ban.login for ban in people.ban],

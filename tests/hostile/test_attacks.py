@@ -1,8 +1,9 @@
-"""Every folder beside this file is an attack; each must get the verdict it deserves and harm nobody.
+"""Every folder under agents/, but for games, is an attack; each must get the verdict it deserves and harm nobody.
 
 The attacks run a few at a time: each may have half a processor only, and most of their time is waiting.
 """
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,8 +16,8 @@ from evaluator.host.docker.engine import Engine
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
-from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import INVISIBLE
 from tests.hostile.arena import (
     Attack,
     attacks,
@@ -32,7 +33,13 @@ from tests.needs import without_gvisor
 
 pytestmark = pytest.mark.docker
 AT_ONCE = 3
-CASES = [(attack, how) for attack in attacks() for how in ("docker", *attack.also)]
+# Every attack under gVisor, too; otherwise only those that ask for it.
+ALL = os.environ.get("PULLRANK_ALL_ATTACKS") == "1"
+CASES = [
+    (attack.under(how), how)
+    for attack in attacks()
+    for how in dict.fromkeys(("docker", *attack.also, *(("gvisor",) if ALL else ())))
+]
 HONEST = """
 class Agent:
     def act(self, observation):

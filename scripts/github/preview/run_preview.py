@@ -36,7 +36,7 @@ from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry, open_checkout
 from scripts.repository.layout import LOCAL, SUBMISSIONS
-from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults
+from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.evaluate_missing import Evaluator, open_evaluator
 from scripts.runs.play_duels import WorkflowDuelOptions, duel_line, play_duel
 
@@ -154,8 +154,8 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
             read = assemble(clone.blobs(session.pull.head_sha, path), session.checkout.challenge.submissions)
             submission = SubmissionEntry(login=login, agent=agent, path=session.checkout.root / path, folder=read)
             tasks = eligible_tasks(submission, list(session.checkout.challenge.tasks))
-            if people := tuple(people_faults(session.checkout.challenge, submission, path)):
-                raise LoadError(*people)
+            if faults := (*wording_faults(submission, path), *people_faults(session.checkout.challenge, submission, path)):
+                raise LoadError(*faults)
             at_merge = AdmissionContext(now=session.now)
             shut = {task.id: why for task, why in closed_tasks(session.checkout.challenge, submission, at_merge)}
             for task_id, why in shut.items():

@@ -42,9 +42,8 @@ class SlashCommand:
 
 
 def parse_command(body: str) -> SlashCommand | None:
-    """The command on the first line; None if there is none."""
-    lines = body.splitlines()
-    match = _COMMAND.fullmatch(lines[0]) if lines else None
+    """The command on the first line, as readers see lines; None if there is none."""
+    match = _COMMAND.fullmatch(body.partition("\n")[0].removesuffix("\r"))
     if match is None or (match["argument"] and match["verb"] != "evaluate"):
         return None
     return SlashCommand(verb=match["verb"], argument=match["argument"] or "")

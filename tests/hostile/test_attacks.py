@@ -129,6 +129,8 @@ def test_nothing_is_left_behind(arena: Arena, engine: Engine, outcomes: dict[str
     assert our_containers(engine) == []
     assert our_leftovers() == []
     assert processes_named(b"pullrank-left-behind", within=60) == []
+    # What pickles and archives would make wherever they are opened.
+    assert [path for folder in ("/", "/tmp", "/var/tmp") for path in Path(folder).glob("pullrank-owned*")] == []
 
 
 def test_honest_agent_is_measured_as_before(arena: Arena, outcomes: dict[str, Future[Evaluation]]) -> None:

@@ -60,7 +60,7 @@ def content(path):
 
 
 TOPS = ("/", "/opt", "/opt/pullrank", "/submission", "/channel", "/tmp", "/dev", "/etc")
-MOUNTS = [line.split()[1:4] for line in content("/proc/self/mounts").splitlines() if "overlay" not in line]
+MOUNTS = sorted(line.split()[1:3] for line in content("/proc/self/mounts").splitlines())
 seen = {
     "environment": sorted(pair for pair in os.environ.items() if pair[0] != "PYTHONHASHSEED"),  # a run's own
     "arguments": sys.argv,

@@ -38,6 +38,8 @@ class PullRequest:
     mergeable: bool | None = True
     merge_commit_sha: str | None = None
     title: str = "My agent"
+    opened_at: float = 0.0
+    """Seconds on a simulated clock."""
 
 
 @dataclass

@@ -368,7 +368,7 @@ class CrowdedBoard:
             try:
                 command()
             except CommandError as error:
-                failed = "; ".join(error.lines)
+                failed = str(error)
             except (typer.Exit, SystemExit) as error:
                 failed = f"exit {error}"
         seconds = self._count(before) + sum(slept)

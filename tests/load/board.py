@@ -78,7 +78,7 @@ EVALUATION_SECONDS = 3.2
 READ_SECONDS, WRITE_SECONDS = 0.25, 1.0
 # GitHub's free plan runs so many jobs at once, and counts requests, and texts that somebody creates, by the hour.
 MACHINES, TEXTS = 20, 500
-MERGING_EVERY = 900.0
+MERGING_EVERY = 1800.0
 _TRIGGERED = ("preview", "report", "commands", "official", "reconcile", "evaluate")
 
 
@@ -106,6 +106,8 @@ class CrowdedBoard:
         """Index of the population to number of the pull request."""
         self.asked: list[tuple[float, str, str]] = []
         """Second, verb and path of every request."""
+        self.texts: list[float] = []
+        """Second of every comment and issue that the bot created."""
         self.logs: list[str] = []
         self.failures: list[str] = []
         self.commands_given = 0
@@ -153,6 +155,7 @@ class CrowdedBoard:
             number, person.login, sha, branch=f"agent-{number}", fork_id=10_000 + number, fork_owner=person.login,
             mergeable=not planned.conflicts, opened_at=self.clock.now,
         )  # fmt: skip
+        self.world.touch(number)
         self._pull_event(number, "opened")
         if planned.second is not None:
             self.clock.after(planned.second_after, functools.partial(self._push, number, planned.second))
@@ -166,6 +169,7 @@ class CrowdedBoard:
         pull = self.world.pulls[number]
         if pull.state == "open":
             pull.head_sha = self.remote.propose(number, pull.author, files)
+            self.world.touch(number)
             self._pull_event(number, "synchronize")
 
     def _close(self, number: int) -> None:
@@ -199,6 +203,7 @@ class CrowdedBoard:
         files = self._changed_files(pull)
         sha = self.remote.merge(pull.number, files)
         pull.state, pull.merged, pull.merge_commit_sha = "closed", True, sha
+        self.world.touch(pull.number)
         self.world.commits[sha] = [pull.number]
         event = copy.deepcopy(self.payloads["push"][0]) | {"ref": "refs/heads/main", "before": before, "after": sha}
         self._deliver("push", event, [name.rpartition(":")[2] for name in files])
@@ -386,7 +391,11 @@ class CrowdedBoard:
             self.asked.append((self.clock.now + seconds, call.verb, call.path))
             if call.verb != "GET" and (match := re.search(r"/issues/(\d+)/", call.path)):
                 self.last_word[int(match[1])] = self.clock.now + seconds
-            seconds += READ_SECONDS if call.verb == "GET" or call.path.endswith("/graphql") else WRITE_SECONDS
+            changes = call.body["query"].count("(input: ") if call.path.endswith("/graphql") else int(call.verb != "GET")
+            for number in re.findall(r"PR_(\d+)", json.dumps((call.body or {}).get("variables", {}))) if changes else ():
+                self.last_word[int(number)] = self.clock.now + seconds
+            self.texts += [self.clock.now + seconds] * created(call.verb, call.path, call.body)
+            seconds += changes * WRITE_SECONDS or READ_SECONDS
         return seconds
 
     @contextlib.contextmanager
@@ -430,6 +439,13 @@ class CrowdedBoard:
         """A job whose command takes `seconds` beside its requests."""
         own = seconds or SECONDS.get(name, OTHER_SECONDS)
         return SimulatedJob(name=name, setup=SETUP, work=lambda: work() + own)
+
+
+def created(verb: str, path: str, body: Any) -> int:
+    """How many comments or issues a request creates."""
+    if path.endswith("/graphql"):
+        return int(body["query"].count("addComment("))
+    return int(verb == "POST" and path.endswith(("/comments", "/issues")))
 
 
 _ORIGINAL_BOARD = run_preview._official_board

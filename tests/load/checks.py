@@ -50,9 +50,12 @@ class LoadReport:
     """Hours from a pull request's opening to its last change of state, the longest."""
     unanswered: int
     requests: list[int]
-    """By hour."""
+    """By hour, of the API that GitHub counts in requests."""
+    queries: list[int]
+    """By hour, of GraphQL, which GitHub counts in points."""
     busiest_hour: int
-    """Most requests in any 60 minutes."""
+    """Most requests in any 60 minutes, without GraphQL."""
+    busiest_of_both: int
     texts: list[int]
     """Comments created, by hour."""
     by_workflow: dict[str, tuple[int, int, float]]
@@ -95,11 +98,13 @@ def examine(board: CrowdedBoard, population: Population, seconds: float) -> Load
             unexplained.append(f"{name}: {fault}")
     lost, twice, results, entries = results_of(board)
     packed = board.remote.packed_kilobytes("refs/heads/main", RESULTS, TRACES)
-    requests, texts = by_hour(board.asked), by_hour([one for one in board.asked if is_text(*one[1:])])
+    requests = [at for at, _, path in board.asked if not path.endswith("/graphql")]
+    queries = [at for at, _, path in board.asked if path.endswith("/graphql")]
     return LoadReport(
         pulls=len(population.pulls), commands=board.commands_given, seconds=seconds, hours=board.clock.now / HOUR_SECONDS,
         states=dict(states), unexplained=unexplained, unsettled=unsettled, slowest=board.slowest() / HOUR_SECONDS,
-        unanswered=unanswered(board), requests=requests, busiest_hour=busiest(board.asked), texts=texts,
+        unanswered=unanswered(board), requests=by_hour(requests), queries=by_hour(queries), busiest_hour=busiest(requests),
+        busiest_of_both=busiest([*requests, *queries]), texts=by_hour(board.texts),
         by_workflow={
             name: (count, board.pool.replaced.get(name, 0), board.pool.machine_seconds[name] / HOUR_SECONDS)
             for name, count in sorted(board.pool.jobs.items())
@@ -170,20 +175,15 @@ def unanswered(board: CrowdedBoard) -> int:
     return sum(not one.reactions for one in given)
 
 
-def is_text(verb: str, path: str) -> bool:
-    """Whether a request creates a comment or an issue."""
-    return verb == "POST" and path.endswith(("/comments", "/issues"))
-
-
-def by_hour(asked: list[tuple[float, str, str]]) -> list[int]:
+def by_hour(times: list[float]) -> list[int]:
     """How many in each hour."""
-    hours = Counter(int(at // HOUR_SECONDS) for at, _, _ in asked)
+    hours = Counter(int(at // HOUR_SECONDS) for at in times)
     return [hours[hour] for hour in range(max(hours, default=-1) + 1)]
 
 
-def busiest(asked: list[tuple[float, str, str]]) -> int:
-    """Most requests in any 60 minutes."""
-    times, first, most = sorted(at for at, _, _ in asked), 0, 0
+def busiest(times: list[float]) -> int:
+    """Most in any 60 minutes."""
+    times, first, most = sorted(times), 0, 0
     for last, at in enumerate(times):
         while times[first] <= at - HOUR_SECONDS:
             first += 1
@@ -217,7 +217,8 @@ def print_report(report: LoadReport) -> None:
         "longest way to the last state": f"{report.slowest:.2f} h",
         "commands without a reaction": report.unanswered,
         "requests by hour": report.requests,
-        "most requests in 60 minutes": f"{report.busiest_hour:,}",
+        "queries of GraphQL by hour": report.queries,
+        "most requests in 60 minutes": f"{report.busiest_hour:,}, with GraphQL {report.busiest_of_both:,}",
         "comments created by hour": report.texts,
         "longest wait for a machine": f"{report.longest_wait:.0f} s",
         "entries on main": report.entries,

@@ -54,6 +54,11 @@ def cost(body: Any) -> int:
     return max(1, round((1 + _extent(parse(body["query"]))[0]) / 100))
 
 
+def changes(body: Any) -> list[str]:
+    """The names of what a query changes, in order."""
+    return [field.name.value for field in _fields(parse(body["query"])) if field.name.value in DEEDS]
+
+
 def created_texts(body: Any) -> int:
     """How many comments a query creates."""
     return sum(field.name.value == "addComment" for field in _fields(parse(body["query"])))

@@ -35,6 +35,8 @@ class GitHubStandIn:
     violations: list[str] = field(default_factory=list)
     authorizations: list[tuple[str, str | None]] = field(default_factory=list)
     server: Any = None
+    checked: int = 1
+    """Of so many requests one is held against GitHub's description, which takes most of the time."""
 
     @property
     def address(self) -> str:
@@ -58,8 +60,14 @@ class GitHubStandIn:
         return [f"{call.verb} {call.path.removeprefix(ROOT)}" for call in self.calls]
 
     def writes(self) -> list[str]:
-        """The requests that change something."""
-        return [f"{call.verb} {call.path.removeprefix(ROOT)}" for call in self.calls if call.verb != "GET"]
+        """The requests that change something; of GraphQL the names of the changes."""
+        lines = []
+        for call in self.calls:
+            if call.path in queries.PATHS:
+                lines += queries.changes(call.body)
+            elif call.verb != "GET":
+                lines.append(f"{call.verb} {call.path.removeprefix(ROOT)}")
+        return lines
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -91,7 +99,8 @@ class _Handler(BaseHTTPRequestHandler):
         fault = world.fault_for(self.command, path)
         if self.command == "POST" and path in queries.PATHS:
             return self._go_wrong(fault) if fault else self._query(body)
-        request, faults = request_faults(self.command, path, query, raw)
+        is_checked = len(github.calls) % github.checked == 0
+        request, faults = request_faults(self.command, path, query, raw) if is_checked else (None, [])
         github.violations += faults
         if fault and not fault.after and not fault.cut:
             return self._go_wrong(fault)
@@ -105,7 +114,8 @@ class _Handler(BaseHTTPRequestHandler):
         answer = _page(answer, path, asked)
         answer = answer._replace(headers={**answer.headers, **self._limit("core")})
         content = None if answer.body is None else json.dumps(answer.body).encode()
-        github.violations += answer_faults(request, answer.status, content, answer.headers)
+        if request is not None:
+            github.violations += answer_faults(request, answer.status, content, answer.headers)
         world.run_hooks(self.command, path)
         if fault and fault.after:
             return self._go_wrong(fault)

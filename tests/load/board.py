@@ -24,7 +24,7 @@ import typer
 from leaderboard.core.entry import Entry
 from scripts.commands import bot
 from scripts.console import CommandError
-from scripts.git.data_branches import export_results, newest_results
+from scripts.git.data_branches import export_results
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.github.api.client import GitHub
@@ -85,14 +85,14 @@ _TRIGGERED = ("preview", "report", "commands", "official", "reconcile", "evaluat
 class CrowdedBoard:
     """A board with everything around it."""
 
-    def __init__(self, place: Path, expressions: Expressions) -> None:
-        """A board with one example on main, and nothing recorded."""
+    def __init__(self, place: Path, expressions: Expressions, *, checked: int = 1) -> None:
+        """A board without agents; of so many requests one is held against GitHub's description."""
         self.place = place
         self.expressions = expressions
         self.clock = SimulatedClock()
         self.pool = RunnerPool(clock=self.clock, machines=MACHINES)
         self.world = World()
-        self.stand_in = GitHubStandIn(self.world)
+        self.stand_in = GitHubStandIn(self.world, checked=checked)
         self.stand_in.start()
         self.remote = CrowdedRemote(place, {"challenge.yml": CHALLENGE, "README.md": "board\n"})
         self.workspace = place / "board"
@@ -115,7 +115,7 @@ class CrowdedBoard:
         """How often each result was played for the official board."""
         self.pushed_kilobytes = 0.0
         self.last_word: dict[int, float] = {}
-        self._exported = ""
+        self._exported = self._head = ""
         self._board: tuple[tuple[str, str], Any] | None = None
         self._checkouts: dict[tuple[str, str, bool], checkouts.Checkout] = {}
         self._hour = 0
@@ -336,15 +336,16 @@ class CrowdedBoard:
     def checkout(self, sha: str = "") -> str:
         """The workspace at a commit, as actions/checkout leaves it; returns the commit."""
         sha = sha or self.remote.main
-        if git(self.workspace, "rev-parse", "HEAD") != sha:
+        if self._head != sha:
             git(self.workspace, "fetch", "-q", "origin", sha)
             git(self.workspace, "checkout", "-q", "--force", "--detach", sha)
+            self._head = sha
         return sha
 
     def recorded(self) -> None:
         """What `make recorded` leaves."""
-        clone = GitRepository(self.workspace)
-        if (tip := newest_results(clone)) != self._exported:
+        if (tip := self.remote.tip("refs/heads/results")) != self._exported:
+            clone = GitRepository(self.workspace)
             shutil.rmtree(self.workspace / "results", ignore_errors=True)
             export_results(clone, tip, self.workspace / "results")
             self._exported = tip
@@ -422,7 +423,7 @@ class CrowdedBoard:
 
     def _open_checkout(self, start: Path, *arguments: Any, is_lean: bool = False) -> checkouts.Checkout:
         """The checkout, read once for each state of main and the results: jobs of the same minute read the same."""
-        state = (git(self.workspace, "rev-parse", "HEAD"), self._exported, is_lean)
+        state = (self._head, self._exported, is_lean)
         if state not in self._checkouts:
             self._checkouts = {key: value for key, value in self._checkouts.items() if key[:2] == state[:2]}
             self._checkouts[state] = checkouts.open_checkout(start, *arguments, is_lean=is_lean)
@@ -430,7 +431,7 @@ class CrowdedBoard:
 
     def _official_board(self, opened: checkouts.Checkout) -> Any:
         """The same of the board that a preview compares with."""
-        state = (git(self.workspace, "rev-parse", "HEAD"), self._exported)
+        state = (self._head, self._exported)
         if self._board is None or self._board[0] != state:
             self._board = (state, _ORIGINAL_BOARD(opened))
         return self._board[1]

@@ -30,7 +30,14 @@ class CrowdedRemote:
 
     def tip(self, ref: str) -> str:
         """The commit that a ref names; empty without one."""
-        return git(self.bare, "for-each-ref", "--format=%(objectname)", ref)
+        loose = self.bare / ref
+        if loose.is_file():
+            return loose.read_text().strip()
+        return git(self.bare, "for-each-ref", "--format=%(objectname)", ref) if ref in self._packed() else ""
+
+    def _packed(self) -> str:
+        place = self.bare / "packed-refs"
+        return place.read_text() if place.is_file() else ""
 
     def propose(self, number: int, author: str, files: Files) -> str:
         """A commit on main's tip, or on the pull request's head, at the head of a pull request; returns it."""

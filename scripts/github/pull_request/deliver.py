@@ -45,7 +45,7 @@ class Delivery:
 
 
 def deliver_outcomes(context: BotContext, deliveries: Sequence[Delivery]) -> None:
-    """The same as `deliver_outcome` for several pull requests, with few requests.
+    """Write comments, labels and statuses of pull requests that are still at their commit and that no later run spoke of.
 
     Two jobs that write a first comment within the same second leave two; the next delivery keeps one of them.
     """
@@ -159,43 +159,6 @@ def _write_status(context: BotContext, delivery: Delivery, snapshot: PullSnapsho
         address = f"{context.repository_url}/pull/{pull.number}"
         context.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
     say(f"#{pull.number}: {outcome.words}")
-
-
-def deliver_outcome(context: BotContext, pull: PullRequest, run_id: int, outcome: Outcome) -> None:
-    """Write comment, labels and status, if the pull request is still at that commit and no later run has spoken.
-
-    The step's summary gets the same text in any case.
-    """
-    body = render_comment(outcome.state, context.comment_context(pull, run_id))
-    write_summary(context.surroundings.summary_path, body)
-    is_commented = not pull.author.endswith("[bot]")  # A robot reads no comments.
-    stickies = sticky_comments(context, pull) if is_commented else []
-    if newest_run(stickies) > run_id or not _is_current(context, pull):
-        say(f"#{pull.number} has moved on or a later run has spoken; nothing was written.")
-        return
-    if is_commented:
-        write_sticky(context, pull, body, stickies)
-    _update_labels(context, pull, outcome)
-    status = bot_status(context.github, pull.head_sha, context.surroundings.bot)
-    if status is None or (status.state, status.description) != (outcome.status, outcome.words):
-        address = f"{context.repository_url}/pull/{pull.number}"
-        context.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
-    say(f"#{pull.number}: {outcome.words}")
-
-
-def _is_current(context: BotContext, pull: PullRequest) -> bool:
-    now = context.github.pull(pull.number)
-    return now.head_sha == pull.head_sha and now.state == "open" and now.base_ref == pull.base_ref
-
-
-def _update_labels(context: BotContext, pull: PullRequest, outcome: Outcome) -> None:
-    labels = context.github.labels(pull.number)
-    for name in VERDICT_LABELS:
-        if name in labels and name != outcome.label:
-            context.github.remove_label(pull.number, name)
-    if outcome.label is not None and outcome.label not in labels:
-        context.github.ensure_labels({outcome.label: LABEL_STYLES[outcome.label]})
-        context.github.add_label(pull.number, outcome.label)
 
 
 def bot_status(github: GitHub, sha: str, bot: str) -> CommitStatus | None:

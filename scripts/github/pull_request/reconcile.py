@@ -11,7 +11,7 @@ from scripts.github.api.client import open_failure_issues, update_issue
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.deliver import deliver_outcome, newest_run, sticky_comments
+from scripts.github.pull_request.deliver import Delivery, deliver_outcomes
 from scripts.github.pull_request.outcome import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
 from scripts.github.pull_request.report import PreviewCase, guard_pull, rerun
 from scripts.github.pull_request.settle import PREVIEW_FILE, find_backlog, isolated, settle_ended
@@ -41,7 +41,7 @@ def reconcile_pulls(context: BotContext) -> int:
     for pull in backlog.unstarted:
         with isolated(pull, trouble):
             if outcome := _unstarted_outcome(context, pull):
-                deliver_outcome(context, pull, _commented_run(context, pull), outcome)
+                deliver_outcomes(context, [Delivery(pull=pull, run_id=0, outcome=outcome, is_last_word=True)])
 
     def with_issue(outcome: Outcome) -> Outcome:
         state = outcome.state
@@ -68,11 +68,6 @@ def _retry_failed(context: BotContext, case: PreviewCase, outcome: Outcome) -> l
         return [f"the preview of #{case.pull.number} failed {tried} times: {case.run.html_url}"]
     rerun(context, case.pull, case.run)
     return []
-
-
-def _commented_run(context: BotContext, pull: PullRequest) -> int:
-    """The latest run that the sticky comment reports; a comment for an older run would not be written."""
-    return newest_run(sticky_comments(context, pull))
 
 
 def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None:

@@ -31,7 +31,9 @@ from scripts.repository.layout import MAIN_BRANCH
 
 # Of the hour's requests so many are left for commands, official runs and the hourly run.
 REQUESTS_RESERVED = 150
-# With fewer left nobody is told that a preview has begun, and a few that ended wait until they are more, or an hour.
+# With fewer left nobody is told that a preview has begun.
+REQUESTS_PLENTY = 800
+# With fewer left a few previews that ended wait until they are more, or for the hourly run.
 REQUESTS_SCARCE, FEW = 500, 10
 # Runs and artifacts that are listed at once: the most of one request.
 LISTED_AT_ONCE = 100
@@ -53,11 +55,10 @@ def report_recent(context: BotContext) -> int:
     if context.surroundings.event_name == WORKFLOW_DISPATCH:
         return report_preview(context)
     runs = context.github.runs_of_workflow(PREVIEW_FILE, None, LISTED_AT_ONCE, status="completed")
-    is_scarce = is_short(context, REQUESTS_SCARCE)
-    if context.surroundings.event.get("action") == "in_progress" and not is_scarce:
+    if context.surroundings.event.get("action") == "in_progress" and not is_short(context, REQUESTS_PLENTY):
         report_preview(context)
     backlog = find_backlog(context, runs, is_complete=False)
-    if is_scarce and len(backlog.ended) < FEW:
+    if is_short(context, REQUESTS_SCARCE) and len(backlog.ended) < FEW:
         say(f"{len(backlog.ended)} previews are reported later: few of the hour's requests are left.")
         return OK
     faults: list[str] = []

@@ -29,7 +29,8 @@ from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW, reconcile_pulls
-from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event, report_preview
+from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event
+from scripts.github.pull_request.settle import report_recent
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
 from scripts.github.workflow.release_files import write_release
@@ -69,8 +70,8 @@ def preview(
 
 @run.command()
 def report() -> int:
-    """Comment the result of a preview on its pull request."""
-    return report_preview(_bot_context())
+    """Comment the results of previews on their pull requests."""
+    return report_recent(_bot_context())
 
 
 @run.command()

@@ -7,7 +7,6 @@ import contextlib
 import hashlib
 import json
 import tarfile
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from evaluator.host.docker.image_registry import Registry
 from evaluator.host.docker.layers import MAX_ENTRIES, examine_layers
 from evaluator.host.docker.manifest import ImageConfig, ImageManifest, check_size, read_config, read_manifest
 from evaluator.host.errors import AgentFault
+from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
 from evaluator.model.config.submission import ImageReference
 from evaluator.model.records.verdict import Verdict
@@ -95,7 +95,7 @@ def _fetch_manifest(
 def _fetch(engine: Engine, reference: ImageReference, image_mib: int, seconds: float) -> str:
     registry = Registry(reference, seconds)
     manifest, config = _fetch_manifest(registry, reference, engine.platform, image_mib)
-    with tempfile.TemporaryDirectory(prefix="pullrank-image-") as folder:
+    with scratch_folder("image") as folder:
         files = _fetch_layers(registry, manifest, config, Path(folder), image_mib)
         try:
             return engine.load(_archive(files, config.document, local_name(reference)), local_name(reference), LOAD_SECONDS)

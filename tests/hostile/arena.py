@@ -43,6 +43,8 @@ class Attack:
     """Sandboxes besides docker in which it runs every time."""
     gvisor: Mapping[str, Any] = field(default_factory=dict)
     """What is expected otherwise under gVisor."""
+    note: str = ""
+    """What a reader of the verdict must know."""
 
     def under(self, how: str) -> Self:
         """The attack with what is expected in that sandbox."""

@@ -6,7 +6,7 @@ The attacks run a few at a time: each may have half a processor only, and most o
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -91,13 +91,16 @@ def name_of(attack: Attack, how: str) -> str:
 
 
 @pytest.mark.parametrize(("attack", "how"), CASES, ids=[name_of(*case) for case in CASES])
-def test_attack_gets_the_verdict_it_deserves(attack: Attack, how: str, outcomes: dict[str, Future[Evaluation]]) -> None:
+def test_attack_gets_the_verdict_it_deserves(
+    attack: Attack, how: str, outcomes: dict[str, Future[Evaluation]], record_property: Callable[[str, object], None]
+) -> None:
     if name_of(attack, how) not in outcomes:
         without_gvisor()
 
     evaluation = outcomes[name_of(attack, how)].result()
 
     result = evaluation.result
+    record_property("outcome", f"{result.verdict} ({attack.note})" if attack.note else result.verdict)
     assert result.verdict in attack.verdicts, (result.message, result.log_tail)
     for words in attack.messages:
         assert words in result.message
@@ -129,6 +132,8 @@ def test_nothing_is_left_behind(arena: Arena, engine: Engine, outcomes: dict[str
     assert our_containers(engine) == []
     assert our_leftovers() == []
     assert processes_named(b"pullrank-left-behind", within=60) == []
+    # What pickles and archives would make wherever they are opened.
+    assert [path for folder in ("/", "/tmp", "/var/tmp") for path in Path(folder).glob("pullrank-owned*")] == []
 
 
 def test_honest_agent_is_measured_as_before(arena: Arena, outcomes: dict[str, Future[Evaluation]]) -> None:

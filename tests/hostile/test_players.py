@@ -4,7 +4,7 @@ The opponent is an honest one that looks round at every move. Its matches must b
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -197,11 +197,14 @@ def held(duels: dict[str, Future[Duel]], attack: Attack, how: str) -> Duel:
 
 
 @pytest.mark.parametrize(("attack", "how"), CASES, ids=NAMES)
-def test_attacker_gets_what_it_deserves(attack: Attack, how: str, duels: dict[str, Future[Duel]]) -> None:
+def test_attacker_gets_what_it_deserves(
+    attack: Attack, how: str, duels: dict[str, Future[Duel]], record_property: Callable[[str, object], None]
+) -> None:
     duel = held(duels, attack, how)
 
     mallory = duel.players[1]
     ends = {str(match.end) for match in duel.matches}
+    record_property("outcome", ", ".join(sorted(ends)))
     assert ends <= set(attack.ends), (ends, mallory.message, mallory.log_tail)
     assert set(attack.must) <= ends, (ends, mallory.message, mallory.log_tail)
     assert mallory.verdict in attack.verdict, (mallory.verdict, mallory.message, mallory.log_tail)

@@ -50,10 +50,10 @@ _ALLOWED = tuple(sorted(f"{_FILE_CALLS} {_WAITING} {_MEMORY} {_PROCESSES} {_SOCK
 
 # Every flag of clone that makes a namespace, except NEWTIME, whose bit is part of the signal number.
 _NEW_NAMESPACES = 0x7E020000
-# Allowed commands of fcntl: F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_SETOWN, F_GETOWN, F_SETSIG, F_GETSIG, F_SETOWN_EX,
-# F_GETOWN_EX, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ. No locks, by flock neither: a lock of an event descriptor or of a
-# namespace can be seen from every container, since the kernel has one file for all of them, and locks of open files stand in
-# /proc/locks of every container, with two numbers that the caller can choose.
+# Allowed commands of fcntl: F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_SETOWN, F_GETOWN, F_SETSIG, F_GETSIG,
+# F_SETOWN_EX, F_GETOWN_EX, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ. No locks, by flock neither: a lock of an event
+# descriptor or of a namespace can be seen from every container, since the kernel has one file for all of them, and locks of
+# open files stand in /proc/locks of every container, with two numbers that the caller can choose.
 _FCNTLS = (0, 1, 2, 3, 4, 8, 9, 10, 11, 15, 16, 1030, 1031, 1032)
 # Allowed ioctls of terminals and files: TCGETS, TCSETS and the two that wait, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, FIONREAD,
 # FIONBIO, FIONCLEX, FIOCLEX.

@@ -1,6 +1,6 @@
 """`pullrank bot announce`: tells merged pull requests their official scores, ranks and pages."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evaluator.model.config.participants import People
@@ -17,20 +17,30 @@ from scripts.git.beacon import known_origins
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import check_paths, owners_on
 from scripts.git.tree_diff import UnreadableError, tree_changes
+from scripts.github.api.client import GraphQLChange
+from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
 from scripts.github.api.responses import PullRequest
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.deliver import StickyComment, newest_run, sticky_comments, write_sticky
-from scripts.github.pull_request.outcome import LABEL_STYLES, OFFICIAL_LABEL, rules_after_merge
+from scripts.github.pull_request.deliver import (
+    DELIVERED_AT_ONCE,
+    StickyComment,
+    label_change,
+    label_nodes_of,
+    newest_run,
+    snapshot_stickies,
+    sticky_changes,
+)
+from scripts.github.pull_request.outcome import OFFICIAL_LABEL, rules_after_merge
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
 # Merged pull requests to read, the last updated first, a hundred per request; a label marks those that are done. A comment
 # updates its pull request, so this is more than are ever commented between two runs.
 PULLS_LOOKED_AT = 1000
-# GitHub lets a repository write 500 texts per hour, and each pull request takes two.
+# GitHub lets a repository write 500 texts per hour; a pull request that was never previewed takes one.
 PULLS_PER_RUN = 200
-# Of 1,000 requests per hour, so many are left for the jobs that report previews.
-REQUESTS_RESERVED = 300
+# Of 1,000 points of GraphQL per hour, so many are left for the other jobs; twenty pull requests take two.
+POINTS_RESERVED = 100
 _NO_RUN = Provenance(evaluated_at="2000-01-01T00:00:00Z")
 
 
@@ -50,12 +60,11 @@ def announce_merged(context: BotContext) -> int:
     """Comment on every merged pull request about which there is something new to say."""
     merges = _unannounced_merges(context)
     written = looked_at = 0
-    for merge in merges:
+    while looked_at < len(merges) and written < PULLS_PER_RUN and _has_points(context):
         # Pull requests without news do not count: 200 of them would hide all others.
-        if written == PULLS_PER_RUN or not _has_requests(context):
-            break
-        written += _announce(context, merge)
-        looked_at += 1
+        part = merges[looked_at : looked_at + min(DELIVERED_AT_ONCE, PULLS_PER_RUN - written)]
+        written += _announce(context, part)
+        looked_at += len(part)
     say(f"{looked_at} merged pull requests were looked at.")
     if later := len(merges) - looked_at:
         say(f"{later} merged pull requests are told by a later run, so that the hour's requests last for everybody.")
@@ -64,16 +73,21 @@ def announce_merged(context: BotContext) -> int:
 
 def pulls_with_news(context: BotContext) -> Iterator[int]:
     """Numbers of merged pull requests that `announce_merged` would comment on or label. Writes nothing."""
-    for merge in _unannounced_merges(context):
-        if not _has_requests(context):
+    merges = _unannounced_merges(context)
+    for begin in range(0, len(merges), DELIVERED_AT_ONCE):
+        if not _has_points(context):
             break
-        if _has_news(context, merge):
-            yield merge.pull.number
+        part = merges[begin : begin + DELIVERED_AT_ONCE]
+        snapshots = read_pulls(context.github, [merge.pull.number for merge in part])
+        for merge in part:
+            snapshot = snapshots.get(merge.pull.number)
+            if snapshot and _has_news(context, merge, snapshot):
+                yield merge.pull.number
 
 
-def _has_requests(context: BotContext) -> bool:
-    left = context.github.requests_left
-    return left is None or left >= REQUESTS_RESERVED
+def _has_points(context: BotContext) -> bool:
+    left = context.github.points_left
+    return left is None or left >= POINTS_RESERVED
 
 
 def _unannounced_merges(context: BotContext) -> list[MergedPull]:
@@ -81,9 +95,9 @@ def _unannounced_merges(context: BotContext) -> list[MergedPull]:
     return [merge for pull in pulls if (merge := read_merge(context, pull))]
 
 
-def _has_news(context: BotContext, merge: MergedPull) -> bool:
+def _has_news(context: BotContext, merge: MergedPull, snapshot: PullSnapshot) -> bool:
     body, is_complete = _comment(context, merge)
-    return is_complete or not _is_said(sticky_comments(context, merge.pull), body)
+    return is_complete or not _is_said(snapshot_stickies(context, snapshot), body)
 
 
 def _comment(context: BotContext, merge: MergedPull) -> tuple[str, bool]:
@@ -118,22 +132,40 @@ def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
     )
 
 
-def _announce(context: BotContext, merge: MergedPull) -> bool:
-    """Write what is new, and label a pull request that is done; returns whether anything was written."""
-    body, is_complete = _comment(context, merge)
-    stickies = sticky_comments(context, merge.pull)
-    is_news = not _is_said(stickies, body)
-    if is_news:
-        if newest_run(stickies) > context.surroundings.run_id:
-            return False
-        # A merge is final, so nothing is checked again before writing.
-        write_sticky(context, merge.pull, body, stickies)
-        write_summary(context.surroundings.summary_path, body)
-    if is_complete:
-        context.github.ensure_labels({OFFICIAL_LABEL: LABEL_STYLES[OFFICIAL_LABEL]})
-        context.github.add_label(merge.pull.number, OFFICIAL_LABEL)
-    say(f"#{merge.pull.number}: {'told' if is_complete else 'told as far as it is recorded'}.")
-    return is_news or is_complete
+def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
+    """Write what is new, and label the pull requests that are done; returns to how many anything was written."""
+    snapshots = read_pulls(context.github, [merge.pull.number for merge in part])
+    changes: list[GraphQLChange] = []
+    owners: list[int] = []
+    done: dict[int, bool] = {}
+    for merge in part:
+        snapshot = snapshots.get(merge.pull.number)
+        if snapshot is None:
+            continue
+        body, is_complete = _comment(context, merge)
+        stickies = snapshot_stickies(context, snapshot)
+        own: list[GraphQLChange] = []
+        if not _is_said(stickies, body):
+            if newest_run(stickies) > context.surroundings.run_id:
+                continue
+            # A merge is final, so nothing is checked again before writing.
+            own += sticky_changes(context, snapshot, body)
+            write_summary(context.surroundings.summary_path, body)
+        elif not is_complete:
+            say(f"#{merge.pull.number}: nothing is new.")
+            continue
+        if is_complete:
+            nodes = label_nodes_of(context.github, {OFFICIAL_LABEL})
+            own.append(label_change(snapshot, nodes[OFFICIAL_LABEL]))
+        changes += own
+        owners += [merge.pull.number] * len(own)
+        done[merge.pull.number] = is_complete
+    refused = context.github.mutate(changes) if changes else {}
+    failed = {owners[position]: why for position, why in refused.items()}
+    for number, is_complete in done.items():
+        words = "told" if is_complete else "told as far as it is recorded"
+        say(f"#{number}: {f'GitHub refused a change ({failed[number]})' if number in failed else words}.")
+    return len(done)
 
 
 def _is_said(stickies: list[StickyComment], body: str) -> bool:

@@ -348,8 +348,8 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
     manifest = (later.place / "accepted" / "manifests" / "0.sha256").read_text()
     assert sorted(line.split("  results/")[1] for line in manifest.splitlines()) == sorted(after)
     assert following(begun, tmp_path / "last").planned.unasked == 0
-    subjects = git(begun.clone.path.parent / "origin.git", "log", "--format=%s", RESULTS_BRANCH).splitlines()
-    assert sum(subject.startswith("fill in: ") for subject in subjects) == 4
+    lines = git(begun.clone.path.parent / "origin.git", "log", "--format=%B", RESULTS_BRANCH).splitlines()
+    assert sum(line.startswith("fill in: ") for line in lines) == 4
 
 
 def test_filling_in_twice_or_after_somebody_else_changes_nothing(

@@ -1,13 +1,13 @@
 """Which tasks an agent may enter: by its manifest, and by phases, quotas and rules on people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import MANIFEST_NAME
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import participant_faults
+from leaderboard.core.owners import Place, participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
 from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
@@ -68,15 +68,23 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
 
 def people_faults(challenge: Challenge, entry: SubmissionEntry, folder: str) -> Iterator[str]:
     """Faults in what an agent's manifest says about its authors, each with its line."""
-    if entry.baseline or challenge.people.is_host(entry.login):
-        return
+    if not (entry.baseline or challenge.people.is_host(entry.login)):
+        found = participant_faults(challenge.people, entry.login, entry.folder.submission)
+        yield from _with_lines(entry, folder, ((fault.place, reason_in_words(fault)) for fault in found))
+
+
+def wording_faults(entry: SubmissionEntry, folder: str) -> Iterator[str]:
+    """Names and texts of an agent's manifest that no new agent may have, each with its line."""
+    return _with_lines(entry, folder, entry.folder.submission.wording_faults())
+
+
+def _with_lines(entry: SubmissionEntry, folder: str, faults: Iterable[tuple[Place, str]]) -> Iterator[str]:
     manifest = next(blob.content for blob in entry.folder.blobs if blob.path == MANIFEST_NAME)
     _, lines = parse_yaml(manifest, MANIFEST_NAME, MAX_SUBMISSION_BYTES)
-    for fault in participant_faults(challenge.people, entry.login, entry.folder.submission):
-        place = fault.place
+    for place, words in faults:
         while place and place not in lines:
             place = place[:-1]
-        yield f"{folder}/{MANIFEST_NAME}:{lines.get(place, 1)}: {reason_in_words(fault)}"
+        yield f"{folder}/{MANIFEST_NAME}:{lines.get(place, 1)}: {words}"
 
 
 def check_people(checkout: Checkout, entry: SubmissionEntry) -> None:

@@ -41,6 +41,10 @@ def forked_run(expressions: Expressions, **changes: Any) -> dict[str, Any]:
     return event
 
 
+@pytest.mark.attack(
+    "run_of_another_event", family="bot", outcome="no report",
+    tries="Starts the report by a run of another workflow, event or branch.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [

@@ -107,6 +107,10 @@ def test_it_is_triggered_by_these_events_only(name: str) -> None:
     assert set(workflow(name)["on"]) == TRIGGERS[name]
 
 
+@pytest.mark.attack(
+    "pull_request_target", family="bot", outcome="there is none",
+    tries="Waits for a workflow that runs a pull request's code with main's token.",
+)  # fmt: skip
 def test_nothing_runs_on_pull_request_target() -> None:
     assert not [name for name in NAMES if "pull_request_target" in text(name)]
 
@@ -119,9 +123,39 @@ def test_every_action_is_pinned_to_the_commit_we_looked_at(name: str) -> None:
     assert [line for line in actions if line not in {f"{action}@{pin}" for action, pin in PINS.items()}] == []
 
 
+@pytest.mark.attack(
+    "title_or_branch_in_a_shell", family="bot", outcome="no expression stands in a script",
+    tries="Names a branch, title or label like a shell command.",
+)  # fmt: skip
 @pytest.mark.parametrize("name", NAMES)
 def test_no_expression_reaches_a_shell(name: str) -> None:
     assert [step["run"] for _, step in steps(name) if "${{" in step.get("run", "")] == []
+
+
+@pytest.mark.attack(
+    "title_or_branch_as_a_name", family="bot", outcome="names hold numbers and versions of ours",
+    tries="Names a branch or title so that the name of a job or an artifact holds it.",
+)  # fmt: skip
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_jobs_and_artifacts_hold_nothing_that_was_typed(name: str) -> None:
+    whole = workflow(name)
+    named = [whole.get("run-name", ""), *(job.get("name", "") for job in whole["jobs"].values())]
+    named += [step.get("name", "") for _, step in steps(name)]
+    named += [str(step["with"]["name"]) for _, step in steps(name) if "name" in step.get("with", {})]
+    expressions = {part for one in named for part in re.findall(r"\$\{\{ *(.*?) *\}\}", one)}
+
+    assert expressions <= {"matrix.shard", "matrix.manifest", "matrix.python"}
+
+
+@pytest.mark.attack(
+    "file_of_the_environment", family="bot", outcome="no step writes these files",
+    tries="Gets text into the file from which later steps take their environment or their path.",
+)  # fmt: skip
+@pytest.mark.parametrize("name", NAMES)
+def test_no_step_writes_the_environment_of_others(name: str) -> None:
+    assert not re.search(r"GITHUB_(ENV|PATH|STATE)\b", text(name))
+    ours = (WORKFLOWS.parents[1] / "scripts").rglob("*.py")
+    assert not [path for path in ours if re.search(r"GITHUB_(ENV|PATH|STATE)\b", path.read_text())]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -148,6 +182,10 @@ def test_no_checkout_takes_every_branch(name: str) -> None:
     assert set(depths) <= {1, 2147483647}
 
 
+@pytest.mark.attack(
+    "head_checked_out_with_rights", family="bot", outcome="there is none",
+    tries="Waits for a privileged job that checks a pull request's code out.",
+)  # fmt: skip
 @pytest.mark.parametrize("name", PRIVILEGED)
 def test_a_privileged_workflow_never_checks_out_a_head(name: str) -> None:
     refs = [step["with"].get("ref", "main") for step in uses(name) if step["uses"].startswith("actions/checkout@")]
@@ -158,6 +196,10 @@ def test_a_privileged_workflow_never_checks_out_a_head(name: str) -> None:
     assert "refs/pull" not in text(name)
 
 
+@pytest.mark.attack(
+    "poisoned_cache", family="supply", outcome="nothing is cached",
+    tries="Fills a cache of a pull request's run that main's runs would restore.",
+)  # fmt: skip
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_cached(name: str) -> None:
     assert not [
@@ -219,6 +261,10 @@ def test_in_the_untrusted_tier_a_token_reaches_only_the_step_that_reads_the_resu
     assert next(step for step in uses("preview"))["with"]["ref"] == "main"
 
 
+@pytest.mark.attack(
+    "token_of_the_job_that_runs_agents", family="bot", outcome="it cannot write",
+    tries="Steals the token of the job that runs the agent.",
+)  # fmt: skip
 def test_who_runs_agents_can_not_write() -> None:
     running = [("preview", "preview"), ("official", "evaluate"), ("evaluate", "play")]
 

@@ -73,11 +73,15 @@ def outcomes(arena: Arena, request: pytest.FixtureRequest) -> Iterator[dict[str,
     calls = (getattr(item, "callspec", None) for item in request.session.items if item.path == request.path)
     chosen = {call.id for call in calls if call is not None}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {
+        started = {
             name_of(attack, how): pool.submit(arena.attempt, attack, how)
             for attack, how in CASES
             if name_of(attack, how) in chosen and how in arena.chosen
         }
+        try:
+            yield started
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C nobody waits for the rest
 
 
 def name_of(attack: Attack, how: str) -> str:

@@ -189,11 +189,15 @@ def duels(chosen: dict[str, SelectedSandbox], request: pytest.FixtureRequest) ->
     calls = (getattr(item, "callspec", None) for item in request.session.items if item.path == request.path)
     wanted = {call.id for call in calls if call is not None}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {
+        started = {
             name: pool.submit(fight, attack.order(), chosen[how])
             for name, (attack, how) in zip(NAMES, CASES, strict=True)
             if name in wanted and how in chosen
         }
+        try:
+            yield started
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C nobody waits for the rest
 
 
 def held(duels: dict[str, Future[Duel]], attack: Attack, how: str) -> Duel:

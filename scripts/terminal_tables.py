@@ -22,7 +22,7 @@ from leaderboard.ratings.duel_results import duel_totals, refusal
 from leaderboard.scoring.intervals import measured_estimate, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking
 from leaderboard.scoring.score_all import MOST_COUNTED
-from leaderboard.text.format import NONE, tries_mark
+from leaderboard.text.format import HELD_TAG, NONE, tries_mark
 
 # With more players the crosstable is on the site only.
 MAX_CROSSTABLE_ROWS = 12
@@ -156,7 +156,7 @@ def standings_tables(standings: Standings) -> None:
     if standings.overall:
         console.print(_overall_table(standings))
     for task in standings.tasks:
-        console.print(task_table(task, is_final=standings.challenge.is_final))
+        console.print(task_table(task))
     for game in standings.games:
         game_tables(game)
 
@@ -177,7 +177,7 @@ def _overall_table(standings: Standings) -> Table:
     return table
 
 
-def task_table(standings: TaskStandings, *, is_final: bool = False) -> Table:
+def task_table(standings: TaskStandings) -> Table:
     """The standings of one task."""
     task = standings.task
     table = Table(box=None, pad_edge=False, title=f"\n{task.title or task.id}", title_justify="left")
@@ -189,7 +189,7 @@ def task_table(standings: TaskStandings, *, is_final: bool = False) -> Table:
         directions = ", ".join(f"{metric.name}: {better(metric)}" for metric in metrics_of(task))
         table.caption, table.caption_justify = _typed(f"{directions}; {ranking(task).name} ranks"), "left"
     for row in standings.rows:
-        table.add_row(*_row_cells(task, row, is_final=is_final))
+        table.add_row(*_row_cells(task, row))
     gap = [""] * len(other_metrics(task))
     for failure in standings.failures:
         entry = failure.entry
@@ -202,19 +202,19 @@ def task_table(standings: TaskStandings, *, is_final: bool = False) -> Table:
     return table
 
 
-def _row_cells(task: Task, row: Row, *, is_final: bool) -> list[str | Text]:
+def _row_cells(task: Task, row: Row) -> list[str | Text]:
     estimate = row.estimate
     score, low, high = (_number(value, digits(task)) for value in (estimate.score, estimate.low, estimate.high))
     others = [_number(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
     place = [NONE, NONE] if estimate.is_missing else _place_cells(row)
     names = [_typed(row.entry.submission.name), _typed(row.entry.login)]
-    return [*place, *names, score, _interval(low, high), *others, tries_mark(row.tries, is_final=is_final) or "ok"]
+    return [*place, *names, score, _interval(low, high), *others, HELD_TAG if row.held_by else tries_mark(row.tries) or "ok"]
 
 
 def _place_cells(row: Row | OverallRow | GameRow) -> list[str]:
     """Place and rank range; baselines and other entries aside have none."""
     rank = str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
-    return [NONE, NONE] if row.entry.is_aside else [str(row.place), rank]
+    return [NONE, NONE] if row.is_aside else [str(row.place), rank]
 
 
 def duel_table(duel: Duel, task: Task, first: int) -> None:

@@ -365,7 +365,7 @@ def comment_headline(state: Previewed) -> Markup:
     rows = [row for agent in state.agents for row in agent.rows]
     games = [game for agent in state.agents for game in agent.games]
     refused = [agent for agent in state.agents if agent.faults or agent.copy_of]
-    scored = sum(row.estimate is not None for row in rows) + sum(map(_passed, games))
+    scored = sum(row.estimate is not None and row.failed_before is None for row in rows) + sum(map(_passed, games))
     total = len(rows) + len(games) + len(refused)
     if not total:
         return Markup(

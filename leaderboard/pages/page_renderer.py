@@ -227,6 +227,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
     environment.globals.update(
         secret_hash=secret_hash,
         tries_mark=format.tries_mark,
+        held_reason=format.held_reason,
         span=format.span, ranks=format.ranks, counted=format.counted, href=urls.href, task_page=urls.task_page,
         agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
         result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_chart.interval_svg,

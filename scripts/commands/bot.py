@@ -1,7 +1,6 @@
 """`pullrank bot …`: the commands that GitHub workflows call."""
 
 import os
-import tempfile
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from evaluator.host.process_owner import scratch_folder
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git import merged_pulls
@@ -248,7 +248,7 @@ def publish(
     work = replace(_official_run(environment, sandbox), moment=parse_run_context(moment))
     assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards)
     github = _github(environment)
-    with tempfile.TemporaryDirectory(prefix="pullrank-accepted-") as temporary:
+    with scratch_folder("accepted") as temporary:
         target = accepted or Path(temporary)
         with empty_rounds.report_failures(github, environment, target):
             if only in ("check", "both"):

@@ -4,7 +4,6 @@ The engine gets the layers unchanged, with a configuration of ours that keeps on
 """
 
 import contextlib
-import tempfile
 import threading
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from evaluator.host.docker.image_registry import Registry
 from evaluator.host.docker.layers import MAX_ENTRIES, examine_layers
 from evaluator.host.docker.manifest import ImageConfig, ImageManifest, check_size, read_config, read_manifest
 from evaluator.host.errors import AgentFault
+from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
 from evaluator.model.config.submission import ImageReference
 from evaluator.model.records.verdict import Verdict
@@ -92,7 +92,7 @@ def _fetch(engine: Engine, reference: ImageReference, image_mib: int, seconds: f
     registry = Registry(reference, seconds)
     manifest, config = _fetch_manifest(registry, reference, engine.platform, image_mib)
     name = local_name(reference)
-    with tempfile.TemporaryDirectory(prefix="pullrank-image-") as folder:
+    with scratch_folder("image") as folder:
         files = _fetch_layers(registry, manifest, config, Path(folder), image_mib)
         try:
             return engine.load(image_archive(files, config.document, name), name, LOAD_SECONDS)

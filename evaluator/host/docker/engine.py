@@ -5,14 +5,12 @@ import functools
 import io
 import json
 import math
-import os
 import secrets
 import sys
 import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,57 +24,18 @@ from docker.utils import kwargs_from_env
 from evaluator.host.docker.engine_errors import EngineError as EngineError
 from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, pushed_digest
 from evaluator.host.docker.seccomp import seccomp_profile
+from evaluator.host.process_owner import ProcessOwner, current_boot, this_process
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContainerOwner:
-    """The process that a container belongs to; process ids alone are reused."""
-
-    pid: int
-    start: str
-    boot: str
-    namespace: str
-
-
-def this_process() -> ContainerOwner:
-    """This process as an owner."""
-    return ContainerOwner(pid=os.getpid(), start=_start_time(os.getpid()), boot=_read("/proc/sys/kernel/random/boot_id"),
-                 namespace=_namespace())  # fmt: skip
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return ""
-
-
-def _namespace() -> str:
-    try:
-        return str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        return ""
-
-
-def _start_time(pid: int) -> str:
-    """Field 22 of /proc/PID/stat; empty if the process does not exist or is a zombie."""
-    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
 
 
 def is_orphan(label: str, *, running: bool) -> bool:
     """Whether the owner in a container's label has ended."""
     try:
-        owner = ContainerOwner(**json.loads(label))
+        owner = ProcessOwner(**json.loads(label))
     except (ValueError, TypeError):
         return False
-    if owner.boot != _read("/proc/sys/kernel/random/boot_id"):
-        return not running
-    if owner.namespace != _namespace():
-        return False
-    return _start_time(owner.pid) != owner.start
+    return owner.has_ended or (owner.boot != current_boot() and not running)
 
 
 OWNER_LABEL = "org.pullrank.owner"

@@ -29,6 +29,7 @@ from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.recorded_standings import final_entries
 from scripts.github.preview.artifact import LOG_FILE
 from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, evaluation_name
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
@@ -207,9 +208,16 @@ def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName
         if (submission.path.is_relative_to(checkout.root / SUBMISSIONS) or submission.baseline)
         and checkout.moderation.of(submission.login, submission.agent) is None
     }
-    entries = tuple(submission.entry() for submission in ranking.values())
+    final = final_entries(checkout) if checkout.challenge.is_final else None
+    entries = final.entries if final else [submission.entry() for submission in ranking.values()]
+    shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent) is None)
     return RecordedResults(
-        challenge=checkout.challenge, entries=entries, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
+        challenge=checkout.challenge,
+        entries=shown,
+        results=tuple(results),
+        duels=tuple(duels),
+        at=datetime.now(UTC),
+        final_beacon=final.beacon if final else None,
     ), ranking
 
 

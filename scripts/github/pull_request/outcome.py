@@ -126,7 +126,9 @@ def previewed_outcome(state: Previewed) -> Outcome:
             state=state, status=StatusState.ERROR, words="a part failed on our side; it is tried again", ours=True
         )
     total = len(verdicts) + len(games)
-    failed = sum(verdict is not Verdict.OK for verdict in verdicts) + sum(game.refusal is not None for game in games)
+    rows = [row for agent in state.agents for row in agent.rows]
+    failed = sum(row.result.verdict is not Verdict.OK or row.failed_before is not None for row in rows)
+    failed += sum(game.refusal is not None for game in games)
     if failed or any(agent.faults or agent.copy_of for agent in state.agents) or not total:
         words = f"{failed} of {total} evaluations failed; the comment says why" if failed else "no score: mend the faults"
         return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.sandbox import SandboxKind, SandboxSpec
 from evaluator.host.sandboxes.watchdog import Watchdog
@@ -25,6 +26,7 @@ class Table:
 
     def __init__(self, state: dict[str, Any], *, event: bool = False) -> None:
         self.state_said, self.event = state, event
+        self.stopped, self.process = False, (7, "100")
         self.ours, self.theirs = socket.socketpair()
 
     def create(self, *_: Any) -> str:
@@ -48,6 +50,12 @@ class Table:
 
     def ran_out_of_memory(self, container: str) -> bool:
         return self.event
+
+    def was_stopped(self, container: str) -> bool:
+        return self.stopped
+
+    def incarnation(self) -> tuple[int, str]:
+        return self.process
 
 
 @pytest.fixture
@@ -131,3 +139,25 @@ def test_time_that_the_machine_slept_is_not_the_agents(monkeypatch: pytest.Monke
     assert watchdog._excess() is None
     now += 40
     assert watchdog._excess() == "the evaluation took more than 100 seconds"
+
+
+@pytest.mark.parametrize("code", [137, 143])
+def test_a_stop_by_the_engine_is_not_the_agents(opened: Any, code: int) -> None:
+    restarted, stopped, itself = (Table({**KILLED, "ExitCode": code}) for _ in range(3))
+    jails = [opened(table) for table in (restarted, stopped, itself)]
+    restarted.process = (7, "200")
+    stopped.stopped = True
+
+    with pytest.raises(EngineError, match="the container engine was restarted"):
+        jails[0].post_mortem()
+    with pytest.raises(EngineError, match="somebody stopped"):
+        jails[1].post_mortem()
+    assert jails[2].post_mortem().verdict is Verdict.CRASHED
+
+
+def test_an_agents_own_end_is_not_the_engines(opened: Any) -> None:
+    table = Table({**KILLED, "ExitCode": 3})
+    jail = opened(table)
+    table.process, table.stopped = (8, "200"), True
+
+    assert jail.post_mortem().verdict is Verdict.CRASHED

@@ -18,7 +18,7 @@ if ! "$$uv" --version >/dev/null 2>&1 || ! "$$uv" pip install --quiet --python $
 fi
 endef
 
-.PHONY: demo test check act lint bench dev site probe here runtime image recorded mujoco atari chess lock clean
+.PHONY: demo test check act lint bench fuzz dev site probe here runtime image recorded mujoco atari chess lock clean
 
 demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the site
 	@$(BIN)/pullrank demo
@@ -46,6 +46,10 @@ lint: $(VENV)/dev.done ## All static checks
 	$(BIN)/pullrank schemas --check
 	$(BIN)/zizmor --quiet --offline --strict-collection --persona auditor .github
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+
+fuzz: $(VENV)/dev.done ## A million inputs for each reader; READERS="frames traces" and CASES=10000 for less, GUIDED=1 by coverage
+	@$(if $(GUIDED),$(call INSTALL,--require-hashes -r requirements/fuzz.txt))
+	@$(BIN)/python -m tests.fuzz $(or $(READERS),all) --cases $(or $(CASES),1000000) $(if $(GUIDED),--guided)
 
 bench: $(VENV)/dev.done ## Speed, as ratios within one run
 	@$(BIN)/python -m bench
@@ -124,6 +128,7 @@ lock: ## Renew the lock files (needs uv)
 	$(LOCK) requirements/mujoco.in -o requirements/mujoco.txt
 	$(LOCK) requirements/atari.in -o requirements/atari.txt
 	$(LOCK) requirements/chess.in -o requirements/chess.txt
+	$(LOCK) requirements/fuzz.in -o requirements/fuzz.txt
 	$(LOCK) evaluator/requirements.in -o evaluator/requirements.txt
 	for name in onnx grpc torch sb3; do $(LOCK) $${PULLRANK_WHEELS:+--index $$PULLRANK_WHEELS} \
 		evaluator/extras/$$name.in -o evaluator/extras/$$name.txt || exit 1; done

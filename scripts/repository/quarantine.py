@@ -67,12 +67,13 @@ def without_quarantines(content: bytes, lifted: Sequence[Quarantine]) -> bytes:
         CommandError: the file is faulty, or they are written in another way.
     """
     before, text = _parsed(content), content.decode("utf-8")
+    if any(_item(quarantine) not in text for quarantine in lifted):
+        raise CommandError(USAGE, f"{MODERATION_FILE}: the entry was edited by hand; remove it from 'quarantines' yourself")
     for quarantine in lifted:
         text = text.replace(_item(quarantine), "", 1)
     kept = tuple(quarantine for quarantine in before.quarantines if quarantine not in lifted)
     if not kept:
-        # As it was before the first: without the key if the file had none.
-        text = re.sub(r"\nquarantines:\n(?=\Z|\S)", "\n", text)
+        text = re.sub(r"^quarantines:$", "quarantines: []", text, flags=re.MULTILINE)
     changed = text.encode()
     if _parsed(changed) != before.model_copy(update={"quarantines": kept}):
         raise CommandError(USAGE, f"{MODERATION_FILE}: the entry was edited by hand; remove it from 'quarantines' yourself")

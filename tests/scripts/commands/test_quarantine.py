@@ -1,6 +1,7 @@
 """A drill for the day when something went wrong: results are hidden, named, replayed and shown again."""
 
 import json
+import shlex
 import shutil
 import subprocess
 from dataclasses import replace
@@ -19,8 +20,9 @@ from leaderboard.pages.agent.agent_page import render_agent_pages
 from leaderboard.pages.page_renderer import render_pages
 from scripts.repository.checkout import open_checkout
 from scripts.static_site.build_site import gather
+from tests.docs.blocks import blocks_of
 from tests.leaderboard.make import duel, result
-from tests.scripts.checkouts import ILLEGAL, LEGAL, game_board, records, run, submit
+from tests.scripts.checkouts import ILLEGAL, LEGAL, ROOT, game_board, records, run, submit
 
 GOOD, BAD = f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
 BEFORE, DURING = "2026-05-01T08:00:00Z", "2026-05-02T09:00:00Z"
@@ -55,7 +57,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     board = game_board(tmp_path_factory.mktemp("drill"))
     for login, source in (("alice", LEGAL), ("bob", ILLEGAL)):
         submit(board, "agent", source, "[CartPole-v1, tictactoe]", login)
-    (board / "moderation.yml").write_text("# Who is kept off.\nexclusions: []\n# Vouched for.\nverified: []\n")
+    (board / "moderation.yml").write_text(
+        "# Who is kept off.\nexclusions: []\nquarantines: []\n# Vouched for.\nverified: []\n"
+    )
     (board / ".gitignore").write_text("/results/\n/build/\n/site/\n")
     challenge = parse_challenge((board / "challenge.yml").read_bytes())
     task, game = challenge.tasks[0], challenge.tasks[1]
@@ -108,7 +112,7 @@ def test_the_drill(board: Path) -> None:
     assert records(board) == recorded
     (quarantine,) = parse_moderation((board / "moderation.yml").read_bytes()).quarantines
     assert (quarantine.image, quarantine.login, quarantine.since) == (BAD, None, "2026-05-02T00:00:00Z")
-    assert (board / "moderation.yml").read_bytes().startswith(moderation)
+    assert (board / "moderation.yml").read_text().endswith("\n# Vouched for.\nverified: []\n")
 
     words = f"in quarantine since {quarantine.until[:10]}, will be replayed"
     assert ranked(board) == ["alice"]
@@ -182,3 +186,24 @@ def test_an_entry_that_was_edited_by_hand_is_not_guessed_at(board: Path) -> None
     assert (code, err.count("\n")) == (2, 1)
     assert "edited by hand" in err
     assert path.read_bytes() == edited
+
+
+def test_a_file_without_the_list_gets_one(board: Path) -> None:
+    path = board / "moderation.yml"
+    for content in ("", "exclusions: []"):
+        path.write_text(content)
+        assert run(board, "quarantine", "--since", "main", "--login", "bob", *WHY)[0] == 0
+        assert len(parse_moderation(path.read_bytes()).quarantines) == 1
+        assert run(board, "quarantine", "--lift")[0] == 0
+        assert path.read_text() == f"{content.strip()}\nquarantines: []\n".lstrip("\n")
+
+
+def test_the_pages_commands_do_what_it_says(board: Path) -> None:
+    declare, lift = (block.text for block in blocks_of(ROOT / "site/pages/host/incident.md")[1:])
+    words = shlex.split(declare.replace("1f3c9ab", "main"))
+
+    assert words[0] == lift.split()[0] == ".venv/bin/pullrank"
+    assert run(board, *words[1:])[0] == 0
+    assert ranked(board) == ["alice"]
+    assert run(board, *lift.split()[1:])[0] == 0
+    assert ranked(board) == ["bob", "alice"]

@@ -91,8 +91,16 @@ def _has_points(context: BotContext) -> bool:
 
 
 def _unannounced_merges(context: BotContext) -> list[MergedPull]:
-    pulls = [pull for pull in context.github.merged_pulls(MAIN_BRANCH, PULLS_LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
-    return [merge for pull in pulls if (merge := read_merge(context, pull))]
+    pulls = context.github.merged_pulls(MAIN_BRANCH, PULLS_LOOKED_AT)
+    # What is in quarantine is told again, also where everything had been told.
+    hidden = {entry.name for entry in context.entries if entry.quarantined}
+    merges = (read_merge(context, pull) for pull in pulls if hidden or OFFICIAL_LABEL not in pull.labels)
+    return [
+        merge
+        for merge in merges
+        if merge
+        and (OFFICIAL_LABEL not in merge.pull.labels or any(AgentName.folded(*name) in hidden for name in merge.agents))
+    ]
 
 
 def _has_news(context: BotContext, merge: MergedPull, snapshot: PullSnapshot) -> bool:
@@ -157,6 +165,8 @@ def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
         if is_complete:
             nodes = label_nodes_of(context.github, {OFFICIAL_LABEL})
             own.append(label_change(snapshot, nodes[OFFICIAL_LABEL]))
+        elif OFFICIAL_LABEL in merge.pull.labels:
+            context.github.remove_label(merge.pull.number, OFFICIAL_LABEL)
         changes += own
         owners += [merge.pull.number] * len(own)
         done[merge.pull.number] = is_complete

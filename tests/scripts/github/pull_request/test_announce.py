@@ -42,6 +42,33 @@ def test_a_merge_is_told_its_official_scores_in_the_same_comment(scene: Scene) -
     ]
 
 
+def test_an_author_is_told_of_a_quarantine_and_then_of_the_replay(scene: Scene) -> None:
+    """Also where everything had been told; what nothing is new about is not written again."""
+    scene.bring()
+    scene.merge()
+    record_all(scene)
+    tell(scene)
+    quarantine = scene.clone.path / "moderation.yml"
+    quarantine.write_text(
+        "quarantines:\n  - since: '2025-12-31T00:00:00Z'\n    until: '2026-01-02T00:00:00Z'\n"
+        f"    commit: {'a' * 40}\n    who: carol\n    why: the image was bad\n"
+    )
+
+    tell(scene, run_id=501)
+    (body,) = scene.bodies()
+    assert body.count("in quarantine since 2026-01-02, will be replayed") == 2
+    assert scene.world.labelled[7] == []
+    tell(scene, run_id=502)
+    assert scene.bodies() == [body]
+
+    record_all(scene, at="2026-01-03T12:00:00Z", returns=(20.0, 22.0))
+    tell(scene, run_id=503)
+    (body,) = scene.bodies()
+    assert "quarantine" not in body
+    assert "21" in body
+    assert scene.world.labelled[7] == ["official"]
+
+
 def bring_three(scene: Scene) -> None:
     """Three merges of three people, all of them measured."""
     for number, login in ((7, "alice"), (8, "carol"), (9, "dave")):

@@ -26,6 +26,7 @@ from scripts.github.pull_request.deliver import (
     StickyComment,
     label_change,
     label_nodes_of,
+    make_changes,
     newest_run,
     snapshot_stickies,
     sticky_changes,
@@ -135,8 +136,7 @@ def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
 def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
     """Write what is new, and label the pull requests that are done; returns to how many anything was written."""
     snapshots = read_pulls(context.github, [merge.pull.number for merge in part])
-    changes: list[GraphQLChange] = []
-    owners: list[int] = []
+    changes: list[tuple[PullRequest, GraphQLChange]] = []
     done: dict[int, bool] = {}
     for merge in part:
         snapshot = snapshots.get(merge.pull.number)
@@ -157,11 +157,9 @@ def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
         if is_complete:
             nodes = label_nodes_of(context.github, {OFFICIAL_LABEL})
             own.append(label_change(snapshot, nodes[OFFICIAL_LABEL]))
-        changes += own
-        owners += [merge.pull.number] * len(own)
+        changes += [(merge.pull, change) for change in own]
         done[merge.pull.number] = is_complete
-    refused = context.github.mutate(changes) if changes else {}
-    failed = {owners[position]: why for position, why in refused.items()}
+    failed = make_changes(context, changes)
     for number, is_complete in done.items():
         words = "told" if is_complete else "told as far as it is recorded"
         say(f"#{number}: {f'GitHub refused a change ({failed[number]})' if number in failed else words}.")

@@ -41,7 +41,7 @@ def reconcile_pulls(context: BotContext) -> int:
     for pull in backlog.unstarted:
         with isolated(pull, trouble):
             if outcome := _unstarted_outcome(context, pull):
-                deliver_outcomes(context, [Delivery(pull=pull, run_id=0, outcome=outcome, is_last_word=True)])
+                trouble += deliver_outcomes(context, [Delivery(pull=pull, run_id=0, outcome=outcome, is_last_word=True)])
 
     def with_issue(outcome: Outcome) -> Outcome:
         state = outcome.state

@@ -79,7 +79,7 @@ def pulls_with_news(context: BotContext) -> Iterator[int]:
         if not _has_points(context):
             break
         part = merges[begin : begin + DELIVERED_AT_ONCE]
-        snapshots = read_pulls(context.github, [merge.pull.number for merge in part])
+        snapshots = read_pulls(context.github, [merge.pull.number for merge in part], with_status=False)
         for merge in part:
             snapshot = snapshots.get(merge.pull.number)
             if snapshot and _has_news(context, merge, snapshot):
@@ -135,7 +135,7 @@ def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
 
 def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
     """Write what is new, and label the pull requests that are done; returns to how many anything was written."""
-    snapshots = read_pulls(context.github, [merge.pull.number for merge in part])
+    snapshots = read_pulls(context.github, [merge.pull.number for merge in part], with_status=False)
     changes: list[tuple[PullRequest, GraphQLChange]] = []
     done: dict[int, bool] = {}
     for merge in part:

@@ -110,7 +110,7 @@ def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, Graph
         return {}
     refused = context.github.mutate([change for _, change in changes])
     created = [pull.number for pull, change in changes if change.name == "addComment"]
-    for snapshot in read_pulls(context.github, created).values():
+    for snapshot in read_pulls(context.github, created, with_status=False).values():
         _repair_sticky(context.github, snapshot_stickies(context, snapshot))
     return {changes[position][0].number: why for position, why in refused.items()}
 

@@ -37,7 +37,7 @@ def reconcile_pulls(context: BotContext) -> int:
     issues = open_failure_issues(context.github, context.surroundings.bot)
     issue_url = next((issue.html_url for issue in issues if issue.title == FAILURE_ISSUE_TITLE), None)
     runs = context.github.runs_of_workflow(PREVIEW_FILE, None, RUNS_LISTED)
-    backlog = find_backlog(context, runs, is_complete=True)
+    backlog = find_backlog(context, runs, trouble, is_complete=True)
     for pull in backlog.unstarted:
         with isolated(pull, trouble):
             if outcome := _unstarted_outcome(context, pull):

@@ -44,7 +44,6 @@ def test_a_score_is_commented_labelled_and_said_on_the_commit(scene: Scene) -> N
         "GET /actions/artifacts/310/zip",
         "GET /labels",
         "POST /labels",
-        "POST /labels",
         f"POST /statuses/{sha}",
     ]
     assert scene.standin.writes()[-3:] == ["addComment", "addLabelsToLabelable", f"POST /statuses/{sha}"]

@@ -17,6 +17,7 @@ from typing import Any
 from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.process_owner import scratch_prefix
 from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
 from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
@@ -195,7 +196,7 @@ class DockerSandbox:
         self._stream: ByteStream | None = None
         self._closed = False
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
-        self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
+        self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
         try:
             self._listener = self._listen() if config.over_socket else None
             self._open(config, spec)
@@ -279,15 +280,11 @@ class DockerSandbox:
             self._engine.pin(self._id, processor)
 
     def usage(self) -> Usage:
-        """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's last measurement counts."""
+        """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's measurement counts."""
         now = Usage()
         with contextlib.suppress(EngineError):
             now = self._measure()
-        seen = self._watch.seen
-        return Usage(
-            cpu_seconds=now.cpu_seconds or seen.cpu_seconds,
-            peak_memory_bytes=now.peak_memory_bytes or seen.peak_memory_bytes,
-        )
+        return now.or_larger(self._watch.seen)
 
     def post_mortem(self) -> AgentFault:
         """See `Sandbox`."""

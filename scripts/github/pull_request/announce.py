@@ -1,6 +1,6 @@
 """`pullrank bot announce`: tells merged pull requests their official scores, ranks and pages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evaluator.model.config.participants import People
@@ -9,13 +9,13 @@ from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry
-from leaderboard.planning.reasons import Reason, SubmissionsEnded
+from leaderboard.planning.admission import tasks_by_name
+from leaderboard.planning.reasons import Reason, SubmissionsEnded, reason_in_words
 from leaderboard.preview.hypothetical_standings import official_state
 from scripts.console import OK, say
-from scripts.git.beacon import version_beacons
+from scripts.git.beacon import known_origins
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import check_paths, owners_on
-from scripts.git.season_commits import checked_season_commits
 from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
@@ -175,12 +175,14 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
     """The comment's state, and whether nothing can be added to it later."""
     if not merge.agents:
         return WithdrawnEntry(agents=merge.removed, merged=True), True
-    now = {(entry.login, entry.agent): entry for entry in context.entries}
+    now = {(entry.login, entry.agent): entry for entry in context.recorded.entries}
     brought = {AgentName(e.login, e.agent): e for e in _entries_at(context, merge.sha) if (e.login, e.agent) in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
-    if current:
-        held, rules = _rules(context, current)
-        state = replace(official_state(context.recorded, current, merge.sha, _run_url(context, merge), held), rules=rules)
+    late = _after_the_end(context, merge, brought)
+    if current or late:
+        held, rules = _rules(context, current) if current else ({}, ())
+        state = official_state(context.recorded, current, merge.sha, _run_url(context, merge), held)
+        state = replace(state, rules=rules, held=(*state.held, *late))
         return state, not (state.pending or state.held or state.unshown)
     older = _superseded_state(context, merge, brought)
     # A hidden board's scores are announced when it is shown.
@@ -190,39 +192,38 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
 def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
     """Which agents and tasks the rules hold back, and the lines about the rules for the comment."""
     challenge = context.checkout.challenge
-    if late := _after_the_end(context, current):
-        return late, ()
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return {}, ()
-    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in context.entries}
-    beacons = version_beacons(context.clone, context.main, digests)
-    return rules_after_merge(context.recorded, beacons, current, context.now, context.is_member)
+    entries, main = context.recorded.entries, context.final.beacon if context.final else context.main
+    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
+    origins = known_origins(context.clone, main, digests, tasks_by_name(challenge, entries))
+    return rules_after_merge(context.recorded, origins, current, context.now, context.is_member)
 
 
-def _after_the_end(context: BotContext, current: list[AgentName]) -> dict[tuple[AgentName, str], Reason]:
-    """Of merged agents, those that came after the season's submissions had ended, on every task."""
-    challenge = context.checkout.challenge
-    final = checked_season_commits(context.clone, context.main, challenge).final if challenge.is_final else None
-    if final is None:
-        return {}
-    standing = {(entry.name, entry.digest) for entry in _entries_at(context, final.sha)}
-    return {
-        (entry.name, task.id): SubmissionsEnded(challenge.season)
-        for entry in context.entries
-        if AgentName(entry.login, entry.agent) in current and (entry.name, entry.digest) not in standing
+def _after_the_end(context: BotContext, merge: MergedPull, brought: Mapping[AgentName, Entry]) -> tuple[str, ...]:
+    """A line for each version that a merge after the end of submissions brought, and each of its tasks."""
+    final, challenge = context.final, context.checkout.challenge
+    if final is None or merge.sha not in context.late_commits:
+        return ()
+    standing = {(entry.name, entry.digest) for entry in final.entries}
+    late = [entry for _, entry in sorted(brought.items()) if (entry.name, entry.digest) not in standing]
+    reason = reason_in_words(SubmissionsEnded(challenge.season))
+    return tuple(
+        f"{entry.shown} on {task.title or task.id}: {reason}"
+        for entry in late
         for task in challenge.tasks
         if entry.submission.plays(task)
-    }
+    )
 
 
 def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[AgentName, Entry]) -> CommentState:
     """The state after a later merge changed or removed the agents: the recorded results of this version are final."""
-    others = tuple(entry for entry in context.entries if (entry.login, entry.agent) not in brought)
+    others = tuple(entry for entry in context.recorded.entries if (entry.login, entry.agent) not in brought)
     then = replace(context.recorded, entries=(*others, *brought.values()))
     state = official_state(then, list(brought), merge.sha, _run_url(context, merge))
     if state.unshown or any(agent.rows or agent.games for agent in state.agents):
         return replace(state, pending=())
-    newer = [name for name in merge.agents if name in {(entry.login, entry.agent) for entry in context.entries}]
+    newer = [name for name in merge.agents if name in {(entry.login, entry.agent) for entry in context.recorded.entries}]
     if newer:
         return replace(official_state(context.recorded, newer, None), pending=())
     return WithdrawnEntry(agents=tuple("/".join(name) for name in merge.agents), merged=True)

@@ -85,9 +85,9 @@ def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None
 
 def _lost_results(context: BotContext) -> list[str]:
     """Lines for official evaluations of current versions that failed on our side at every try."""
-    at = version_folders(context.entries)
+    at = version_folders(context.recorded.entries)
     marks = given_up(context.results, at)
-    current = {(*entry.name, entry.digest) for entry in context.entries}
+    current = {(*entry.name, entry.digest) for entry in context.recorded.entries}
     measured = {evaluation_id(result, at) for result in context.results if result.verdict is not Verdict.INTERNAL_ERROR}
     lost = {
         f"{result.login}/{result.agent} on {result.task} has no official result"
@@ -102,9 +102,9 @@ def _lost_results(context: BotContext) -> list[str]:
 
 def _lost_duels(context: BotContext) -> set[str]:
     """The same for duels between current versions."""
-    at = version_folders(context.entries)
+    at = version_folders(context.recorded.entries)
     marks = given_up_duels(context.duels, at)
-    current = {(*entry.name, entry.digest) for entry in context.entries}
+    current = {(*entry.name, entry.digest) for entry in context.recorded.entries}
     measured = {duel.path() for duel in context.duels if duel.verdict is Verdict.OK}
     return {
         f"{player_names(duel)} on {duel.task} has no official result"

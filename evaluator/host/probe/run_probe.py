@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import socket
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from pathlib import Path
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
+from evaluator.host.process_owner import scratch_folder
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import EvaluationRequest, evaluate_agent
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
@@ -135,14 +135,15 @@ def _folder(agent: str, orders: dict[str, object]) -> SubmissionFolder:
 def _escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeCheck]:
     """Run `escape_attempts.py`, with an open port and a readable file here for it to find."""
     with (
-        tempfile.NamedTemporaryFile("w", prefix="pullrank-canary-") as canary,
+        scratch_folder("canary") as folder,
         socket.create_server(("127.0.0.1", 0)) as listener,
     ):
-        canary.write("a file of this machine")
-        canary.flush()
-        Path(canary.name).chmod(0o644)
+        canary = Path(folder, "canary")
+        canary.write_text("a file of this machine")
+        canary.chmod(0o644)
+        canary.parent.chmod(0o755)
         orders = {
-            "canary": canary.name,
+            "canary": str(canary),
             "port": listener.getsockname()[1],
             "environment": [*pinned_environment(), *ALLOWED_VARIABLES],
             "tmpfs_mib": limits.tmpfs_mib,

@@ -17,6 +17,7 @@ from typing import Any
 from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.process_owner import scratch_prefix
 from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
 from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
@@ -195,7 +196,7 @@ class DockerSandbox:
         self._stream: ByteStream | None = None
         self._closed = False
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
-        self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
+        self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
         try:
             self._listener = self._listen() if config.over_socket else None
             self._open(config, spec)

@@ -40,6 +40,8 @@ class BoundedLog:
 
 
 PERIOD_SECONDS = 1.0
+# Longer between two measurements than this, and the machine stood still: an engine that is asked gives up before that.
+LONGEST_PERIOD_SECONDS = 120.0
 FIRST_PAUSE_SECONDS = 0.05
 
 
@@ -57,14 +59,14 @@ class Watchdog:
         self._measure = measure
         self._stop = stop
         self._over = threading.Event()
-        self._begun = time.monotonic()
+        self._begun = self._last = time.monotonic()
         self.reason: str | None = None
         self.seen = Usage()
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
         """Start measuring."""
-        self._begun = time.monotonic()
+        self._begun = self._last = time.monotonic()
         self._thread.start()
 
     def finish(self) -> None:
@@ -86,7 +88,15 @@ class Watchdog:
                 return
             pause *= 2
 
+    def _skip_standstill(self) -> None:
+        """Leave out of the wall time that the machine was asleep, which is not the agent's doing."""
+        now = time.monotonic()
+        if now - self._last > LONGEST_PERIOD_SECONDS:
+            self._begun += now - self._last - PERIOD_SECONDS
+        self._last = now
+
     def _excess(self) -> str | None:
+        self._skip_standstill()
         wall = time.monotonic() - self._begun
         if (self.seen.cpu_seconds or 0) > self._limits.cpu_seconds:
             return f"the agent used more than {self._limits.cpu_seconds:g} processor seconds"

@@ -4,6 +4,7 @@ import socket
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -117,6 +118,21 @@ def test_the_last_reading_outlives_the_container(monkeypatch: pytest.MonkeyPatch
 
     assert watchdog.seen.peak_memory_bytes == 7
     assert stopped == [None]
+
+
+def test_time_that_the_machine_slept_is_not_the_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("evaluator.host.sandboxes.watchdog.time", SimpleNamespace(monotonic=lambda: now))
+    watchdog = Watchdog(LIMITS, Usage, lambda: None, wall_seconds=100)
+    now += 50
+
+    assert watchdog._excess() is None
+    now += 90_000
+    assert watchdog._excess() is None
+    now += 40
+    assert watchdog._excess() is None
+    now += 40
+    assert watchdog._excess() == "the evaluation took more than 100 seconds"
 
 
 def test_a_container_is_measured_as_soon_as_it_runs(opened: Any) -> None:

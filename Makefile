@@ -70,8 +70,13 @@ nightly-attacks: $(VENV)/dev.done # each attack under every sandbox
 nightly-faults: $(VENV)/dev.done # a kill at every named point
 	@PULLRANK_ALL_FAULTS=1 $(BIN)/python -m pytest -n auto tests/faults $(ARGS)
 
-nightly-fuzz nightly-soak nightly-load: nightly-%: $(VENV)/dev.done
-	@$(BIN)/python -m tests.$* $(ARGS)
+nightly-fuzz: fuzz
+
+nightly-soak: $(VENV)/dev.done
+	@$(BIN)/python -m bench.soak $(ARGS)
+
+nightly-load: $(VENV)/dev.done
+	@$(BIN)/python -m tests.load $(ARGS)
 
 nightly-image: $(VENV)/runtime.done # the same image from the same sources, with and without extras
 	@$(BIN)/pullrank image rebuild

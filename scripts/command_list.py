@@ -38,7 +38,7 @@ COMMANDS = {
     "probe": CommandInfo("Test what a sandbox must refuse and what it must allow; exit code 3 if a check fails."),
     "schemas": CommandInfo("Generate the JSON Schemas in site/pages/schemas."),
     "bot": CommandInfo("Commands for the GitHub workflows.", is_pinned=True),
-    "image": CommandInfo("Get or build the evaluator image, or push it to a registry."),
+    "image": CommandInfo("Get, build, push or check the evaluator image."),
     "recorded": CommandInfo("Fetch the recorded results into results/; it is no error if there are none yet."),
     "doctor": CommandInfo("Check the repository's settings on GitHub and print what is missing."),
     "rehearse": CommandInfo("Enter an agent on GitHub, check that each step works, and withdraw it; asks before it merges."),

@@ -92,7 +92,7 @@ def measured_document(row: Row, task: Task) -> MeasuredJson:
         **scores_document(row, task),
         "evaluated_at": result.provenance.evaluated_at,
         "cost": cost_document(result.cost),
-        "medal": None if row.estimate.is_missing else _medal(row.entry, row.place),
+        "medal": None if row.estimate.is_missing else _medal(row),
     }
 
 
@@ -100,7 +100,7 @@ def played_document(row: GameRow) -> PlayedJson:
     """What was measured for a player."""
     return {
         **rated_document(row), "evaluated_at": row.since, "episodes": row.count.matches,
-        "medal": _medal(row.entry, row.place),
+        "medal": _medal(row),
     }  # fmt: skip
 
 
@@ -119,9 +119,9 @@ def _game_row(row: GameRow) -> GameRowJson:
     }  # fmt: skip
 
 
-def _medal(entry: Entry, place: int) -> Medal | None:
-    """For the first three places; baselines and hosts' own entries have no place."""
-    return None if entry.is_aside else _MEDALS.get(place)
+def _medal(row: Row | GameRow) -> Medal | None:
+    """For the first three places."""
+    return None if row.is_aside else _MEDALS.get(row.place)
 
 
 def _source(entry: Entry) -> SourceJson:

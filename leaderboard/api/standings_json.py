@@ -119,13 +119,16 @@ def flags(entry: Entry) -> FlagsJson:
 
 def place_document(row: Row | OverallRow | GameRow) -> PlaceJson:
     """Where a row stands."""
-    return {
-        "place": None if row.entry.is_aside else row.place,
+    document: PlaceJson = {
+        "place": None if row.is_aside else row.place,
         "rank_low": row.rank_low,
         "rank_high": row.rank_high,
         "with_leader": row.with_leader,
         "tries": row.tries,
     }
+    if row.held_by is not None:
+        document["held_by"] = row.held_by
+    return document
 
 
 def ranked_row(row: Row, task: Task, beside: NextJson) -> RankedRowJson:

@@ -97,7 +97,7 @@ def _states(standings: Standings) -> Iterator[tuple[int, Entry, State]]:
     """The number of a task, an entry, and its state there."""
     for index, board in enumerate(standings.tasks):
         for row in board.rows:
-            yield index, row.entry, ["ranked", None if row.entry.is_aside else row.place]
+            yield index, row.entry, ["ranked", None if row.is_aside else row.place]
         for failure in board.failures:
             claim = failure.claimed
             yield index, failure.entry, ["failed", failure.result.verdict] if claim is None else ["self-reported", claim]
@@ -105,7 +105,7 @@ def _states(standings: Standings) -> Iterator[tuple[int, Entry, State]]:
             yield index, entry, ["waiting"]
     for index, game in enumerate(standings.games, start=len(standings.tasks)):
         for player in game.rows:
-            yield index, player.entry, ["ranked", None if player.entry.is_aside else player.place]
+            yield index, player.entry, ["ranked", None if player.is_aside else player.place]
         for refused in game.failures:
             yield index, refused.entry, ["refused", refused.reason]
         for entry in game.waiting:

@@ -80,7 +80,8 @@ _WHY = (
         name="verdict", kind="text", value=lambda row: Verdict.OK, label="Verdict", title="how the evaluation ended",
     ),
     Column(
-        name="message", kind="text", value=lambda row: "", label="Why", title="the reason where there is no score",
+        name="message", kind="text", value=lambda row: format.held_reason(row["held_by"]) if "held_by" in row else "",
+        label="Why", title="the reason where there is no score or no place",
     ),
 )  # fmt: skip
 _RESULT_COLUMNS = ("wins", "draws", "losses", "errors", "points", "opponents")
@@ -142,7 +143,8 @@ def _csv_cell(value: object) -> str:
 
 def set_flags(row: FlagsJson) -> list[str]:
     """The flags that a row or an entry has, in the words of its page."""
-    return [name for name in ("baseline", "host", "anonymous", "verified") if name in row]
+    held = [format.HELD_TAG] if "held_by" in row else []
+    return [*(name for name in ("baseline", "host", "anonymous", "verified") if name in row), *held]
 
 
 def task_table(board: TaskStandings, rows: Sequence[RowJson], reproduced: Collection[str] = ()) -> TableJson:
@@ -166,7 +168,7 @@ def task_table(board: TaskStandings, rows: Sequence[RowJson], reproduced: Collec
 
 def game_table(game: GameStandings, rows: Sequence[GameRowJson]) -> TableJson:
     """A game's table: the rating is the score."""
-    leader = next((index for index, row in enumerate(game.rows) if not row.entry.is_aside), 0) if game.rows else None
+    leader = next((index for index, row in enumerate(game.rows) if not row.is_aside), 0) if game.rows else None
     return {
         **_table(game.task, _GAME_COLUMNS, rows, [_rating_metric(game.task)]),
         "failures": _cells(_GAME_COLUMNS, _unranked_players(game)),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from leaderboard.text.escape_markdown import visible
+from evaluator.model.visible_text import visible, without_commands
 
 # Bytes of preview.log.
 PREVIEW_LOG_BYTES = 64 << 10
@@ -34,8 +34,7 @@ class LogTail:
 
 def neutralised(text: str) -> str:
     """One line of an agent, changed so that the runner never takes it for a command."""
-    shown = visible(text).replace("##[", "## [")
-    return re.sub(r"^(\s*):(?=:)", r"\1: ", shown)
+    return without_commands(visible(text))
 
 
 def write_preview_log(tails: Iterable[LogTail], cap: int = PREVIEW_LOG_BYTES) -> bytes:

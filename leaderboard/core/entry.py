@@ -69,5 +69,12 @@ class RankedEntry:
     with_leader: bool
     """Whether the rank interval begins at 1: not told apart from the leader."""
     tries: int = 1
-    """Versions and draws that it was chosen from; with several its intervals are wider."""
+    """Versions and draws that it was chosen from; with several its intervals are wider. 1 in final ranks."""
+    held_by: str | None = None
+    """The version of its owner that holds the place in its stead, `login/agent`; only in final ranks."""
     entry: Entry
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether the row has no place and takes none: it is for comparison only, or another version holds the place."""
+        return self.entry.is_aside or self.held_by is not None

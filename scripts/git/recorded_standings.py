@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from evaluator.model.config.challenge import Challenge
 from leaderboard.build import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
@@ -74,7 +75,16 @@ def final_entries(checkout: Checkout) -> FinalEntries:
         CommandError: this is no clone with main's whole history, or no commit of main ended them.
     """
     clone = GitRepository(checkout.root)
-    final = checked_season_commits(clone, clone.resolve("HEAD") or "", checkout.challenge).final
+    return entries_at_the_end(clone, clone.resolve("HEAD") or "", checkout.challenge)
+
+
+def entries_at_the_end(clone: GitRepository, main_sha: str, challenge: Challenge) -> FinalEntries:
+    """The same for a commit of main.
+
+    Raises:
+        CommandError: as `final_entries`.
+    """
+    final = checked_season_commits(clone, main_sha, challenge).final
     assert final is not None
-    entries, _ = read_entries(clone, final.sha, checkout.challenge)
+    entries, _ = read_entries(clone, final.sha, challenge)
     return FinalEntries(beacon=final.sha, entries=tuple(entries))

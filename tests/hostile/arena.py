@@ -3,10 +3,10 @@
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 
@@ -19,8 +19,8 @@ from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
 from evaluator.model.config.challenge import Limits, ParallelEpisodes, SubmissionLimits, Task
 from evaluator.model.records.result import Tier
+from tests.hostile.catalogue import AGENTS
 
-HERE = Path(__file__).parent
 # Large enough for a machine that is busy elsewhere; an attack that is to run into a limit names a smaller one.
 LIMITS = {"memory_mib": 128, "tmpfs_mib": 64, "cpu_seconds": 6, "answer_seconds": 10, "start_seconds": 60, "log_kib": 64}
 LANES = ParallelEpisodes(shared=4, separate=2)
@@ -32,6 +32,7 @@ class Attack:
     """An attack's folder and what must come of it."""
 
     name: str
+    family: str
     verdicts: tuple[str, ...]
     messages: tuple[str, ...] = ()
     log: str = ""
@@ -39,26 +40,41 @@ class Attack:
     episodes: int = 4
     limits: Mapping[str, Any] = field(default_factory=dict)
     also: tuple[str, ...] = ()
+    """Sandboxes besides docker in which it runs every time."""
+    gvisor: Mapping[str, Any] = field(default_factory=dict)
+    """What is expected otherwise under gVisor."""
+    note: str = ""
+    """What a reader of the verdict must know."""
+
+    def under(self, how: str) -> Self:
+        """The attack with what is expected in that sandbox."""
+        return replace(self, **_expectations(dict(self.gvisor))) if how == "gvisor" else self
 
     def order(self) -> EvaluationRequest:
         """The attack as an order."""
-        return order_of(HERE / self.name / "agent", self.task, self.episodes, self.limits)
+        return order_of(AGENTS / self.family / self.name / "agent", self.task, self.episodes, self.limits)
 
 
 def _many(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+def _expectations(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields of `Attack` from those of expect.yml, which allows one word for a list of one."""
+    lists = {"verdict": "verdicts", "message": "messages", "also": "also"}
+    return {lists.get(name, name): _many(value) if name in lists else value for name, value in fields.items()}
+
+
 def read_attack(path: Path) -> Attack:
     """The attack whose expect.yml this is."""
     fields = yaml.safe_load(path.read_text())
-    verdicts, messages = _many(fields.pop("verdict")), _many(fields.pop("message", ()))
-    return Attack(name=path.parent.name, verdicts=verdicts, messages=messages, also=_many(fields.pop("also", ())), **fields)
+    fields.pop("tries", None)
+    return Attack(name=path.parent.name, family=path.parts[-3], **_expectations(fields))
 
 
 def attacks() -> list[Attack]:
-    """Every folder here that holds an expect.yml."""
-    return [read_attack(path) for path in sorted(HERE.glob("*/expect.yml"))]
+    """Every agent's folder that holds an expect.yml, without the players of games."""
+    return [read_attack(path) for path in sorted(AGENTS.glob("*/*/expect.yml")) if path.parts[-3] != "games"]
 
 
 def world_of(task: str, episodes: int) -> GymTask:

@@ -1,11 +1,12 @@
-"""Every folder beside this file is an attack; each must get the verdict it deserves and harm nobody.
+"""Every folder under agents/, but for games, is an attack; each must get the verdict it deserves and harm nobody.
 
 The attacks run a few at a time: each may have half a processor only, and most of their time is waiting.
 """
 
+import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from evaluator.host.docker.engine import Engine
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
-from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import INVISIBLE
 from tests.hostile.arena import (
     Attack,
     attacks,
@@ -32,7 +33,13 @@ from tests.needs import without_gvisor
 
 pytestmark = pytest.mark.docker
 AT_ONCE = 3
-CASES = [(attack, how) for attack in attacks() for how in ("docker", *attack.also)]
+# Every attack under gVisor, too; otherwise only those that ask for it.
+ALL = os.environ.get("PULLRANK_ALL_ATTACKS") == "1"
+CASES = [
+    (attack.under(how), how)
+    for attack in attacks()
+    for how in dict.fromkeys(("docker", *attack.also, *(("gvisor",) if ALL else ())))
+]
 HONEST = """
 class Agent:
     def act(self, observation):
@@ -84,13 +91,16 @@ def name_of(attack: Attack, how: str) -> str:
 
 
 @pytest.mark.parametrize(("attack", "how"), CASES, ids=[name_of(*case) for case in CASES])
-def test_attack_gets_the_verdict_it_deserves(attack: Attack, how: str, outcomes: dict[str, Future[Evaluation]]) -> None:
+def test_attack_gets_the_verdict_it_deserves(
+    attack: Attack, how: str, outcomes: dict[str, Future[Evaluation]], record_property: Callable[[str, object], None]
+) -> None:
     if name_of(attack, how) not in outcomes:
         without_gvisor()
 
     evaluation = outcomes[name_of(attack, how)].result()
 
     result = evaluation.result
+    record_property("outcome", f"{result.verdict} ({attack.note})" if attack.note else result.verdict)
     assert result.verdict in attack.verdicts, (result.message, result.log_tail)
     for words in attack.messages:
         assert words in result.message
@@ -122,6 +132,8 @@ def test_nothing_is_left_behind(arena: Arena, engine: Engine, outcomes: dict[str
     assert our_containers(engine) == []
     assert our_leftovers() == []
     assert processes_named(b"pullrank-left-behind", within=60) == []
+    # What pickles and archives would make wherever they are opened.
+    assert [path for folder in ("/", "/tmp", "/var/tmp") for path in Path(folder).glob("pullrank-owned*")] == []
 
 
 def test_honest_agent_is_measured_as_before(arena: Arena, outcomes: dict[str, Future[Evaluation]]) -> None:

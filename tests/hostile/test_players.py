@@ -1,10 +1,10 @@
-"""Every folder in games/ is a hostile player; each loses what it should lose, and its opponent is not touched.
+"""Every folder in agents/games/ is a hostile player; each loses what it should lose, and its opponent is not touched.
 
 The opponent is an honest one that looks round at every move. Its matches must be those that the moves alone give.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,17 +22,18 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, read_fold
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes, SubmissionLimits, Task
-from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import INVISIBLE
 from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams
-from tests.hostile.test_attacks import processes_named
+from tests.hostile.catalogue import AGENTS
+from tests.hostile.test_attacks import ALL, processes_named
 from tests.needs import without_gvisor
 from tests.rooms import folder
 
 pytestmark = pytest.mark.docker
-HERE = Path(__file__).parent / "games"
+HERE = AGENTS / "games"
 AT_ONCE = 2
 GAMES = {"connect_four": "pettingzoo.classic.connect_four_v3", "tictactoe": "pettingzoo.classic.tictactoe_v3"}
 LIMITS = {"memory_mib": 128, "tmpfs_mib": 16, "cpu_seconds": 6, "start_seconds": 30, "log_kib": 64}
@@ -121,13 +122,16 @@ def read_attack(path: Path) -> Attack:
     fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in yaml.safe_load(path.read_text()).items()
     }
+    fields.pop("tries", None)
     if isinstance(fields.get("verdict"), str):
         fields["verdict"] = (fields["verdict"],)
     return Attack(name=path.parent.name, **fields)
 
 
 ATTACKS = [read_attack(path) for path in sorted(HERE.glob("*/expect.yml"))]
-CASES = [(attack, how) for attack in ATTACKS for how in ("docker", *attack.also)]
+CASES = [
+    (attack, how) for attack in ATTACKS for how in dict.fromkeys(("docker", *attack.also, *(("gvisor",) if ALL else ())))
+]
 NAMES = [f"{attack.name}-{how}" for attack, how in CASES]
 
 
@@ -193,11 +197,14 @@ def held(duels: dict[str, Future[Duel]], attack: Attack, how: str) -> Duel:
 
 
 @pytest.mark.parametrize(("attack", "how"), CASES, ids=NAMES)
-def test_attacker_gets_what_it_deserves(attack: Attack, how: str, duels: dict[str, Future[Duel]]) -> None:
+def test_attacker_gets_what_it_deserves(
+    attack: Attack, how: str, duels: dict[str, Future[Duel]], record_property: Callable[[str, object], None]
+) -> None:
     duel = held(duels, attack, how)
 
     mallory = duel.players[1]
     ends = {str(match.end) for match in duel.matches}
+    record_property("outcome", ", ".join(sorted(ends)))
     assert ends <= set(attack.ends), (ends, mallory.message, mallory.log_tail)
     assert set(attack.must) <= ends, (ends, mallory.message, mallory.log_tail)
     assert mallory.verdict in attack.verdict, (mallory.verdict, mallory.message, mallory.log_tail)

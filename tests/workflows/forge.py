@@ -203,7 +203,7 @@ class Forge:
         github = {
             "event_name": name, "event": event, "sha": sha, "ref": ref, "workflow_sha": sha, "run_id": noted.id,
             "run_attempt": noted.attempt, "repository": f"{OWNER}/{NAME}", "repository_id": str(REPOSITORY_ID),
-            "api_url": self.stand_in.address, "server_url": "https://github.com",
+            "ref_name": ref.split("/", 2)[2], "api_url": self.stand_in.address, "server_url": "https://github.com",
         }  # fmt: skip
         self._started[noted.id] = (path, name, event, sha, ref)
         if self.on_hold and name == "pull_request":
@@ -295,6 +295,12 @@ def triggered(filters: Any, name: str, event: dict[str, Any], ref: str, changed:
         return {"cron": event["schedule"]} in filters
     defaults = {"pull_request": ["opened", "synchronize", "reopened"]}
     types = filters.get("types", defaults.get(name))
+    if ref.startswith("refs/tags/"):
+        # A filter for branches alone lets no tag through, nor one for tags a branch.
+        tags = filters.get("tags", [] if "branches" in filters else ["**"])
+        return name == "push" and matches(ref.removeprefix("refs/tags/"), tags)
+    if name == "push" and "tags" in filters and "branches" not in filters:
+        return False
     branch = event["pull_request"]["base"]["ref"] if name == "pull_request" else ref.removeprefix("refs/heads/")
     paths, ignored = filters.get("paths"), filters.get("paths-ignore")
     wanted = event["workflow_run"]["name"] if name == "workflow_run" else None

@@ -9,6 +9,7 @@ import secrets
 import socket
 import struct
 import sys
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -60,6 +61,23 @@ NARROW_UIDS = range(10_000, 60_000)
 ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
 
 
+class _Pieces(io.RawIOBase):
+    """Bytes that come in pieces, as a file."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._rest = pieces, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest and (piece := next(self._pieces, None)) is not None:
+            self._rest = piece
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+
 class Engine:
     """A connection to the container engine."""
 
@@ -104,6 +122,28 @@ class Engine:
                 return str(self._api.inspect_image(reference)["Id"])  # type: ignore[no-untyped-call]
             except docker.errors.ImageNotFound:
                 return None
+
+    def description(self, reference: str) -> dict[str, Any]:
+        """What the engine says of a local image.
+
+        Raises:
+            EngineError: there is no such image.
+        """
+        with _engine_errors(f"look at image {reference}"):
+            return dict(self._api.inspect_image(reference))  # type: ignore[no-untyped-call]
+
+    @contextlib.contextmanager
+    def exported(self, image: str) -> Iterator[tarfile.TarFile]:
+        """Every file of an image as an archive that is read forwards, by way of a container that never starts."""
+        owner = json.dumps(vars(this_process()), sort_keys=True)
+        with _engine_errors(f"read image {image}"):
+            container = self._api.create_container(image, ["true"], network_disabled=True, labels={OWNER_LABEL: owner})["Id"]
+            try:
+                pieces: Iterator[bytes] = self._api.export(container)
+                with tarfile.open(fileobj=io.BufferedReader(_Pieces(pieces)), mode="r|") as tar:
+                    yield tar
+            finally:
+                self._api.remove_container(container, force=True)
 
     @property
     def platform(self) -> str:
@@ -154,8 +194,10 @@ class Engine:
                 if error.status_code not in _REMOVED_STATUS:
                     raise
 
-    def build(self, context: bytes, tag: str, arguments: dict[str, str], tell: Callable[[str], None]) -> None:
-        """Build an image from a tar archive; `tell` gets each line of the output.
+    def build(
+        self, context: bytes, tag: str, arguments: dict[str, str], tell: Callable[[str], None], *, cached: bool = True
+    ) -> None:
+        """Build an image from a tar archive; `tell` gets each line of the output. Not `cached`: every step is done anew.
 
         Raises:
             EngineError: the build failed; the message ends with its last lines.
@@ -163,7 +205,7 @@ class Engine:
         with _engine_errors("build the evaluator image"):
             stream = self._api.build(
                 fileobj=io.BytesIO(context), custom_context=True, tag=tag, buildargs=arguments, rm=True, forcerm=True,
-                network_mode="host", decode=True, timeout=BUILD_SECONDS,
+                network_mode="host", decode=True, timeout=BUILD_SECONDS, nocache=not cached,
             )  # fmt: skip
             last = ""
             for event in stream:

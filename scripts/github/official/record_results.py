@@ -100,6 +100,8 @@ def read_replaced(accepted: Path) -> dict[str, str]:
 # GitHub takes 2 GiB in one push. Small pushes lose less if the job is killed or others push first.
 PART_BYTES = 500_000_000
 PART_FILES = 2_000
+# Lines of a commit's message that name records.
+MESSAGE_LINES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,9 +134,9 @@ class PushPatience:
 def record_accepted(
     official: OfficialRun, season: str, accepted: Path, now: datetime, patience: PushPatience = PushPatience()
 ) -> PublishedRound:
-    """Record what `check` accepted: one commit per result, both branches in one push, again if others pushed first.
+    """Record what `check` accepted: both branches in one push, again if others pushed first.
 
-    A large round is pushed in parts of results with their traces.
+    A large round is pushed in parts of results with their traces, each part one commit on either branch.
 
     Raises:
         CommandError: the remote refuses for another reason, or others push first too often.
@@ -219,11 +221,20 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], older
     return fresh
 
 
-def _commit_message(record: ResultOrDuel, *, is_older: bool) -> str:
+def _commit_line(record: ResultOrDuel, *, is_older: bool) -> str:
     verb = "fill in" if is_older else "record"
     if isinstance(record, Duel):
         return f"{verb}: {player_names(record)} {duel_outcome(record)} on {record.task}"
     return f"{verb}: {record.login}/{record.agent} {record.verdict} on {record.task}"
+
+
+def _commit_message(lines: Sequence[str]) -> str:
+    """One line for one record; for several their number, and below it the lines."""
+    if len(lines) == 1:
+        return lines[0]
+    more = len(lines) - MESSAGE_LINES
+    shown = sorted(lines)[:MESSAGE_LINES] + ([f"and {more} more"] if more > 0 else [])
+    return "\n".join([f"record: {len(lines)} results", "", *shown])
 
 
 def _build_commits(
@@ -234,14 +245,15 @@ def _build_commits(
     older: Mapping[str, str],
     now: datetime,
 ) -> dict[str, str]:
+    """One commit on each branch: every commit writes its tasks' lists of folders again, as long as the board is large."""
+    message = _commit_message([_commit_line(record, is_older=path in older) for _, record, path in fresh])
     recorded, traced = [], []
     for file, record, path in fresh:
-        message = _commit_message(record, is_older=path in older)
-        recorded.append(BranchCommit(message=message, files=((path, file.read_bytes()),)))
+        recorded.append((path, file.read_bytes()))
         if isinstance(record, Result) and record.trace_sha256 and path not in older:
-            at = path.removesuffix(RESULT) + TRACE
-            traced.append(BranchCommit(message=message, files=((at, store.trace_of(file).read_bytes()),)))
-    built = {RESULTS_BRANCH: branches.build(tips.get(RESULTS_BRANCH), recorded, now)}
-    if traced:
-        built[branches.traces] = branches.build(tips.get(branches.traces), traced, now)
+            traced.append((path.removesuffix(RESULT) + TRACE, store.trace_of(file).read_bytes()))
+    built = {}
+    for branch, files in ((RESULTS_BRANCH, recorded), (branches.traces, traced)):
+        if files:
+            built[branch] = branches.build(tips.get(branch), [BranchCommit(message=message, files=tuple(files))], now)
     return built

@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
-from leaderboard.planning.admission import AdmissionContext, admit
+from leaderboard.planning.admission import admit, tasks_by_name
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.quota import Deferred
 from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack_shards
@@ -31,9 +31,9 @@ from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.run_context import (
     MembershipLookup,
     RunContext,
+    admission_at,
     current_run_context,
     members_of,
-    merge_times,
     refuse_changed_seeds,
 )
 from scripts.repository.layout import LOCAL
@@ -143,7 +143,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     results, duels = read_recorded(clone, results_sha, aside)
     refuse_changed_seeds(challenge, results)
     moment = _with_members(official, challenge, wanted)
-    gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, origin.versions), members=moment.members)
+    gate = admission_at(moment.now, origin, moment.members)
     admitted = admit(challenge, wanted, results, duels, measured, gate)
     items = _newcomers_first(admitted.items)
     if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
@@ -173,11 +173,7 @@ def _standing_entries(
         say(escape_commands(line))
     wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
     digests = {AgentName(entry.login, entry.agent): entry.digest for entry in wanted}
-    tasks = {
-        AgentName(entry.login, entry.agent): [task.id for task in challenge.tasks if entry.submission.plays(task)]
-        for entry in wanted
-    }
-    origin = version_origins(clone, entries_sha, digests, tasks, season.began)
+    origin = version_origins(clone, entries_sha, digests, tasks_by_name(challenge, wanted), season.began)
     is_drawn_alike = challenge.sealed_beacon or final
     measured = MeasurementContext(
         runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or (final.sha if final else "none"),

@@ -207,6 +207,10 @@ def test_merges_that_touch_no_agent_or_are_not_on_main_are_left_alone(scene: Sce
     assert scene.standin.made() == ["GET /pulls"]
 
 
+@pytest.mark.attack(
+    "marker_that_claims_a_later_run", family="bot", outcome="the score is told",
+    tries="Writes the bot's marker of a later run, so that the official score is not told.",
+)  # fmt: skip
 def test_attack_13_a_spoofed_marker_does_not_stop_the_official_score(scene: Scene) -> None:
     scene.bring()
     scene.merge()

@@ -317,6 +317,10 @@ def test_the_issue_of_a_round_without_results_is_closed_by_a_later_run_that_succ
 # Attacks
 
 
+@pytest.mark.attack(
+    "status_written_by_somebody_else", family="bot", outcome="the bot judges the commit itself",
+    tries="Writes the bot's commit status with another account.",
+)  # fmt: skip
 def test_attack_17_a_status_that_somebody_else_wrote_is_no_verdict(scene: Scene) -> None:
     sha = scene.bring()
     scene.ran(31, content=previewed(scene, sha, returns=(), verdict="crashed"))
@@ -337,6 +341,10 @@ def test_attack_5_a_push_while_it_is_settled_silences_it(scene: Scene) -> None:
     assert scene.standin.writes() == []
 
 
+@pytest.mark.attack(
+    "lost_report_of_a_changed_evaluator", family="bot", outcome="no score",
+    tries="Loses the report of a preview by a changed evaluator, so that the hourly run makes it.",
+)  # fmt: skip
 def test_attack_1_a_lost_report_of_a_changed_evaluator_is_no_score(scene: Scene) -> None:
     sha = scene.push({**agent_files("alice"), "evaluator/e.py": b"score = 1e9\n"})
     scene.ran(31, content=previewed(scene, sha))

@@ -164,7 +164,6 @@ POINTS = (
     ),
     FaultPoint(
         name="site-merging", run="site", at="scripts.static_site.build_site:_move", words="before both halves are joined",
-        usual=True,
     ),
     FaultPoint(
         name="site-swap", run="site", at="pathlib:Path.rename", call=1,

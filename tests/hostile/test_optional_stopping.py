@@ -101,6 +101,10 @@ def after_the_end(live: np.ndarray, final: np.ndarray, opponent: np.ndarray) -> 
     return build_standings(make.challenge(), [*COPIES, OPPONENT], results, official=True, final_beacon="final").tasks[0]
 
 
+@pytest.mark.attack(
+    "copies_until_the_end", family="people", outcome="one of them holds the place, chosen by the live scores",
+    tries="Leaves twenty copies on main until the end, to keep the best of twenty final draws.",
+)  # fmt: skip
 def test_of_twenty_copies_that_all_stand_at_the_end_the_best_final_draw_is_not_kept() -> None:
     """Which copy holds the owner's place is decided by the live scores, so its final draw is one draw."""
     random, gains, shown = np.random.default_rng(5), [], 20 * [0]

@@ -283,15 +283,11 @@ class DockerSandbox:
             self._engine.pin(self._id, processor)
 
     def usage(self) -> Usage:
-        """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's last measurement counts."""
+        """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's measurement counts."""
         now = Usage()
         with contextlib.suppress(EngineError):
             now = self._measure()
-        seen = self._watch.seen
-        return Usage(
-            cpu_seconds=now.cpu_seconds or seen.cpu_seconds,
-            peak_memory_bytes=now.peak_memory_bytes or seen.peak_memory_bytes,
-        )
+        return now.or_larger(self._watch.seen)
 
     def post_mortem(self) -> AgentFault:
         """See `Sandbox`."""

@@ -234,8 +234,7 @@ class ProcessSandbox:
 
     def usage(self) -> Usage:
         """See `Sandbox`."""
-        now = self._measure()
-        return now if now.cpu_seconds else self._watch.seen
+        return self._measure().or_larger(self._watch.seen)
 
     def post_mortem(self) -> AgentFault:
         """See `Sandbox`."""

@@ -42,10 +42,14 @@ class BoundedLog:
 PERIOD_SECONDS = 1.0
 # Longer between two measurements than this, and the machine stood still: an engine that is asked gives up before that.
 LONGEST_PERIOD_SECONDS = 120.0
+FIRST_PAUSE_SECONDS = 0.05
 
 
 class Watchdog:
-    """Measures once a second; `reason` says why it stopped the sandbox, `seen` is the last measurement."""
+    """Measures once a second; `reason` says why it stopped the sandbox, `seen` is the largest measurement.
+
+    At the start it measures more often, since a sandbox that ends within a second cannot be measured afterwards.
+    """
 
     def __init__(
         self, limits: Limits, measure: Callable[[], Usage], stop: Callable[[], None], wall_seconds: float | None = None
@@ -72,18 +76,17 @@ class Watchdog:
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        while not self._over.wait(PERIOD_SECONDS):
+        pause = FIRST_PAUSE_SECONDS
+        while True:
             with contextlib.suppress(EngineError):
-                now = self._measure()
-                # A sandbox that has ended cannot be measured: the last values stay.
-                self.seen = Usage(
-                    cpu_seconds=now.cpu_seconds or self.seen.cpu_seconds,
-                    peak_memory_bytes=now.peak_memory_bytes or self.seen.peak_memory_bytes,
-                )
+                self.seen = self._measure().or_larger(self.seen)
             self.reason = self._excess()
             if self.reason:
                 self._stop()
                 return
+            if self._over.wait(min(pause, PERIOD_SECONDS)):
+                return
+            pause *= 2
 
     def _skip_standstill(self) -> None:
         """Leave out of the wall time that the machine was asleep, which is not the agent's doing."""

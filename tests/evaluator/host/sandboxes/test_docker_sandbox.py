@@ -1,7 +1,8 @@
 """Why a locked-down container ended, by what the engine and the watchdog say; the engine is a table."""
 
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,9 +25,10 @@ KILLED: dict[str, Any] = {"Running": False, "OOMKilled": False, "ExitCode": 137}
 class Table:
     """An engine that answers from a table, as Docker 28 on cgroup v2: no event, no OOMKilled."""
 
-    def __init__(self, state: dict[str, Any], *, event: bool = False) -> None:
+    def __init__(self, state: dict[str, Any], *, event: bool = False, readings: Iterable[Usage] = ()) -> None:
         self.state_said, self.event = state, event
         self.stopped, self.process = False, (7, "100")
+        self.readings = iter(readings)
         self.ours, self.theirs = socket.socketpair()
 
     def create(self, *_: Any) -> str:
@@ -43,7 +45,7 @@ class Table:
         self.theirs.close()
 
     def usage(self, container: str) -> Usage:
-        return Usage()
+        return next(self.readings, Usage())
 
     def state(self, container: str) -> dict[str, Any]:
         return self.state_said
@@ -161,3 +163,37 @@ def test_an_agents_own_end_is_not_the_engines(opened: Any) -> None:
     table.process, table.stopped = (8, "200"), True
 
     assert jail.post_mortem().verdict is Verdict.CRASHED
+
+
+def test_a_container_is_measured_as_soon_as_it_runs(opened: Any) -> None:
+    """One that ends within a second had no cost."""
+    jail = opened(Table(KILLED, readings=[Usage(cpu_seconds=0.5, peak_memory_bytes=7)]))
+    until = time.monotonic() + 10
+    while jail.usage() == Usage() and time.monotonic() < until:
+        time.sleep(0.01)
+
+    assert jail.usage() == Usage(cpu_seconds=0.5, peak_memory_bytes=7)
+
+
+def test_a_dying_container_does_not_lower_its_cost(opened: Any) -> None:
+    dying = Usage(cpu_seconds=0.001, peak_memory_bytes=4096)
+    jail = opened(Table(KILLED, readings=[Usage(cpu_seconds=3.0, peak_memory_bytes=9 * MIB), *[dying] * 1000]))
+    until = time.monotonic() + 10
+    while jail._watch.seen.cpu_seconds is None and time.monotonic() < until:
+        time.sleep(0.01)
+
+    assert jail.usage() == Usage(cpu_seconds=3.0, peak_memory_bytes=9 * MIB)
+
+
+def test_the_watchdog_keeps_the_largest_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluator.host.sandboxes.watchdog.PERIOD_SECONDS", 0.001)
+    amounts = [(2.0, 7), (0.5, 9), (1.0, None), (LIMITS.cpu_seconds + 1, 1)]
+    measured = iter(Usage(cpu_seconds=cpu, peak_memory_bytes=peak) for cpu, peak in amounts)
+    watchdog = Watchdog(LIMITS, lambda: next(measured, Usage()), lambda: None)
+    kept: list[Usage] = []
+    monkeypatch.setattr(watchdog, "_excess", lambda: (kept.append(watchdog.seen), "over" if len(kept) == 4 else None)[1])
+    watchdog.start()
+    watchdog._thread.join(10)
+
+    assert [usage.cpu_seconds for usage in kept] == [2.0, 2.0, 2.0, LIMITS.cpu_seconds + 1]
+    assert [usage.peak_memory_bytes for usage in kept] == [7, 9, 9, 9]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import yaml
 
@@ -40,36 +40,48 @@ class Attack:
     episodes: int = 4
     limits: Mapping[str, Any] = field(default_factory=dict)
     also: tuple[str, ...] = ()
-    """Sandboxes besides docker in which it runs every time."""
-    gvisor: Mapping[str, Any] = field(default_factory=dict)
-    """What is expected otherwise under gVisor."""
+    in_gvisor: Mapping[str, Any] = field(default_factory=dict)
+    """What differs there, since gVisor is another kernel: fields of this class."""
     note: str = ""
     """What a reader of the verdict must know."""
 
-    def under(self, how: str) -> Self:
-        """The attack with what is expected in that sandbox."""
-        return replace(self, **_expectations(dict(self.gvisor))) if how == "gvisor" else self
+    def inside(self, how: str) -> "Attack":
+        """The attack as it is played in a sandbox, with what must come of it there."""
+        return replace(self, **self.in_gvisor) if how == "gvisor" else self
 
     def order(self) -> EvaluationRequest:
         """The attack as an order."""
         return order_of(AGENTS / self.family / self.name / "agent", self.task, self.episodes, self.limits)
 
 
+def sandboxes_for(also: tuple[str, ...]) -> tuple[str, ...]:
+    """The sandboxes that an attack is played in: docker, those that it names, and gVisor where all are asked for.
+
+    `PULLRANK_ALL_ATTACKS=1` asks for all; without it only some are played in gVisor, which starts slower.
+    """
+    every = ("gvisor",) if os.environ.get("PULLRANK_ALL_ATTACKS") == "1" else ()
+    return tuple(dict.fromkeys(("docker", *also, *every)))
+
+
 def _many(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def _expectations(fields: dict[str, Any]) -> dict[str, Any]:
-    """Fields of `Attack` from those of expect.yml, which allows one word for a list of one."""
-    lists = {"verdict": "verdicts", "message": "messages", "also": "also"}
-    return {lists.get(name, name): _many(value) if name in lists else value for name, value in fields.items()}
+# Fields of expect.yml by another name, in which one word may stand for a list of one.
+_LISTS = {"verdict": "verdicts", "verdicts": "verdicts", "message": "messages", "messages": "messages", "also": "also"}
+
+
+def _expectations(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of `Attack` from those of expect.yml."""
+    return {_LISTS.get(name, name): _many(value) if name in _LISTS else value for name, value in fields.items()}
 
 
 def read_attack(path: Path) -> Attack:
     """The attack whose expect.yml this is."""
     fields = yaml.safe_load(path.read_text())
     fields.pop("tries", None)
-    return Attack(name=path.parent.name, family=path.parts[-3], **_expectations(fields))
+    there = _expectations(fields.pop("in_gvisor", {}))
+    return Attack(name=path.parent.name, family=path.parts[-3], in_gvisor=there, **_expectations(fields))
 
 
 def attacks() -> list[Attack]:

@@ -1,7 +1,8 @@
-"""Runs the attacks and writes site/pages/security.md: `python -m tests.hostile.report [--missing] [--page] [NAME …]`.
+"""Runs the attacks and writes site/pages/security.md: `python -m tests.hostile.report [--missing] [--docker] [NAME …]`.
 
-Without a name all attacks run, under each sandbox that they concern; `--missing` runs those that have no outcome yet, and
-`--page` runs none. Outcomes are kept in `tests/hostile/outcomes.json`.
+Without a name all attacks run, under each sandbox that they concern. `--missing` runs those that have no outcome yet,
+`--page` runs none, and `--docker` leaves out gVisor where an attack does not ask for it, which takes a third of the time.
+Outcomes are kept in `tests/hostile/outcomes.json`.
 """
 
 import argparse
@@ -10,7 +11,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,15 @@ OUTCOMES = Path(__file__).with_name("outcomes.json")
 PAGE = ROOT / "site" / "pages" / "security.md"
 FAILED = "NOT CONTAINED"
 # Attacks by agents and players are parameters of these.
-OF_AGENTS = ("tests/hostile/test_attacks.py", "tests/hostile/test_players.py")
+OF_AGENTS, OF_PLAYERS = "tests/hostile/test_attacks.py", "tests/hostile/test_players.py"
 # What holds after all attacks together.
 AFTER_ALL = ("test_nothing_is_left_behind", "test_honest_agent_is_measured_as_before")
 HEAD = """# Attacks and results
 
 Every attack that the tests try, by family: what it tries, and what came of it. An agent's attack counts as contained if its
-verdict is one that it deserves, what it tried did not work, its score is what its actions give, nothing of it was left on the
-machine, and an honest agent had the same score afterwards. [Threats](threats.md) explains what is worth attacking, and
-`SECURITY.md` in the repository says what is not promised.
+verdict is one that it deserves, what it tried did not work, its score is what its actions give, nothing of it was left
+on the machine, and an honest agent had the same score afterwards. [Threats](threats.md) explains what is worth attacking,
+and `SECURITY.md` in the repository says what is not promised.
 
 This page is made by `python -m tests.hostile.report` from a run {when}, {machine}. It holds {count} attacks.
 
@@ -82,20 +83,22 @@ def attacks_of(item: pytest.Item) -> list[tuple[str, str, str]]:
     return [(mark.args[0], how, mark.kwargs["outcome"]) for mark in item.iter_markers("attack")]
 
 
-def run(wanted: Iterable[CatalogueEntry]) -> tuple[int, dict[str, dict[str, str]]]:
-    """Run the tests of these attacks; returns pytest's exit code, and the outcomes by attack and sandbox."""
+def run(wanted: Iterable[CatalogueEntry]) -> Iterator[tuple[int, dict[str, dict[str, str]]]]:
+    """Run the tests of these attacks; for each round of them pytest's exit code, and the outcomes by attack and sandbox."""
     entries = list(wanted)
     files = {entry.place for entry in entries if entry.place.endswith(".py")}
-    if any(not entry.place.endswith(".py") for entry in entries):
-        files |= set(OF_AGENTS)
-    os.environ["PULLRANK_ALL_ATTACKS"] = "1"
-    recorder = Recorder(frozenset(entry.name for entry in entries))
-    code = pytest.main(["-q", "-p", "no:cacheprovider", *sorted(files)], plugins=[recorder])
-    outcomes = {
-        name: {how: FAILED if FAILED in words else ", ".join(sorted(words)) for how, words in sorted(every.items())}
-        for name, every in sorted(recorder.outcomes.items())
-    }
-    return int(code), outcomes
+    played = {entry.family == "games" for entry in entries if not entry.place.endswith(".py")}
+    rounds = [[OF_PLAYERS if is_game else OF_AGENTS] for is_game in sorted(played)]
+    for tests in filter(None, [*rounds, sorted(files)]):
+        recorder = Recorder(frozenset(entry.name for entry in entries))
+        code = pytest.main(["-q", "-p", "no:cacheprovider", *tests], plugins=[recorder])
+        yield (
+            int(code),
+            {
+                name: {how: FAILED if FAILED in words else ", ".join(sorted(words)) for how, words in sorted(every.items())}
+                for name, every in sorted(recorder.outcomes.items())
+            },
+        )
 
 
 def machine() -> str:
@@ -142,30 +145,48 @@ def escaped(words: str) -> str:
     return words.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
 
 
+def lacks(known: Mapping[str, Any] | None, entry: CatalogueEntry, *, docker: bool) -> bool:
+    """Whether an outcome is missing, or is none that the page may show."""
+    results = known["results"] if known else {}
+    needed = {"docker"} if docker else {"docker", "gvisor"}
+    is_agent = not entry.place.endswith(".py")
+    return not results or FAILED in results.values() or (is_agent and not needed <= results.keys())
+
+
+def save(known: dict[str, Any], names: set[str]) -> None:
+    """Keep the outcomes of attacks that are still there."""
+    known["outcomes"] = {name: one for name, one in sorted(known["outcomes"].items()) if name in names}
+    OUTCOMES.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n")
+
+
 def main() -> int:
     """Run what was asked for and write outcomes and page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--missing", action="store_true")
     parser.add_argument("--page", action="store_true")
+    parser.add_argument("--docker", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     entries = catalogue()
     known = json.loads(OUTCOMES.read_text()) if OUTCOMES.exists() else {"machine": "", "outcomes": {}}
     wanted = [entry for entry in entries if not options.names or entry.name in options.names]
     if options.missing:
-        wanted = [entry for entry in wanted if entry.name not in known["outcomes"]]
-    code = 0
+        wanted = [entry for entry in wanted if lacks(known["outcomes"].get(entry.name), entry, docker=options.docker)]
+    code, names = 0, {entry.name for entry in entries}
     if wanted and not options.page:
         here, today = machine(), datetime.now(UTC).date().isoformat()
         if known["machine"] not in ("", here) and len(wanted) < len(entries):
             print(f"The other outcomes are of {known['machine']}, this is {here}; run all attacks.", file=sys.stderr)
             return 2
-        code, outcomes = run(wanted)
         known["machine"] = here
-        known["outcomes"].update({name: {"date": today, "results": results} for name, results in outcomes.items()})
-    names = {entry.name for entry in entries}
-    known["outcomes"] = {name: one for name, one in sorted(known["outcomes"].items()) if name in names}
-    OUTCOMES.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n")
+        os.environ["PULLRANK_ALL_ATTACKS"] = "0" if options.docker else "1"
+        for ended, outcomes in run(wanted):
+            code = code or ended
+            for name, results in outcomes.items():
+                before = known["outcomes"].get(name, {"results": {}})["results"]
+                known["outcomes"][name] = {"date": today, "results": {**before, **results}}
+            save(known, names)
+    save(known, names)
     PAGE.write_text(page_of(known, entries))
     for name in sorted(names - known["outcomes"].keys()):
         print(f"no outcome: {name}")

@@ -3,7 +3,6 @@
 The attacks run a few at a time: each may have half a processor only, and most of their time is waiting.
 """
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -27,19 +26,14 @@ from tests.hostile.arena import (
     our_leftovers,
     over_standard_streams,
     play,
+    sandboxes_for,
     write_agent,
 )
 from tests.needs import without_gvisor
 
 pytestmark = pytest.mark.docker
 AT_ONCE = 3
-# Every attack under gVisor, too; otherwise only those that ask for it.
-ALL = os.environ.get("PULLRANK_ALL_ATTACKS") == "1"
-CASES = [
-    (attack.under(how), how)
-    for attack in attacks()
-    for how in dict.fromkeys(("docker", *attack.also, *(("gvisor",) if ALL else ())))
-]
+CASES = [(attack.inside(how), how) for attack in attacks() for how in sandboxes_for(attack.also)]
 HONEST = """
 class Agent:
     def act(self, observation):
@@ -79,11 +73,15 @@ def outcomes(arena: Arena, request: pytest.FixtureRequest) -> Iterator[dict[str,
     calls = (getattr(item, "callspec", None) for item in request.session.items if item.path == request.path)
     chosen = {call.id for call in calls if call is not None}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {
+        started = {
             name_of(attack, how): pool.submit(arena.attempt, attack, how)
             for attack, how in CASES
             if name_of(attack, how) in chosen and how in arena.chosen
         }
+        try:
+            yield started
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C nobody waits for the rest
 
 
 def name_of(attack: Attack, how: str) -> str:

@@ -6,7 +6,7 @@ The opponent is an honest one that looks round at every move. Its matches must b
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,9 @@ from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
-from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams
+from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams, sandboxes_for
 from tests.hostile.catalogue import AGENTS
-from tests.hostile.test_attacks import ALL, processes_named
+from tests.hostile.test_attacks import processes_named
 from tests.needs import without_gvisor
 from tests.rooms import folder
 
@@ -100,6 +100,12 @@ class Attack:
     """Whether it may win a match that it ended by the rules, or be asked less often than it moves."""
     validates: bool = False
     """Whether its validation finds nothing."""
+    in_gvisor: Mapping[str, Any] = field(default_factory=dict)
+    """What differs there, since gVisor is another kernel: fields of this class."""
+
+    def inside(self, how: str) -> "Attack":
+        """The attack as it is played in a sandbox, with what must come of it there."""
+        return replace(self, **self.in_gvisor) if how == "gvisor" else self
 
     @property
     def folder(self) -> SubmissionFolder:
@@ -123,15 +129,17 @@ def read_attack(path: Path) -> Attack:
         key: tuple(value) if isinstance(value, list) else value for key, value in yaml.safe_load(path.read_text()).items()
     }
     fields.pop("tries", None)
+    if "in_gvisor" in fields:
+        fields["in_gvisor"] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in fields["in_gvisor"].items()
+        }
     if isinstance(fields.get("verdict"), str):
         fields["verdict"] = (fields["verdict"],)
     return Attack(name=path.parent.name, **fields)
 
 
 ATTACKS = [read_attack(path) for path in sorted(HERE.glob("*/expect.yml"))]
-CASES = [
-    (attack, how) for attack in ATTACKS for how in dict.fromkeys(("docker", *attack.also, *(("gvisor",) if ALL else ())))
-]
+CASES = [(attack.inside(how), how) for attack in ATTACKS for how in sandboxes_for(attack.also)]
 NAMES = [f"{attack.name}-{how}" for attack, how in CASES]
 
 
@@ -181,11 +189,15 @@ def duels(chosen: dict[str, SelectedSandbox], request: pytest.FixtureRequest) ->
     calls = (getattr(item, "callspec", None) for item in request.session.items if item.path == request.path)
     wanted = {call.id for call in calls if call is not None}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {
+        started = {
             name: pool.submit(fight, attack.order(), chosen[how])
             for name, (attack, how) in zip(NAMES, CASES, strict=True)
             if name in wanted and how in chosen
         }
+        try:
+            yield started
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C nobody waits for the rest
 
 
 def held(duels: dict[str, Future[Duel]], attack: Attack, how: str) -> Duel:

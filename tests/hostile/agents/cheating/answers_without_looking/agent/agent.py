@@ -1,4 +1,4 @@
-"""A stream of answers from another thread, while the questions pile up."""
+"""Answers from another thread without reading the questions."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""Writes into what it was shown, hoping that the environment shares it."""
+"""Writes into its observation, hoping that the environment shares it."""
 
 
 class Agent:

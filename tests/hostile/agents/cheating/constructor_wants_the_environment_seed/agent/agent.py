@@ -1,4 +1,4 @@
-"""Asks for what it must not have."""
+"""Asks for the environment's seed as an argument of its constructor."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""The main process leaves; its grandchild goes on answering as if nothing had happened."""
+"""Ends its main process and lets a grandchild answer."""
 
 import os
 

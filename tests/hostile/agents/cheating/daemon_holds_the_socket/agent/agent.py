@@ -1,4 +1,4 @@
-"""Hands the conversation to a daemon and leaves, so that the daemon runs unwatched."""
+"""Hands the channel to a daemon and ends, so that the daemon runs unwatched."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""One memory for all episodes, but asked as if it had one each."""
+"""Says that it plays each episode separately, but has one memory for all."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Keeps one memory per episode, but is asked about as many episodes as a shared agent."""
+"""Says that one instance plays all episodes, but has a memory for each."""
 
 import json
 

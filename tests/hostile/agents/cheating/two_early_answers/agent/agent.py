@@ -1,4 +1,4 @@
-"""Answers the next question before it was put: a policy with its eyes shut, nothing more."""
+"""Answers a question before it was asked, without having seen it."""
 
 import os
 import struct

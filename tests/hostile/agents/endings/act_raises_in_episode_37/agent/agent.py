@@ -1,4 +1,4 @@
-"""Goes well for 37 episodes."""
+"""Raises an exception in its 37th episode."""
 
 
 class Agent:

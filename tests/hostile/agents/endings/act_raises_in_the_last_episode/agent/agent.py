@@ -1,4 +1,4 @@
-"""Plays well until there is only one episode left."""
+"""Plays well and raises an exception in its last episode."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""A class that cannot answer."""
+"""Defines a class Agent that has no method act."""
 
 
 class Agent:

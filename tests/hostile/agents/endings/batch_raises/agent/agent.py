@@ -1,4 +1,4 @@
-"""All episodes at once, and none of them."""
+"""Raises an exception when it is asked about all episodes at once."""
 
 
 class Agent:

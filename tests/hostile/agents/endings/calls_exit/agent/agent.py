@@ -1,4 +1,4 @@
-"""Leaves politely."""
+"""Calls exit in the middle of an episode."""
 
 import sys
 

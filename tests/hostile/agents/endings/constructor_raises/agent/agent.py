@@ -1,4 +1,4 @@
-"""Fails before the first observation."""
+"""Raises an exception in its constructor."""
 
 
 class Agent:

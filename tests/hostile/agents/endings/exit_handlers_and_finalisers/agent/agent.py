@@ -1,4 +1,4 @@
-"""Everything that runs at the end hangs, raises or writes to the wire."""
+"""Hangs, raises and writes to the channel in exit handlers and finalisers."""
 
 import atexit
 import os

@@ -1,4 +1,4 @@
-"""Leaves before it was asked anything."""
+"""Ends its process while it is imported."""
 
 import os
 

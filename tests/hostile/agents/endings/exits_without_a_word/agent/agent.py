@@ -1,4 +1,4 @@
-"""Leaves in the middle as if all were done."""
+"""Ends its process with exit code 0 in the middle, as if it were done."""
 
 import os
 

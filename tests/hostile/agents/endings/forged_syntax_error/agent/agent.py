@@ -1,4 +1,4 @@
-"""A syntax error whose place is not a place."""
+"""Raises a syntax error with a forged file and line."""
 
 error = SyntaxError("\x1b[31mall is well")
 error.filename, error.lineno = 7, b"\xff"

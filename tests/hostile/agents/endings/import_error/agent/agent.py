@@ -1,4 +1,4 @@
-"""Wants a package that is not there."""
+"""Imports a package that is not installed."""
 
 import json
 import torch_that_is_not_here

@@ -1,4 +1,4 @@
-"""Defines everything but the class."""
+"""Defines everything but the class Agent."""
 
 
 def act(observation):

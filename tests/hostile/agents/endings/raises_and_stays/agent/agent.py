@@ -1,4 +1,4 @@
-"""Raises, and hangs while it goes."""
+"""Raises an exception and hangs while its process ends."""
 
 import atexit
 import threading

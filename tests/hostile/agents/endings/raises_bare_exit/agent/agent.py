@@ -1,4 +1,4 @@
-"""Raises what ordinary handlers let through."""
+"""Raises KeyboardInterrupt, which ordinary handlers let through."""
 
 
 class Agent:

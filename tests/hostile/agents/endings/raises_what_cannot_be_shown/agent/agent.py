@@ -1,4 +1,4 @@
-"""An exception that raises, exits and hangs up when it is looked at."""
+"""Raises an exception that raises, exits or hangs when it is printed."""
 
 
 class Shy(Exception):

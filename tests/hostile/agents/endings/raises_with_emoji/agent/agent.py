@@ -1,4 +1,4 @@
-"""A message as long as it may be, of characters that take twelve bytes each in ASCII JSON."""
+"""Raises a message of emoji, which take twelve bytes each in ASCII JSON."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""A message that no encoding takes."""
+"""Raises a message that cannot be encoded."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""One instance for all, and it fails before READY."""
+"""Raises an exception in the constructor of its one instance."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""Not Python, though a formatter takes it for some."""
+"""Is a file that Python cannot compile."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""Signals every process it can reach."""
+"""Signals every process that it can reach."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Signals whoever started it, and the first process."""
+"""Kills the process that started it, and the first process."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Reads whatever may tell a seed, a beacon, the host or a way out. Passes only if there is nothing."""
+"""Reads whatever may tell a seed, a beacon, the host or a way out."""
 
 import errno
 import gc

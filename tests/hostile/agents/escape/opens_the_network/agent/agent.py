@@ -1,4 +1,4 @@
-"""Calls out: addresses, names, the cloud's metadata, the host's engine."""
+"""Connects to addresses, names, the cloud's metadata service and the host's engine."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Calls the referee a second time and speaks there."""
+"""Connects to the referee a second time and sends data there."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Asks the kernel for what only root may have. Passes only if all of it is refused."""
+"""Asks the kernel for what only root may do."""
 
 import ctypes
 import os

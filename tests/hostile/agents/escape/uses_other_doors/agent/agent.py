@@ -1,4 +1,4 @@
-"""Tries every door of the kernel that an agent has no business at; an open one fails its import."""
+"""Calls every system call, socket and ioctl that no agent needs."""
 
 import ctypes
 import errno

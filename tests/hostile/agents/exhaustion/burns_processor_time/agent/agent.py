@@ -1,4 +1,4 @@
-"""Each answer is in time; all of them together are not."""
+"""Uses more processor time in all than it may, with each answer in time."""
 
 import time
 

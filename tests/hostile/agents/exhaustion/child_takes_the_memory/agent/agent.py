@@ -1,4 +1,4 @@
-"""Lets a child do it, which is killed instead of it."""
+"""Has a child process use the memory, so that the child is killed instead of it."""
 
 import os
 

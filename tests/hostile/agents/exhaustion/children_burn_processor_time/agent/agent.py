@@ -1,4 +1,4 @@
-"""It sleeps; its children do not."""
+"""Sleeps while its child processes use processor time."""
 
 import os
 import time

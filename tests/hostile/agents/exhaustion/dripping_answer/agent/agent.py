@@ -1,4 +1,4 @@
-"""Sends its answer byte by byte, each just before one would look at the clock."""
+"""Sends its answer one byte at a time, each just before a deadline."""
 
 import os
 import struct

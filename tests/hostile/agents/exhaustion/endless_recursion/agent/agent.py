@@ -1,4 +1,4 @@
-"""Calls itself."""
+"""Recurses without end."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""Writes until there is no room, and goes on without."""
+"""Fills its temporary directory with data, then with empty files."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Forks as often as it may."""
+"""Forks as often as it can."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Every child forks, too."""
+"""Forks, and each child forks, too."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Says a word at every step, as people do while they search for a mistake."""
+"""Prints a word at every step, as people do while they debug: this must be allowed."""
 
 
 class Agent:

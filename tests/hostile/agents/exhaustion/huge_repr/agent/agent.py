@@ -1,4 +1,4 @@
-"""Its description has 100 million characters."""
+"""Returns an object whose description has 100 million characters."""
 
 
 class Verbose:

@@ -1,4 +1,4 @@
-"""Never says which integer it is."""
+"""Returns an object that hangs when it is converted to an integer."""
 
 import time
 

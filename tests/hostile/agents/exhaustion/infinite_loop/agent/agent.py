@@ -1,4 +1,4 @@
-"""Thinks for ever."""
+"""Computes forever."""
 
 
 class Agent:

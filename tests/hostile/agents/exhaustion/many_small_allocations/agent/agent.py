@@ -1,4 +1,4 @@
-"""Forgets nothing."""
+"""Fills its memory with small objects."""
 
 
 class Agent:

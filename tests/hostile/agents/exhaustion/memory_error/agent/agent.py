@@ -1,4 +1,4 @@
-"""Is refused memory and says so."""
+"""Raises MemoryError after it was refused memory."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""Is refused memory, says nothing and leaves."""
+"""Catches its MemoryError and ends with exit code 0."""
 
 import os
 

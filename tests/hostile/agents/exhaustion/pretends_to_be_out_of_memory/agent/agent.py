@@ -1,4 +1,4 @@
-"""Kills itself as the kernel would."""
+"""Kills itself by the signal that the kernel uses when memory is short."""
 
 import os
 import signal

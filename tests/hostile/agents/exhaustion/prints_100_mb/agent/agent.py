@@ -1,4 +1,4 @@
-"""Prints more than anybody will read."""
+"""Prints 100 MB."""
 
 
 class Agent:

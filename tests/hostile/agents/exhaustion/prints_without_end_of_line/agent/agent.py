@@ -1,4 +1,4 @@
-"""The same on standard error, as one line, through the descriptor."""
+"""Prints 100 MB as one line to standard error."""
 
 import os
 

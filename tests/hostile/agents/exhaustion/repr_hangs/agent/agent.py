@@ -1,4 +1,4 @@
-"""Describes itself for ever."""
+"""Returns an object that hangs when it is described."""
 
 
 class Epic:

@@ -1,4 +1,4 @@
-"""Never gets ready."""
+"""Sleeps forever while it is imported."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Calls itself, with the guard taken away."""
+"""Recurses without end after it raised Python's limit."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Holds its breath."""
+"""Stops its own process by a signal."""
 
 import os
 import signal

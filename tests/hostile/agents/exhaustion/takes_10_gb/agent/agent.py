@@ -1,4 +1,4 @@
-"""Wants ten gigabytes and touches them."""
+"""Uses ten gigabytes of memory."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""A thousand threads."""
+"""Starts a thousand threads."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Thinks longer than it may."""
+"""Takes longer for an answer than it may."""
 
 import time
 

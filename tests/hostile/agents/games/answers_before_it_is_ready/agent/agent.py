@@ -1,4 +1,4 @@
-"""Has moved before anybody asked."""
+"""Sends a move before it was asked."""
 
 import os
 import struct

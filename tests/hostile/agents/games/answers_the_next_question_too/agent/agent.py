@@ -1,4 +1,4 @@
-"""Answers once more than it is asked: its next moves are made with its eyes shut, and no time of it runs."""
+"""Sends two moves for one question, so that the second one takes no time."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""Answers two positions too few."""
+"""Answers for two positions fewer than it was asked about."""
 
 
 class Agent:

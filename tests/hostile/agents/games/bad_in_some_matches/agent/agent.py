@@ -1,4 +1,4 @@
-"""Loses the matches in which it answers nothing, and plays on in the others."""
+"""Returns no move in some matches and plays on in the others."""
 
 
 class Agent:

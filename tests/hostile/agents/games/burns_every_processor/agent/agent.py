@@ -1,4 +1,4 @@
-"""Has twenty children that do nothing but compute, so that the other one thinks more slowly."""
+"""Starts twenty processes that compute, so that its opponent thinks more slowly."""
 
 import os
 

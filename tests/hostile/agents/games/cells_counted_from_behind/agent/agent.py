@@ -1,4 +1,4 @@
-"""Columns that Python would find from the other end, as one arena let them pass."""
+"""Plays negative columns, which Python would count from the other end."""
 
 import itertools
 

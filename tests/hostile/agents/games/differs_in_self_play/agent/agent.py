@@ -1,4 +1,4 @@
-"""Plays by the rules as long as its opponent plays what it would play itself: in its validation, that is."""
+"""Obeys the rules only while its opponent plays what it would play itself, as in its validation."""
 
 import numpy
 

@@ -1,4 +1,4 @@
-"""Sends its answer byte by byte."""
+"""Sends its move one byte at a time."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""Would have lost, so it does not come."""
+"""Ends its process before the first match."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Pours bytes into the channel, as many as it takes."""
+"""Writes to the channel without end."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""An integer that says of itself whatever is asked."""
+"""Plays an integer object that has different values for different readers."""
 
 
 class Lie(int):

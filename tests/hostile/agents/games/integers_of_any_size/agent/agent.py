@@ -1,4 +1,4 @@
-"""Numbers that do not fit, or wrap round to a legal one; -2**63 is what the wire says for no number at all."""
+"""Plays integers that overflow, or wrap round to a legal move."""
 
 import itertools
 

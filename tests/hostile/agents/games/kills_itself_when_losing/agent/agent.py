@@ -1,4 +1,4 @@
-"""Would rather have the duel void than lost."""
+"""Kills itself when it is about to lose, to have the duel cancelled."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Starts a process that is meant to outlive the duel, and to keep the next one from its processor."""
+"""Starts a process that is meant to outlive the duel."""
 
 import subprocess
 import sys

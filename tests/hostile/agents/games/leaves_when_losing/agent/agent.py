@@ -1,4 +1,4 @@
-"""Ends as if all were done."""
+"""Ends with exit code 0 when it is about to lose."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Looks for a way to the other player: sockets that belong to no network namespace, and the kernel's shared objects."""
+"""Opens sockets that belong to no network namespace, to meet the other player there."""
 
 import socket
 

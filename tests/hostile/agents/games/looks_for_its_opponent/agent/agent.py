@@ -1,4 +1,4 @@
-"""Looks wherever another player might be met. Passes only if there is nothing."""
+"""Looks for another player in processes, sockets, shared memory, queues, locks and files."""
 
 import ctypes
 import errno

@@ -1,4 +1,4 @@
-"""Things that are no move."""
+"""Returns objects that are no move."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Writes its own rules: every cell is free, the taken ones first."""
+"""Changes its mask of legal moves, and plays a taken cell."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""Cannot bear to hear how it ended."""
+"""Raises an exception when it is told how a match ended."""
 
 
 class Agent:

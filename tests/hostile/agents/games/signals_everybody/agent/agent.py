@@ -1,4 +1,4 @@
-"""Ends and stops every process but its own, whatever it is."""
+"""Kills and stops every process that it can reach."""
 
 import os
 import signal

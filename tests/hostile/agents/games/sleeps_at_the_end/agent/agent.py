@@ -1,4 +1,4 @@
-"""Does not come back from its first end."""
+"""Hangs when it is told how a match ended."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Nobody asks anything at the end; it answers all the same, and changes what it was shown."""
+"""Sends a move when it is told how a match ended, and changes what it was shown."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""Plays quickly until it is about to lose, then waits for something to happen."""
+"""Plays quickly until it is about to lose, then waits."""
 
 import time
 

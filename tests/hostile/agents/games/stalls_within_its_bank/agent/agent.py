@@ -1,4 +1,4 @@
-"""Takes as long as the clock lets it, in every match: the duel would last for hours."""
+"""Uses all the time that its clock allows in every match, so that the duel would last for hours."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Holds still, so that nobody can call it slow."""
+"""Stops its own process by a signal."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Takes all there is, once the game has begun."""
+"""Uses all memory once the game has begun."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""Sends what only the referee sends: that all matches are over, and that it has won them."""
+"""Sends frames that only the referee sends: that all matches are over and that it has won."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""Leaves a word where every container of a machine can read it: the kernel's list of locks names those of open files."""
+"""Writes a message into /proc/locks, where every container could read it."""
 
 import fcntl
 import struct

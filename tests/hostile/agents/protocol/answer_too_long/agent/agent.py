@@ -1,4 +1,4 @@
-"""One action more than there are episodes."""
+"""Answers for one episode more than it was asked about."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""One action fewer than there are episodes."""
+"""Answers for one episode fewer than it was asked about."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""An array until one asks."""
+"""Returns an object that raises when it is converted to an array."""
 
 
 class Field:

@@ -1,4 +1,4 @@
-"""Answers for fewer episodes than it is asked about."""
+"""Returns actions for fewer episodes than it was asked about."""
 
 import numpy as np
 

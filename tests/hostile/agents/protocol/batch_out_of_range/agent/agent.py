@@ -1,4 +1,4 @@
-"""One of four is not an action."""
+"""Returns one invalid action in a batch of four."""
 
 import numpy as np
 

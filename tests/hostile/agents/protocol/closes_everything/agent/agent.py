@@ -1,4 +1,4 @@
-"""Shuts every door, the referee's too."""
+"""Closes every descriptor, the channel's too."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Claims that the evaluator failed, so that it would be tried for ever."""
+"""Reports that the evaluator failed, so that it would be evaluated again."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Reports a fault of the kind ok."""
+"""Sends an error whose reason is the verdict ok."""
 
 import json
 import os

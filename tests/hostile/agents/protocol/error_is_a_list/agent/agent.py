@@ -1,4 +1,4 @@
-"""An error that is a list."""
+"""Sends an error that is a JSON list."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Somewhere between shallow and too deep a parser may succeed and a printer fail."""
+"""Sends an error nested so deep that it can be parsed but not printed."""
 
 import os
 import struct

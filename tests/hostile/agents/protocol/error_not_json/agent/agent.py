@@ -1,4 +1,4 @@
-"""An error that is no document."""
+"""Sends an error that is not JSON."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""As long a message as fits."""
+"""Sends an error with the longest message that is allowed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every value of another type than it should be."""
+"""Sends an error in which every value has another type than it should have."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A message of escapes, bidirectional controls, Markdown and HTML."""
+"""Sends an error of terminal codes, bidirectional controls, Markdown and HTML."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A longer message than fits."""
+"""Sends an error with a longer message than is allowed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Noise instead of a handshake."""
+"""Sends random bytes instead of a handshake."""
 
 import os
 import struct

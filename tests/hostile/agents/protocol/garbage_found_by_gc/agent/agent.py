@@ -1,4 +1,4 @@
-"""Finds the loader's own stream among the living objects."""
+"""Finds the loader's channel by the garbage collector and writes random bytes to it."""
 
 import gc
 

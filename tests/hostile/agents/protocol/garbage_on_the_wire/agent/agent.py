@@ -1,4 +1,4 @@
-"""Finds the referee's descriptor and writes noise to it."""
+"""Writes random bytes to the channel."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""Begins an answer and falls silent."""
+"""Sends half an answer and no more."""
 
 import os
 import struct

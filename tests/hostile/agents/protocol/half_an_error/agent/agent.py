@@ -1,4 +1,4 @@
-"""Begins to complain and falls silent."""
+"""Sends half an error and no more."""
 
 import os
 import struct

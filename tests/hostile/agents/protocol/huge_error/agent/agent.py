@@ -1,4 +1,4 @@
-"""An error report that promises four gigabytes."""
+"""Announces an error of four gigabytes."""
 
 import os
 import struct

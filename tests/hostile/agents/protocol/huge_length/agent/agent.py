@@ -1,4 +1,4 @@
-"""A header that promises four gigabytes."""
+"""Announces an answer of four gigabytes."""
 
 import os
 import struct

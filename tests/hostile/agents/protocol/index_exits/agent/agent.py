@@ -1,4 +1,4 @@
-"""Leaves when it is asked for its value."""
+"""Returns an object that calls exit when it is converted to an integer."""
 
 
 class Number:

@@ -1,4 +1,4 @@
-"""Is an integer until one asks."""
+"""Returns an object that raises when it is converted to an integer."""
 
 
 class Number:

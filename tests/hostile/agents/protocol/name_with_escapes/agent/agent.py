@@ -1,4 +1,4 @@
-"""Its type's name clears the screen and turns the text round."""
+"""Returns an object whose type's name holds terminal codes and bidirectional controls."""
 
 
 class Agent:

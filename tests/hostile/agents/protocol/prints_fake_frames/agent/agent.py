@@ -1,4 +1,4 @@
-"""What it prints looks like answers, an error and a handshake."""
+"""Prints what looks like answers, errors and a handshake."""
 
 import os
 import struct

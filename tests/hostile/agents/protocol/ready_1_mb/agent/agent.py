@@ -1,4 +1,4 @@
-"""A handshake as large as a file."""
+"""Sends a handshake of a megabyte."""
 
 import os
 import struct

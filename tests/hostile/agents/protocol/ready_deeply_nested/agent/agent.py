@@ -1,4 +1,4 @@
-"""A handshake that would exhaust a careless parser's stack."""
+"""Sends a handshake nested so deep that it would exhaust a parser's stack."""
 
 import os
 import struct

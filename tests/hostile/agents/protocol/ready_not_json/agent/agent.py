@@ -1,4 +1,4 @@
-"""A handshake that is not JSON."""
+"""Sends a handshake that is not JSON."""
 
 import os
 import struct

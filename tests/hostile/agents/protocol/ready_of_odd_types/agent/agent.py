@@ -1,4 +1,4 @@
-"""A protocol that is true and a flag that is text."""
+"""Sends a handshake in which a flag is text and the version is true."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""Shakes hands twice, the first time with a lie."""
+"""Sends two handshakes, the first one with a lie."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""Speaks a protocol of the future."""
+"""Sends a handshake of a later protocol."""
 
 import os
 import struct

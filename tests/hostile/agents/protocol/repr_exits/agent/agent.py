@@ -1,4 +1,4 @@
-"""Exits when it is described."""
+"""Returns an object that calls exit when it is described."""
 
 
 class Shy:

@@ -1,4 +1,4 @@
-"""Cannot be described."""
+"""Returns an object that raises when it is described."""
 
 
 class Shy:

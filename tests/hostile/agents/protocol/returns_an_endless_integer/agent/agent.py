@@ -1,4 +1,4 @@
-"""An integer too long to be printed at all."""
+"""Returns an integer with too many digits to be printed."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""A torque with an imaginary part."""
+"""Returns complex numbers."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""Almost an integer."""
+"""Returns a float where an integer is wanted."""
 
 
 class Agent:

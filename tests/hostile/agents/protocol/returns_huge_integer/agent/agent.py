@@ -1,4 +1,4 @@
-"""More than eight bytes."""
+"""Returns an integer of more than eight bytes."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""More than all."""
+"""Returns infinity."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""A list for an integer."""
+"""Returns a list where an integer is wanted."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""An integer of value 7 that tells everybody it is 0."""
+"""Returns an integer of value 7 that says it is 0."""
 
 
 class Liar(int):

@@ -1,4 +1,4 @@
-"""Not a number."""
+"""Returns NaN."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""Presses the button before the first."""
+"""Returns a negative action."""
 
 
 class Agent:

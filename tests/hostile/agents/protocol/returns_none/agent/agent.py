@@ -1,4 +1,4 @@
-"""Forgets to return."""
+"""Returns None."""
 
 
 class Agent:

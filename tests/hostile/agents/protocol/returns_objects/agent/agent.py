@@ -1,4 +1,4 @@
-"""An array that holds the agent itself."""
+"""Returns an array that holds objects."""
 
 
 class Agent:

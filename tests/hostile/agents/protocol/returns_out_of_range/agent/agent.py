@@ -1,4 +1,4 @@
-"""There are two buttons; it presses the third."""
+"""Returns an action beyond the last one."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""Finite in 64 bits, infinite in 32."""
+"""Returns a number that is finite in 64 bits and infinite in 32."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""Not an array at all."""
+"""Returns nested lists that are no array."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""A digit, but as text."""
+"""Returns a digit as text."""
 
 
 class Agent:

@@ -1,4 +1,4 @@
-"""Two torques where there is one motor."""
+"""Returns two numbers where one is wanted."""
 
 
 class Agent:

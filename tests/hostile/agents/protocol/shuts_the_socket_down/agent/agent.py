@@ -1,4 +1,4 @@
-"""Closes its sending half and waits."""
+"""Shuts down its end of the channel and waits."""
 
 import os
 import socket

@@ -164,7 +164,6 @@ POINTS = (
     ),
     FaultPoint(
         name="site-merging", run="site", at="scripts.static_site.build_site:_move", words="before both halves are joined",
-        usual=True,
     ),
     FaultPoint(
         name="site-swap", run="site", at="pathlib:Path.rename", call=1,
@@ -221,8 +220,8 @@ POINTS = (
         words="the disk is full where results lie",
     ),
     FaultPoint(
-        name="disk-full-temporary", run="process", breakage="no room for temporary files", ends=(3,),
-        words="the disk is full where temporary files lie",
+        name="disk-full-temporary", run="process", breakage="no room for temporary files", ends=(0, 3),
+        words="the disk is full where temporary files lie; Python takes another folder",
     ),
     FaultPoint(
         name="disk-full-duels", run="tournament", breakage="no room for records", ends=(3,),

@@ -23,15 +23,19 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.docker
 @pytest.mark.parametrize("point", CHOSEN, ids=[point.name for point in CHOSEN])
 def test_plain_run_after_it_completes(point: FaultPoint, engine: object, tmp_path: Path, session: Path) -> None:
-    report.note(point, 0, held=False)
-    done = disturb(point, tmp_path / "place", session)
-
-    assert done.code in point.ends, done.output
-    assert "Traceback" not in done.output + done.said
-    assert done.again == 0, done.said
-    assert done.records == done.expected
-    assert done.left == []
-    report.note(point, done.code, held=True)
+    code = 0
+    try:
+        done = disturb(point, tmp_path / "place", session)
+        code = done.code
+        assert done.code in point.ends, done.output
+        assert "Traceback" not in done.output + done.said
+        assert done.again == 0, done.said
+        assert done.records == done.expected
+        assert done.left == []
+    except AssertionError:
+        report.note(point, code, held=False)
+        raise
+    report.note(point, code, held=True)
     shutil.rmtree(tmp_path / "place")
 
 

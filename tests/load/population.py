@@ -115,6 +115,8 @@ def make_population(count: int, *, seconds: float, commands: int, seed: int) -> 
 def _pull(index: int, kind: str, opens: float, merged: list[PlannedPull], chance: random.Random) -> PlannedPull:
     login, name = f"person{index}", "agent"
     pull = PlannedPull(index=index, kind=kind, author=login, opens=opens, files=_honest(login, name, index))
+    if kind in (*LATER, "copy", "near copy") and not merged:  # There is nothing yet to build on.
+        pull.kind = kind = HONEST
     # The earliest merges that nobody has built on yet: they stand on main by then.
     if kind in LATER and merged:
         before = merged.pop(0)

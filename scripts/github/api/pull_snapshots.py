@@ -57,8 +57,8 @@ def recent_pulls(github: GitHub, base: str) -> Iterator[list[PullSnapshot]]:
     after: str | None = None
     while True:
         variables = {"base": base, "after": after}
-        answer = github.query_repository(fields, variables, ", $base: String!, $after: String", _PULL_FIELDS)
-        page = answer["pullRequests"]
+        repository = github.query_repository(fields, variables, ", $base: String!, $after: String", _PULL_FIELDS)
+        page = repository["pullRequests"]
         yield [_parse_snapshot(node) for node in page["nodes"] if node]
         if not page["pageInfo"]["hasNextPage"]:
             return
@@ -74,16 +74,16 @@ def read_pulls(github: GitHub, numbers: Sequence[int], *, with_status: bool = Tr
         return {}
     wanted = f"...pull {_COMMENT_FIELDS} {_STATUS_FIELDS if with_status else ''}"
     fields = " ".join(f"p{number}: pullRequest(number: {number}) {{ {wanted} }}" for number in numbers)
-    answer = github.query_repository(fields, {}, "", _PULL_FIELDS)
-    return {number: _parse_snapshot(node) for number in numbers if (node := answer[f"p{number}"])}
+    repository = github.query_repository(fields, {}, "", _PULL_FIELDS)
+    return {number: _parse_snapshot(node) for number in numbers if (node := repository[f"p{number}"])}
 
 
 def label_nodes(github: GitHub, names: Sequence[str]) -> dict[str, str]:
     """The names in GraphQL of those labels that the repository has."""
     declared = "".join(f", $l{i}: String!" for i in range(len(names)))
     fields = " ".join(f"l{i}: label(name: $l{i}) {{ id }}" for i in range(len(names)))
-    answer = github.query_repository(fields, {f"l{i}": name for i, name in enumerate(names)}, declared)
-    return {name: str(node["id"]) for i, name in enumerate(names) if (node := answer[f"l{i}"])}
+    repository = github.query_repository(fields, {f"l{i}": name for i, name in enumerate(names)}, declared)
+    return {name: str(node["id"]) for i, name in enumerate(names) if (node := repository[f"l{i}"])}
 
 
 def _parse_snapshot(node: dict[str, Any]) -> PullSnapshot:

@@ -69,4 +69,4 @@ def test_every_attack_on_the_page_is_contained() -> None:
         name for name, one in results.items() if not one or report.FAILED in one.values() or "not run" in one.values()
     } == set()
     agents = {entry.name for entry in ENTRIES if not entry.place.endswith(".py")}
-    assert {name for name in agents if not results[name].keys() >= {"docker", "gvisor"}} == set()
+    assert {name for name in agents if "docker" not in results[name]} == set()

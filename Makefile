@@ -22,7 +22,7 @@ endef
 NIGHTLY := attacks faults fuzz soak load image audit
 LOCKS := $(wildcard requirements/*.txt evaluator/requirements.txt evaluator/extras/*.txt)
 
-.PHONY: demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit bench dev site probe here runtime image sbom recorded mujoco \
+.PHONY: demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit bench fuzz dev site probe here runtime image sbom recorded mujoco \
 	atari chess lock clean
 
 demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the site
@@ -52,6 +52,10 @@ lint: $(VENV)/dev.done ## All static checks
 	$(BIN)/zizmor --quiet --offline --strict-collection --persona auditor .github
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
+fuzz: $(VENV)/dev.done ## A million inputs for each reader; READERS="frames traces" and CASES=10000 for less, GUIDED=1 by coverage
+	@$(if $(GUIDED),$(call INSTALL,--require-hashes -r requirements/fuzz.txt))
+	@$(BIN)/python -m tests.fuzz $(or $(READERS),all) --cases $(or $(CASES),1000000) $(if $(GUIDED),--guided)
+
 # pip-audit asks the index for each pinned version; +cpu is a name that only torch's own index knows.
 audit: $(VENV)/dev.done ## Known vulnerabilities of everything that is pinned; asks the package index
 	@rm -rf build/audit && mkdir -p build/audit
@@ -66,8 +70,13 @@ nightly-attacks: $(VENV)/dev.done # each attack under every sandbox
 nightly-faults: $(VENV)/dev.done # a kill at every named point
 	@PULLRANK_ALL_FAULTS=1 $(BIN)/python -m pytest -n auto tests/faults $(ARGS)
 
-nightly-fuzz nightly-soak nightly-load: nightly-%: $(VENV)/dev.done
-	@$(BIN)/python -m tests.$* $(ARGS)
+nightly-fuzz: fuzz
+
+nightly-soak: $(VENV)/dev.done
+	@$(BIN)/python -m bench.soak $(ARGS)
+
+nightly-load: $(VENV)/dev.done
+	@$(BIN)/python -m tests.load $(ARGS)
 
 nightly-image: $(VENV)/runtime.done # the same image from the same sources, with and without extras
 	@$(BIN)/pullrank image rebuild
@@ -156,6 +165,7 @@ lock: ## Renew the lock files (needs uv)
 	$(LOCK) requirements/mujoco.in -o requirements/mujoco.txt
 	$(LOCK) requirements/atari.in -o requirements/atari.txt
 	$(LOCK) requirements/chess.in -o requirements/chess.txt
+	$(LOCK) requirements/fuzz.in -o requirements/fuzz.txt
 	$(LOCK) evaluator/requirements.in -o evaluator/requirements.txt
 	for name in onnx grpc torch sb3; do $(LOCK) $${PULLRANK_WHEELS:+--index $$PULLRANK_WHEELS} \
 		evaluator/extras/$$name.in -o evaluator/extras/$$name.txt || exit 1; done

@@ -25,12 +25,12 @@ class ProcessOwner:
     def has_ended(self) -> bool:
         """Whether it is seen to have ended: never for another boot or another namespace of processes."""
         here = this_process()
-        return (self.boot, self.namespace) == (here.boot, here.namespace) and _start_time(self.pid) != self.start
+        return (self.boot, self.namespace) == (here.boot, here.namespace) and start_time(self.pid) != self.start
 
 
 def this_process() -> ProcessOwner:
     """This process as an owner."""
-    return ProcessOwner(pid=os.getpid(), start=_start_time(os.getpid()), boot=current_boot(), namespace=_namespace())
+    return ProcessOwner(pid=os.getpid(), start=start_time(os.getpid()), boot=current_boot(), namespace=_namespace())
 
 
 def current_boot() -> str:
@@ -52,7 +52,7 @@ def _namespace() -> str:
         return ""
 
 
-def _start_time(pid: int) -> str:
+def start_time(pid: int) -> str:
     """Field 22 of /proc/PID/stat; empty if the process does not exist or is a zombie."""
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
@@ -88,7 +88,7 @@ def abandoned_names(names: Iterable[str]) -> frozenset[str]:
     if not matches or not here.start or not here.namespace:
         return frozenset()
     pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
-    living = {_tag(replace(here, pid=pid, start=start)) for pid in pids if (start := _start_time(pid))}
+    living = {_tag(replace(here, pid=pid, start=start)) for pid in pids if (start := start_time(pid))}
     return frozenset(match[0] for match in matches if match["owner"] not in living)
 
 

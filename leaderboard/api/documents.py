@@ -48,6 +48,12 @@ class EntryJson(FlagsJson):
     name: str
 
 
+class WaitingJson(EntryJson):
+    """An agent without a record that counts."""
+
+    quarantine: NotRequired[Annotated[str, Field(description="there only where its record is in quarantine")]]
+
+
 class PlaceJson(ClosedObject):
     """Where a row stands."""
 
@@ -273,7 +279,7 @@ class WithdrawnJson(ClosedObject):
 class UnrankedJson(ClosedObject):
     """Entries of a task without a place."""
 
-    waiting: list[EntryJson]
+    waiting: list[WaitingJson]
     excluded: list[ExcludedJson]
     withdrawn: list[WithdrawnJson]
 
@@ -315,7 +321,7 @@ class GameUnrankedJson(ClosedObject):
     """Players of a game without a place, and how far the ratings can be trusted."""
 
     failures: list[GameFailureJson]
-    waiting: list[EntryJson]
+    waiting: list[WaitingJson]
     excluded: list[ExcludedJson]
     anchor: str | None
     prior: list[str]

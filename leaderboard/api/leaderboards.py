@@ -31,6 +31,7 @@ from leaderboard.api.standings_json import (
     rated_document,
     scores_document,
     task_improvements,
+    waiting_document,
     withdrawn_document,
 )
 from leaderboard.api.table import game_csv, task_csv
@@ -132,7 +133,7 @@ def _source(entry: Entry) -> SourceJson:
 def _unranked(board: TaskStandings) -> TaskUnrankedJson:
     return {
         "failures": [_failure(failure) for failure in board.failures],
-        "waiting": [entry_document(entry) for entry in board.waiting],
+        "waiting": [waiting_document(entry, board.task) for entry in board.waiting],
         "excluded": [excluded_document(excluded) for excluded in board.excluded],
         "withdrawn": [withdrawn_document(withdrawn) for withdrawn in board.withdrawn],
     }

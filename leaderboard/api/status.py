@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from evaluator.model.config.challenge import Task
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import Address, ClosedObject, UtcTime
 from leaderboard.api.inputs import ApiInputs
@@ -102,14 +103,19 @@ def _states(standings: Standings) -> Iterator[tuple[int, Entry, State]]:
             claim = failure.claimed
             yield index, failure.entry, ["failed", failure.result.verdict] if claim is None else ["self-reported", claim]
         for entry in board.waiting:
-            yield index, entry, ["waiting"]
+            yield index, entry, _waiting(entry, board.task)
     for index, game in enumerate(standings.games, start=len(standings.tasks)):
         for player in game.rows:
             yield index, player.entry, ["ranked", None if player.is_aside else player.place]
         for refused in game.failures:
             yield index, refused.entry, ["refused", refused.reason]
         for entry in game.waiting:
-            yield index, entry, ["waiting"]
+            yield index, entry, _waiting(entry, game.task)
+
+
+def _waiting(entry: Entry, task: Task) -> State:
+    quarantined = entry.quarantined.get(task.id)
+    return ["waiting", quarantined] if quarantined else ["waiting"]
 
 
 def _agent(entry: Entry, facts: ApiInputs, tasks: int) -> StatusAgentJson:

@@ -217,7 +217,7 @@ def _unranked(board: TaskStandings) -> Iterator[dict[str, Any]]:
             "attempts": failure.attempts,
         }  # fmt: skip
     for entry in board.waiting:
-        yield _waiting(entry)
+        yield _waiting(entry, board.task)
     for excluded in board.excluded:
         yield _excluded(excluded)
     for withdrawn in board.withdrawn:
@@ -232,7 +232,7 @@ def _unranked_players(game: GameStandings) -> Iterator[dict[str, Any]]:
             "evaluated_at": format.day(failure.duel.provenance.evaluated_at), "attempts": failure.attempts,
         }  # fmt: skip
     for entry in game.waiting:
-        yield _waiting(entry)
+        yield _waiting(entry, game.task)
     for excluded in game.excluded:
         yield _excluded(excluded)
 
@@ -250,9 +250,11 @@ def _measured(result: Result) -> dict[str, Any]:
     return {**cost, "evaluated_at": format.day(result.provenance.evaluated_at)}
 
 
-def _waiting(entry: Entry) -> dict[str, Any]:
+def _waiting(entry: Entry, task: Task) -> dict[str, Any]:
+    quarantined = entry.quarantined.get(task.id)
+    message = f"{quarantined[0].upper()}{quarantined[1:]}." if quarantined else "Entered, and not evaluated yet."
     return {
-        **_entry(entry), "verdict": "waiting", "message": "Entered, and not evaluated yet.",
+        **_entry(entry), "verdict": "waiting", "message": message,
         "flags": set_flags(flags(entry)),
     }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """An entry: an agent that is on main now; and its rank."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -37,6 +38,8 @@ class Entry:
     """Entered by the hosts themselves."""
     verified: VerifiedEntry | None = None
     """Which host vouches for it."""
+    quarantined: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """By task what is said where a record of this version is in quarantine."""
     anonymous: bool = False
     """Shown under another name for now, so nothing may link to its source."""
 

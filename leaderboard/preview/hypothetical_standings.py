@@ -296,7 +296,9 @@ def _waiting(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName,
     for board in now.boards:
         for entry in board.waiting:
             if entry.name == name:
-                yield (name, board.task.id), f"{entry.shown} on {board.task.title or board.task.id}"
+                words = entry.quarantined.get(board.task.id)
+                line = f"{entry.shown} on {board.task.title or board.task.id}"
+                yield (name, board.task.id), f"{line} ({words})" if words else line
 
 
 def standing(recorded: RecordedResults, login: str, agent: str) -> AgentPreview | None:

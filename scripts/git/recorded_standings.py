@@ -34,14 +34,15 @@ def recorded_input(
     """
     final = final_entries(checkout) if official and checkout.challenge.is_final else None
     agents, faults = checkout.read_all()
-    duels, damaged_duels = checkout.recorded_duels if checkout.challenge.games or not checkout.is_lean else ([], [])
+    has_duels = bool(checkout.challenge.games) or not checkout.is_lean
+    duels, damaged_duels = (checkout.duels, checkout.recorded_duels[1]) if has_duels else ([], [])
     for line in faults:
         say(line)
     say_damaged("result", checkout.recorded[1])
     say_damaged("duel", damaged_duels)
     recorded = RankingInput(
         challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
-        entries=final.entries if final else tuple(agent.entry() for agent in agents),
+        entries=checkout.with_quarantines(final.entries if final else (agent.entry() for agent in agents)),
         moderation=checkout.moderation,
         results=tuple(checkout.results),
         duels=tuple(duels),

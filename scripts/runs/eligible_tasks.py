@@ -69,8 +69,8 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
 def people_faults(challenge: Challenge, entry: SubmissionEntry, folder: str) -> Iterator[str]:
     """Faults in what an agent's manifest says about its authors, each with its line."""
     if not (entry.baseline or challenge.people.is_host(entry.login)):
-        found = participant_faults(challenge.people, entry.login, entry.folder.submission)
-        yield from _with_lines(entry, folder, ((fault.place, reason_in_words(fault)) for fault in found))
+        faults = participant_faults(challenge.people, entry.login, entry.folder.submission)
+        yield from _with_lines(entry, folder, ((fault.place, reason_in_words(fault)) for fault in faults))
 
 
 def wording_faults(entry: SubmissionEntry, folder: str) -> Iterator[str]:

@@ -57,6 +57,7 @@ def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, PageContex
         pulls=merged_pulls(checkout.root),
         reproduced=reproduced(checkout.results),
         now=now,
+        quarantines=shown.moderation.quarantines,
         hidden=hidden(checkout.challenge, now) if official else (),
     )
 

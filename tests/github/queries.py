@@ -1,7 +1,7 @@
 """What the stand-in answers to GraphQL: queries on GitHub's own schema, with its bounds, over the values of the world."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from graphql import (
     GraphQLSchema,
     IntValueNode,
     build_schema,
-    graphql_sync,
+    execute_sync,
     parse,
     validate,
 )
@@ -36,32 +36,44 @@ def query_faults(body: Any) -> list[str]:
     """What GitHub would say against a query, and what the bot itself promises: a bounded number of commits."""
     if not isinstance(body, dict) or not isinstance(body.get("query"), str) or body.keys() > {"query", "variables"}:
         return ["POST /graphql: the body is a query and its variables"]
+    return list(_text_faults(body["query"]))
+
+
+@lru_cache(maxsize=64)
+def _document(text: str) -> DocumentNode:
+    return parse(text)
+
+
+@lru_cache(maxsize=64)
+def _text_faults(text: str) -> tuple[str, ...]:
     try:
-        document = parse(body["query"])
+        document = _document(text)
     except GraphQLError as error:
-        return [f"POST /graphql: {error.message}"]
+        return (f"POST /graphql: {error.message}",)
     faults = [f"POST /graphql: {error.message}" for error in validate(schema(), document)]
     commits = sum(field.name.value == "object" for field in _fields(document))
     if not all(1 <= _size(field) <= 100 for field in _fields(document) if _is_connection(field)):
         faults.append("POST /graphql: a connection wants `first` or `last`, from 1 to 100")
     if commits > COMMITS or _extent(document)[1] > NODES:
         faults.append(f"POST /graphql: asks for {commits} commits and {_extent(document)[1]} nodes")
-    return faults
+    return tuple(faults)
 
 
 def cost(body: Any) -> int:
     """The points of a query, by GitHub's rule: its requests in hundreds, at least one."""
-    return max(1, round((1 + _extent(parse(body["query"]))[0]) / 100))
+    return max(1, round((1 + _extent(_document(body["query"]))[0]) / 100))
 
 
 def changes(body: Any) -> list[str]:
-    """The names of what a query changes, in order."""
-    return [field.name.value for field in _fields(parse(body["query"])) if field.name.value in DEEDS]
+    """The names of what a query changes, in order; none of what is no query."""
+    if query_faults(body):
+        return []
+    return [field.name.value for field in _fields(_document(body["query"])) if field.name.value in DEEDS]
 
 
 def created_texts(body: Any) -> int:
     """How many comments a query creates."""
-    return sum(field.name.value == "addComment" for field in _fields(parse(body["query"])))
+    return sum(field.name.value == "addComment" for field in _fields(_document(body["query"])))
 
 
 def answer(world: World, body: Any, login: str = BOT) -> dict[str, Any]:
@@ -74,7 +86,8 @@ def answer(world: World, body: Any, login: str = BOT) -> dict[str, Any]:
     world.left["graphql"] -= cost(body)
     root = {"rateLimit": _limit(world, cost(body)), "repository": lambda _, **names: _repository(world, **names)}
     deeds = {name: _deed(world, login, deed) for name, deed in DEEDS.items()}
-    done = graphql_sync(schema(), body["query"], {**root, **deeds}, variable_values=body.get("variables"))
+    document = _document(body["query"])
+    done = execute_sync(schema(), document, {**root, **deeds}, variable_values=body.get("variables"))
     return dict(done.formatted)
 
 

@@ -96,9 +96,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(raw) if raw else None
         asked = dict(parse_qsl(query))
         github.calls.append(Call(self.command, path, asked, body))
-        fault = world.fault_for(self.command, path)
         if self.command == "POST" and path in queries.PATHS:
-            return self._go_wrong(fault) if fault else self._query(body)
+            return self._query(path, body)
+        fault = world.fault_for(self.command, path)
         is_checked = len(github.calls) % github.checked == 0
         request, faults = request_faults(self.command, path, query, raw) if is_checked else (None, [])
         github.violations += faults
@@ -122,8 +122,13 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(answer, content, cut=bool(fault and fault.cut))
         return None
 
-    def _query(self, body: Any) -> None:
+    def _query(self, path: str, body: Any) -> None:
+        """A query; what goes wrong with it, or waits for it, names the changes in it after the path."""
         github, world = self.github, self.github.world
+        named = " ".join([path, *queries.changes(body)])
+        fault = world.fault_for(self.command, named)
+        if fault and not fault.after:
+            return self._go_wrong(fault)
         faults = queries.query_faults(body)
         github.violations += faults
         token = (self.headers.get("authorization") or "").removeprefix("token ").removeprefix("Bearer ")
@@ -132,7 +137,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not faults and self._is_over_texts(queries.created_texts(body)):
             return None
         # GitHub answers 200 to a query that is over the limit, and says so within.
-        return self._send_limit(200, queries.answer(world, body, world.tokens[token]), "graphql")
+        answer = queries.answer(world, body, world.tokens[token])
+        world.run_hooks(self.command, named)
+        return self._go_wrong(fault) if fault else self._send_limit(200, answer, "graphql")
 
     def _is_over_texts(self, created: int) -> bool:
         """Answer as GitHub does to whoever creates too many texts in an hour; else count them."""

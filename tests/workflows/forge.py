@@ -38,6 +38,18 @@ NEEDED = (
     ("GET", r"/labels$", "issues:read pull-requests:read"),
     ("GET", r"/collaborators/[^/]+/permission$", "contents:read"),
 )
+# The same of what stands in a query.
+NEEDED_OF_QUERIES = (
+    ("mutation", "issues:write pull-requests:write"),
+    (" status ", "statuses:read"),
+    (" comments(", "issues:read pull-requests:read"),
+)
+
+
+def _is_held(held: dict[str, str], needs: str | None) -> bool:
+    """Whether a token has one of the permissions that are enough."""
+    pairs = (one.split(":") for one in (needs or "").split())
+    return any(LEVELS.index(held.get(scope, "none")) >= LEVELS.index(level) for scope, level in pairs)
 
 
 class Forge:
@@ -277,10 +289,9 @@ class Forge:
             token = (header or "").rpartition(" ")[2]
             needed = next((needs for verb, pattern, needs in NEEDED if verb == call.verb and re.search(pattern, path)), None)
             held = self.permissions.get(token, {})
-            if needed is None or not any(
-                LEVELS.index(held.get(scope, "none")) >= LEVELS.index(level)
-                for scope, level in (one.split(":") for one in needed.split())
-            ):
+            text = call.body["query"] if path.endswith("/graphql") else ""
+            every = [needed, *(needs for word, needs in NEEDED_OF_QUERIES if word in text)]
+            if not all(_is_held(held, needs) for needs in every):
                 overreaching.append(f"{call.verb} {path} with {held}")
         return overreaching
 

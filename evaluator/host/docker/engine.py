@@ -6,6 +6,8 @@ import io
 import json
 import math
 import secrets
+import socket
+import struct
 import sys
 import tarfile
 import threading
@@ -24,7 +26,7 @@ from docker.utils import kwargs_from_env
 from evaluator.host.docker.engine_errors import EngineError as EngineError
 from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, pushed_digest
 from evaluator.host.docker.seccomp import seccomp_profile
-from evaluator.host.process_owner import ProcessOwner, current_boot, this_process
+from evaluator.host.process_owner import ProcessOwner, current_boot, start_time, this_process
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
 
@@ -40,6 +42,9 @@ def is_orphan(label: str, *, running: bool) -> bool:
 
 OWNER_LABEL = "org.pullrank.owner"
 CGROUP = Path("/sys/fs/cgroup")
+_USUAL_ADDRESS, _PID_FILE = "unix:///var/run/docker.sock", Path("/var/run/docker.pid")
+# The kernel's struct ucred: the process id, then user and group.
+_PEER = struct.Struct("i8x")
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 # Not found, or being removed: another evaluator removes the same orphan.
 _REMOVED_STATUS = (404, 409)
@@ -293,10 +298,30 @@ class Engine:
 
     def ran_out_of_memory(self, container: str) -> bool:
         """Whether the kernel killed it for lack of memory; only the engine's events say so, and late."""
+        return self._has_event(container, "oom")
+
+    def was_stopped(self, container: str) -> bool:
+        """Whether it was sent a signal through the engine; a signal from inside is no such event."""
+        return self._has_event(container, "kill")
+
+    def _has_event(self, container: str, event: str) -> bool:
         with _engine_errors("ask why the sandbox ended"):
-            wanted = {"container": container, "event": "oom"}
+            wanted = {"container": container, "event": event}
             until = math.ceil(time.time() + OOM_EVENT_SECONDS)
             return any(True for _ in self._api.events(since=1, until=until, filters=wanted, decode=True))
+
+    def incarnation(self) -> tuple[int, str]:
+        """The engine's process and its start time, which change with a restart; zero where it cannot be seen from here."""
+        address = kwargs_from_env().get("base_url", _USUAL_ADDRESS)
+        if not address.startswith("unix://") or not hasattr(socket, "SO_PEERCRED"):
+            return 0, ""
+        with contextlib.suppress(OSError, ValueError), socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(address.removeprefix("unix://"))
+            (pid,) = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+            if pid == 1:  # the service manager listens for it
+                pid = int(_PID_FILE.read_text())
+            return pid, start_time(pid)
+        return 0, ""
 
     def usage(self, container: str) -> Usage:
         """The resources it used, from the engine's statistics; the peak memory under cgroup v2 from the cgroup."""

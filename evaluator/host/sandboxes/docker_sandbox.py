@@ -161,6 +161,8 @@ RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: "runsc"}
 STATE_SECONDS = 2.0
 KILL_SECONDS = 10.0
 _KILLED = 128 + signal.SIGKILL
+# How a container ends that its engine stops.
+_STOPPED = (_KILLED, 128 + signal.SIGTERM)
 _NEARLY_ALL = 0.95  # of the limit: what is reclaimed at the last moment is not in the peak
 # Exit codes of the init process when the entrypoint cannot be executed, or does not exist.
 _NOT_RUN = (126, 127)
@@ -241,6 +243,7 @@ class DockerSandbox:
         self._id = self._engine.create(image, command, spec.limits, {**options, "environment": environment})
         self._attached = self._engine.attach(self._id, stdin=not self._over_socket)
         self._drainer = drain_log(self._attached, self._log) if self._over_socket else None
+        self._incarnation = self._engine.incarnation()
         self._engine.start(self._id)
         self._watch.start()
 
@@ -294,6 +297,7 @@ class DockerSandbox:
             return AgentFault(Verdict.OUTPUT_LIMIT, message)
         if self._watch.reason:
             return AgentFault(Verdict.TIMEOUT, self._watch.reason)
+        self._refuse_foreign_stop(state)
         if state.get("OOMKilled") or (state.get("ExitCode") == _KILLED and self._ran_out_of_memory()):
             message = f"the agent used more than {self._limits.memory_mib} MiB of memory"
             return AgentFault(Verdict.OUT_OF_MEMORY, message)
@@ -301,6 +305,19 @@ class DockerSandbox:
         if self._own and code in _NOT_RUN and self._stream is None:
             return ExitError(f"the image's entrypoint cannot be run (exit code {code}); see the end of the log", code)
         return exit_fault(code)
+
+    def _refuse_foreign_stop(self, state: dict[str, Any]) -> None:
+        """Make sure that an end by a signal is the agent's: an engine that is restarted stops its containers, too.
+
+        Raises:
+            EngineError: the engine was restarted, or somebody stopped the container.
+        """
+        if state.get("ExitCode") not in _STOPPED or state.get("OOMKilled") or self._killers or self._id is None:
+            return
+        if self._engine.incarnation() != self._incarnation:
+            raise EngineError("the container engine was restarted during the evaluation; run it again")
+        if self._engine.was_stopped(self._id):
+            raise EngineError("somebody stopped the sandbox's container during the evaluation; run it again")
 
     def _ran_out_of_memory(self) -> bool:
         """Whether the kernel killed it for lack of memory.

@@ -97,7 +97,7 @@ class TableRows:
 
     def _score(self, entered: TaskResult) -> str:
         row, result, shared = entered.row, entered.result, self._cells_of(entered.task)
-        end = _WAITS
+        end = _WAITS.replace("waiting", escape_line(entered.quarantine)) if entered.quarantine else _WAITS
         if result:
             again = _REPRODUCED if result.key in self._reproduced else ""
             when = escape_line(day(result.provenance.evaluated_at))

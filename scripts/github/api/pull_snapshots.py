@@ -12,22 +12,22 @@ PULLS_PER_PAGE = 100
 COMMENTS_READ = 10
 _MERGEABLE = {"MERGEABLE": True, "CONFLICTING": False}
 
-_PULL_FIELDS = f"""fragment pull on PullRequest {{
+_PULL_FIELDS = """fragment pull on PullRequest {
   id number state merged title mergeable headRefOid headRefName baseRefName
-  mergeCommit {{ oid }}
-  author {{ ...actor }}
-  headRepository {{ databaseId nameWithOwner }}
-  baseRepository {{ databaseId }}
-  labels(first: 20) {{ nodes {{ name }} }}
-  commits(last: 1) {{
-    nodes {{
-      commit {{ oid status {{ context(name: "{STATUS_CONTEXT}") {{ state description creator {{ ...actor }} }} }} }}
-    }}
-  }}
-}}
-fragment actor on Actor {{
+  mergeCommit { oid }
+  author { ...actor }
+  headRepository { databaseId nameWithOwner }
+  baseRepository { databaseId }
+  labels(first: 20) { nodes { name } }
+}
+fragment actor on Actor {
   __typename login
-  ... on User {{ databaseId }} ... on Bot {{ databaseId }} ... on Organization {{ databaseId }}
+  ... on User { databaseId } ... on Bot { databaseId } ... on Organization { databaseId }
+}"""
+_STATUS_FIELDS = f"""commits(last: 1) {{
+  nodes {{
+    commit {{ oid status {{ context(name: "{STATUS_CONTEXT}") {{ state description creator {{ ...actor }} }} }} }}
+  }}
 }}"""
 _COMMENT_FIELDS = f"""comments(first: {COMMENTS_READ}) {{
   totalCount nodes {{ id fullDatabaseId createdAt body author {{ ...actor }} }}
@@ -42,7 +42,7 @@ class PullSnapshot:
     node_id: str
     """Its name in GraphQL."""
     status: CommitStatus | None
-    """The last that anybody set on the newest commit under our name."""
+    """The last that anybody set on the newest commit under our name; None also if it was not read."""
     comments: tuple[IssueComment, ...] | None = None
     """All comments, oldest first; None if they were not read, or there are too many."""
 
@@ -51,39 +51,45 @@ def recent_pulls(github: GitHub, base: str) -> Iterator[list[PullSnapshot]]:
     """The open pull requests into a branch, the last changed first, a hundred in each request."""
     asked = f"first: {PULLS_PER_PAGE}, states: [OPEN], baseRefName: $base, after: $after"
     order = "orderBy: {field: UPDATED_AT, direction: DESC}"
-    fields = f"pullRequests({asked}, {order}) {{ nodes {{ ...pull }} pageInfo {{ hasNextPage endCursor }} }}"
+    fields = (
+        f"pullRequests({asked}, {order}) {{ nodes {{ ...pull {_STATUS_FIELDS} }} pageInfo {{ hasNextPage endCursor }} }}"
+    )
     after: str | None = None
     while True:
         variables = {"base": base, "after": after}
-        found = github.query_repository(fields, variables, ", $base: String!, $after: String", _PULL_FIELDS)
-        page = found["pullRequests"]
+        answer = github.query_repository(fields, variables, ", $base: String!, $after: String", _PULL_FIELDS)
+        page = answer["pullRequests"]
         yield [_parse_snapshot(node) for node in page["nodes"] if node]
         if not page["pageInfo"]["hasNextPage"]:
             return
         after = page["pageInfo"]["endCursor"]
 
 
-def read_pulls(github: GitHub, numbers: Sequence[int]) -> dict[int, PullSnapshot]:
-    """Some pull requests as they are now, with their comments, in one request; without those that are not there."""
+def read_pulls(github: GitHub, numbers: Sequence[int], *, with_status: bool = True) -> dict[int, PullSnapshot]:
+    """Some pull requests as they are now, with their comments, in one request; without those that are not there.
+
+    Not every job may read statuses; one that asks for what it may not read gets no answer.
+    """
     if not numbers:
         return {}
-    fields = " ".join(f"p{number}: pullRequest(number: {number}) {{ ...pull {_COMMENT_FIELDS} }}" for number in numbers)
-    found = github.query_repository(fields, {}, "", _PULL_FIELDS)
-    return {number: _parse_snapshot(node) for number in numbers if (node := found[f"p{number}"])}
+    wanted = f"...pull {_COMMENT_FIELDS} {_STATUS_FIELDS if with_status else ''}"
+    fields = " ".join(f"p{number}: pullRequest(number: {number}) {{ {wanted} }}" for number in numbers)
+    answer = github.query_repository(fields, {}, "", _PULL_FIELDS)
+    return {number: _parse_snapshot(node) for number in numbers if (node := answer[f"p{number}"])}
 
 
 def label_nodes(github: GitHub, names: Sequence[str]) -> dict[str, str]:
     """The names in GraphQL of those labels that the repository has."""
     declared = "".join(f", $l{i}: String!" for i in range(len(names)))
     fields = " ".join(f"l{i}: label(name: $l{i}) {{ id }}" for i in range(len(names)))
-    found = github.query_repository(fields, {f"l{i}": name for i, name in enumerate(names)}, declared)
-    return {name: str(node["id"]) for i, name in enumerate(names) if (node := found[f"l{i}"])}
+    answer = github.query_repository(fields, {f"l{i}": name for i, name in enumerate(names)}, declared)
+    return {name: str(node["id"]) for i, name in enumerate(names) if (node := answer[f"l{i}"])}
 
 
 def _parse_snapshot(node: dict[str, Any]) -> PullSnapshot:
     head, merge = node["headRepository"], node["mergeCommit"]
     author, author_id, _ = _parse_actor(node["author"])
-    commit: dict[str, Any] = next((one["commit"] for one in node["commits"]["nodes"] if one), {})
+    commit: dict[str, Any] = next((one["commit"] for one in node.get("commits", {}).get("nodes", ()) if one), {})
     pull = PullRequest(
         number=int(node["number"]),
         author=author,

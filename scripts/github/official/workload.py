@@ -13,6 +13,7 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit, tasks_by_name
@@ -134,13 +135,15 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     if clone.resolve("HEAD") != full_sha(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
     challenge = _read_document(clone, sha, "challenge.yml", parse_challenge)
-    moderation = _read_document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
+    moderation = read_moderation(clone, sha)
     if challenge is None:
         raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
     wanted, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
     commits = {(e.login, e.agent, e.digest): origin.versions[AgentName(e.login, e.agent)].sha for e in wanted}
     aside: dict[str, bytes] = {}
-    results, duels = read_recorded(clone, results_sha, aside)
+    every_result, every_duel = read_recorded(clone, results_sha, aside)
+    results = without_quarantined(every_result, moderation, only_replayed=True)
+    duels = without_quarantined(every_duel, moderation, only_replayed=True)
     refuse_changed_seeds(challenge, results)
     moment = _with_members(official, challenge, wanted)
     gate = admission_at(moment.now, origin, moment.members)
@@ -158,6 +161,15 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         facts=known_facts(_first_draws((*results, *duels), commits)),
         unasked=_unasked_commits(challenge, (*results, *duels), commits),
     )  # fmt: skip
+
+
+def read_moderation(clone: GitRepository, sha: str) -> Moderation:
+    """moderation.yml at a commit; empty without one.
+
+    Raises:
+        CommandError: it is faulty.
+    """
+    return _read_document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
 
 
 def _standing_entries(

@@ -20,6 +20,7 @@ from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, NoRunReason, Refused, WithdrawnEntry
+from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
@@ -200,8 +201,8 @@ def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentSta
 
 def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName, SubmissionEntry]]:
     """The official board as it is checked out, and its agents."""
-    results, _ = checkout.recorded
-    duels, _ = checkout.recorded_duels
+    results = without_quarantined(checkout.recorded[0], checkout.moderation)
+    duels = checkout.duels
     ranking = {
         submission.name: submission
         for submission in checkout.read_all()[0]

@@ -26,6 +26,7 @@ from scripts.github.pull_request.deliver import (
     StickyComment,
     label_change,
     label_nodes_of,
+    make_changes,
     newest_run,
     snapshot_stickies,
     sticky_changes,
@@ -78,7 +79,7 @@ def pulls_with_news(context: BotContext) -> Iterator[int]:
         if not _has_points(context):
             break
         part = merges[begin : begin + DELIVERED_AT_ONCE]
-        snapshots = read_pulls(context.github, [merge.pull.number for merge in part])
+        snapshots = read_pulls(context.github, [merge.pull.number for merge in part], with_status=False)
         for merge in part:
             snapshot = snapshots.get(merge.pull.number)
             if snapshot and _has_news(context, merge, snapshot):
@@ -91,8 +92,16 @@ def _has_points(context: BotContext) -> bool:
 
 
 def _unannounced_merges(context: BotContext) -> list[MergedPull]:
-    pulls = [pull for pull in context.github.merged_pulls(MAIN_BRANCH, PULLS_LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
-    return [merge for pull in pulls if (merge := read_merge(context, pull))]
+    pulls = context.github.merged_pulls(MAIN_BRANCH, PULLS_LOOKED_AT)
+    # What is in quarantine is told again, also where everything had been told.
+    hidden = {entry.name for entry in context.entries if entry.quarantined}
+    merges = (read_merge(context, pull) for pull in pulls if hidden or OFFICIAL_LABEL not in pull.labels)
+    return [
+        merge
+        for merge in merges
+        if merge
+        and (OFFICIAL_LABEL not in merge.pull.labels or any(AgentName.folded(*name) in hidden for name in merge.agents))
+    ]
 
 
 def _has_news(context: BotContext, merge: MergedPull, snapshot: PullSnapshot) -> bool:
@@ -134,9 +143,8 @@ def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
 
 def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
     """Write what is new, and label the pull requests that are done; returns to how many anything was written."""
-    snapshots = read_pulls(context.github, [merge.pull.number for merge in part])
-    changes: list[GraphQLChange] = []
-    owners: list[int] = []
+    snapshots = read_pulls(context.github, [merge.pull.number for merge in part], with_status=False)
+    changes: list[tuple[PullRequest, GraphQLChange]] = []
     done: dict[int, bool] = {}
     for merge in part:
         snapshot = snapshots.get(merge.pull.number)
@@ -157,11 +165,11 @@ def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
         if is_complete:
             nodes = label_nodes_of(context.github, {OFFICIAL_LABEL})
             own.append(label_change(snapshot, nodes[OFFICIAL_LABEL]))
-        changes += own
-        owners += [merge.pull.number] * len(own)
+        elif OFFICIAL_LABEL in merge.pull.labels:
+            context.github.remove_label(merge.pull.number, OFFICIAL_LABEL)
+        changes += [(merge.pull, change) for change in own]
         done[merge.pull.number] = is_complete
-    refused = context.github.mutate(changes) if changes else {}
-    failed = {owners[position]: why for position, why in refused.items()}
+    failed = make_changes(context, changes)
     for number, is_complete in done.items():
         words = "told" if is_complete else "told as far as it is recorded"
         say(f"#{number}: {f'GitHub refused a change ({failed[number]})' if number in failed else words}.")

@@ -8,6 +8,7 @@ from functools import cached_property
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.comments.states import CommentContext
+from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.standings import Entry
 from leaderboard.preview.hypothetical_standings import RecordedResults
 from scripts.console import USAGE, CommandError
@@ -42,17 +43,15 @@ class BotContext:
 
     @cached_property
     def results(self) -> list[Result]:
-        """All recorded results."""
-        results, damaged = self.checkout.recorded
-        say_damaged("result", damaged)
-        return results
+        """All recorded results that are not in quarantine."""
+        say_damaged("result", self.checkout.recorded[1])
+        return without_quarantined(self.checkout.recorded[0], self.checkout.moderation)
 
     @cached_property
     def duels(self) -> list[Duel]:
-        """All recorded duels."""
-        duels, damaged = self.checkout.recorded_duels
-        say_damaged("duel", damaged)
-        return duels
+        """All recorded duels that are not in quarantine."""
+        say_damaged("duel", self.checkout.recorded_duels[1])
+        return self.checkout.duels
 
     @cached_property
     def main(self) -> str:
@@ -83,7 +82,8 @@ class BotContext:
 
     def _not_excluded(self, entries: Iterable[Entry]) -> list[Entry]:
         moderation = self.checkout.moderation
-        return [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
+        taking_part = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
+        return list(self.checkout.with_quarantines(taking_part))
 
     @cached_property
     def history(self) -> frozenset[str]:

@@ -44,11 +44,12 @@ class Delivery:
     """Whether it replaces a comment that names a later run; it then names that run."""
 
 
-def deliver_outcomes(context: BotContext, deliveries: Sequence[Delivery]) -> None:
+def deliver_outcomes(context: BotContext, deliveries: Sequence[Delivery]) -> list[str]:
     """Write comments, labels and statuses of pull requests that are still at their commit and that no later run spoke of.
 
-    Two jobs that write a first comment within the same second leave two; the next delivery keeps one of them.
+    Returns a line for each change that GitHub refused.
     """
+    refused: list[str] = []
     for begin in range(0, len(deliveries), DELIVERED_AT_ONCE):
         part = deliveries[begin : begin + DELIVERED_AT_ONCE]
         snapshots = read_pulls(context.github, [delivery.pull.number for delivery in part])
@@ -57,7 +58,8 @@ def deliver_outcomes(context: BotContext, deliveries: Sequence[Delivery]) -> Non
             for delivery in part
             if (snapshot := _current_snapshot(context, delivery, snapshots.get(delivery.pull.number)))
         ]
-        _write_together(context, current)
+        refused += _write_together(context, current)
+    return refused
 
 
 def _current_snapshot(context: BotContext, delivery: Delivery, snapshot: PullSnapshot | None) -> PullSnapshot | None:
@@ -83,22 +85,34 @@ def snapshot_stickies(context: BotContext, snapshot: PullSnapshot) -> list[Stick
     return our_comments(snapshot.comments, context.surroundings.bot)
 
 
-def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullSnapshot]]) -> None:
+def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullSnapshot]]) -> list[str]:
     """Comments and labels first: a commit whose status is final is not looked at again."""
     labels = label_nodes_of(context.github, _labels_named(current))
-    changes: list[GraphQLChange] = []
-    owners: list[int] = []
+    changes = [
+        (delivery.pull, change)
+        for delivery, snapshot in current
+        for change in (*_comment_changes(context, delivery, snapshot), *_label_changes(delivery, snapshot, labels))
+    ]
+    refused = make_changes(context, changes)
     for delivery, snapshot in current:
-        own = [*_comment_changes(context, delivery, snapshot), *_label_changes(delivery, snapshot, labels)]
-        changes += own
-        owners += [delivery.pull.number] * len(own)
-    refused = context.github.mutate(changes) if changes else {}
-    for position, why in refused.items():
-        say(f"#{owners[position]}: GitHub refused a change ({why}); a later run tries again.")
-    failed = {owners[position] for position in refused}
-    for delivery, snapshot in current:
-        if delivery.pull.number not in failed:
+        if delivery.pull.number not in refused:
             _write_status(context, delivery, snapshot)
+    return [f"#{number}: GitHub refused a change: {why}" for number, why in refused.items()]
+
+
+def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, GraphQLChange]]) -> dict[int, str]:
+    """Make changes of pull requests in one request; returns by number why GitHub refused one.
+
+    Another job may have written a first comment meanwhile, or the request was sent twice because its answer was lost: of
+    the pull requests with a new comment one of several is kept.
+    """
+    if not changes:
+        return {}
+    refused = context.github.mutate([change for _, change in changes])
+    created = [pull.number for pull, change in changes if change.name == "addComment"]
+    for snapshot in read_pulls(context.github, created, with_status=False).values():
+        _repair_sticky(context.github, snapshot_stickies(context, snapshot))
+    return {changes[position][0].number: why for position, why in refused.items()}
 
 
 def _labels_named(current: Sequence[tuple[Delivery, PullSnapshot]]) -> set[str]:

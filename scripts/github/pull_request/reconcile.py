@@ -37,11 +37,11 @@ def reconcile_pulls(context: BotContext) -> int:
     issues = open_failure_issues(context.github, context.surroundings.bot)
     issue_url = next((issue.html_url for issue in issues if issue.title == FAILURE_ISSUE_TITLE), None)
     runs = context.github.runs_of_workflow(PREVIEW_FILE, None, RUNS_LISTED)
-    backlog = find_backlog(context, runs, is_complete=True)
+    backlog = find_backlog(context, runs, trouble, is_complete=True)
     for pull in backlog.unstarted:
         with isolated(pull, trouble):
             if outcome := _unstarted_outcome(context, pull):
-                deliver_outcomes(context, [Delivery(pull=pull, run_id=0, outcome=outcome, is_last_word=True)])
+                trouble += deliver_outcomes(context, [Delivery(pull=pull, run_id=0, outcome=outcome, is_last_word=True)])
 
     def with_issue(outcome: Outcome) -> Outcome:
         state = outcome.state

@@ -15,7 +15,7 @@ from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import NoRunReason
 from leaderboard.preview.hypothetical_standings import preview_state
-from scripts.console import OK, USAGE, CommandError, say
+from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
@@ -158,7 +158,8 @@ def report_preview(context: BotContext) -> int:
         say(f"Nobody is told: {case.words}.")
         return OK
     outcome = preview_outcome(context, case)
-    deliver_outcomes(context, [Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome)])
+    if refused := deliver_outcomes(context, [Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome)]):
+        raise CommandError(OUR_FAULT, *refused)
     return OK
 
 

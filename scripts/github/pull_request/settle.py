@@ -57,23 +57,24 @@ def report_recent(context: BotContext) -> int:
     runs = context.github.runs_of_workflow(PREVIEW_FILE, None, LISTED_AT_ONCE, status="completed")
     if context.surroundings.event.get("action") == "in_progress" and not is_short(context, REQUESTS_PLENTY):
         report_preview(context)
-    backlog = find_backlog(context, runs, is_complete=False)
+    faults: list[str] = []
+    backlog = find_backlog(context, runs, faults, is_complete=False)
     if is_short(context, REQUESTS_SCARCE) and len(backlog.ended) < FEW:
         say(f"{len(backlog.ended)} previews are reported later: few of the hour's requests are left.")
         return OK
-    faults: list[str] = []
     settle_ended(context, backlog.ended, faults)
     if faults:
         raise CommandError(OUR_FAULT, *faults)
     return OK
 
 
-def find_backlog(context: BotContext, runs: Sequence[WorkflowRun], *, is_complete: bool) -> Backlog:
+def find_backlog(context: BotContext, runs: Sequence[WorkflowRun], faults: list[str], *, is_complete: bool) -> Backlog:
     """The pull requests that are to be told something new.
 
     Args:
         context: of the step.
         runs: the newest preview runs, newest first.
+        faults: gets a line for each pull request that could not be looked at.
         is_complete: look at every open pull request, those that failed on our side included; else only at the ones that
             changed last, up to a hundred without anything to be told.
     """
@@ -86,13 +87,15 @@ def find_backlog(context: BotContext, runs: Sequence[WorkflowRun], *, is_complet
     for page in recent_pulls(context.github, MAIN_BRANCH):
         is_any_waiting = False
         for snapshot in page:
-            status = _own_status(context, snapshot)
-            # What failed on our side is told again by whoever makes it run again.
-            is_failed = status is not None and status.state == StatusState.ERROR
-            is_looked_at = is_complete or not is_failed or snapshot.pull.head_sha == own_head
-            if is_looked_at and (status is None or status.state not in FINAL_STATES):
-                known = by_head.get(snapshot.pull.head_sha, [])
-                is_any_waiting |= _sort_in(context, snapshot.pull, status, known, backlog, is_complete=is_complete)
+            pull = snapshot.pull
+            with isolated(pull, faults):
+                status = _own_status(context, snapshot)
+                # What failed on our side is told again by whoever makes it run again.
+                is_failed = status is not None and status.state == StatusState.ERROR
+                is_looked_at = is_complete or not is_failed or pull.head_sha == own_head
+                if is_looked_at and (status is None or status.state not in FINAL_STATES):
+                    known = by_head.get(pull.head_sha, [])
+                    is_any_waiting |= _sort_in(context, pull, status, known, backlog, is_complete=is_complete)
         if not is_any_waiting and not is_complete:
             break
     return backlog
@@ -175,7 +178,7 @@ def settle_ended(
                 decided.append((case, adjust(decision)))
             else:
                 scored.append((case, decision))
-    told = _tell_while_requests_last(context, decided, faults, is_last_word=is_last_word)
+    delivered = _tell_while_requests_last(context, decided, faults, is_last_word=is_last_word)
     if len(scored) > 1 and not is_short(context, REQUESTS_RESERVED):
         context.github.list_artifacts(PREVIEW_ARTIFACT, LISTED_AT_ONCE)
     for begin in range(0, len(scored), DELIVERED_AT_ONCE):
@@ -186,8 +189,8 @@ def settle_ended(
         for case, paths in part:
             with isolated(case.pull, faults):
                 ready.append((case, adjust(scored_outcome(context, case, paths))))
-        told += _tell_while_requests_last(context, ready, faults, is_last_word=is_last_word)
-    if (left := len(cases) - len(told)) > 0:
+        delivered += _tell_while_requests_last(context, ready, faults, is_last_word=is_last_word)
+    if (left := len(cases) - len(delivered)) > 0:
         say(f"{left} previews are reported by a later run.")
     return told
 
@@ -214,7 +217,7 @@ def _tell_while_requests_last(
             say(f"{len(part)} pull requests: {type(error).__name__}, which is a defect of the bot; report it")
             faults.append(f"{len(part)} pull requests could not be told; the log of the run says why")
             continue
-        told += part
+        delivered += part
     return told
 
 

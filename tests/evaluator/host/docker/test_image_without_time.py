@@ -7,8 +7,12 @@ import tarfile
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.engine import Engine, EngineError
+from scripts.commands import image as command
+from scripts.console import OUR_FAULT, CommandError
 
 BUILT = "sha256:" + "b" * 64
 BASE = "python@sha256:" + "c" * 64
@@ -17,8 +21,10 @@ BASE = "python@sha256:" + "c" * 64
 class Store(Engine):
     """An engine that builds one image; containerd's store refuses layers that it is not sent."""
 
-    def __init__(self, *, created: str = "2026-01-02T03:04:05Z", wants_layers: bool = False) -> None:
-        self.created, self.wants_layers = created, wants_layers
+    def __init__(
+        self, *, created: str = "2026-01-02T03:04:05Z", wants_layers: bool = False, unstable_layers: bool = False
+    ) -> None:
+        self.created, self.wants_layers, self.unstable_layers = created, wants_layers, unstable_layers
         self.images: dict[str, str] = {}
         self.built: list[tuple[dict[str, str], bool]] = []
 
@@ -41,10 +47,13 @@ class Store(Engine):
         return self.images[name]
 
     def description(self, reference: str) -> dict[str, Any]:
+        if reference not in self.images:
+            raise EngineError(f"could not look at image {reference}")
+        top = len(self.built) if self.unstable_layers else 2
         return {
             "Id": self.images[reference], "Created": self.created, "Architecture": "amd64", "Os": "linux",
             "Config": {"User": "65534:65534", "Env": ["PATH=/bin"], "Cmd": None, "Hostname": "vm", "Image": BUILT},
-            "RootFS": {"Type": "layers", "Layers": ["sha256:" + "1" * 64, "sha256:" + "2" * 64]},
+            "RootFS": {"Type": "layers", "Layers": ["sha256:" + "1" * 64, f"sha256:{top:064}"]},
         }  # fmt: skip
 
     def forget(self, name: str) -> None:
@@ -77,6 +86,23 @@ def test_a_rebuild_uses_nothing_of_earlier_builds_and_leaves_nothing() -> None:
     assert evaluator_image.rebuilt_digest(store, BASE, lambda line: None) == usual
     assert store.built[1:] == [({"BASE_IMAGE": BASE}, False)]
     assert store.images == kept
+
+
+@pytest.mark.parametrize("extras", ["", "grpc onnx"])
+def test_the_command_says_whether_it_was_the_same(
+    extras: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BASE_IMAGE", BASE)
+    same, other = Store(), Store(unstable_layers=True)
+    monkeypatch.setattr(command, "Engine", lambda: same)
+    assert command.rebuild(extras) == 0
+    assert capsys.readouterr().err.endswith("built again the same.\n")
+    assert [arguments.get("EXTRAS", "") for arguments, _ in same.built] == [extras, extras]
+
+    monkeypatch.setattr(command, "Engine", lambda: other)
+    with pytest.raises(CommandError, match="and built again sha256:") as caught:
+        command.rebuild(extras)
+    assert caught.value.code == OUR_FAULT
 
 
 def test_the_build_context_has_no_times_and_every_folder() -> None:

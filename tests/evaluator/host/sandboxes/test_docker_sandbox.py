@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.sandbox import SandboxKind, SandboxSpec
 from evaluator.host.sandboxes.watchdog import Watchdog
@@ -27,6 +28,7 @@ class Table:
     def __init__(self, state: dict[str, Any], *, event: bool = False, readings: Iterable[Usage] = ()) -> None:
         self.state_said, self.event = state, event
         self.readings = iter(readings)
+        self.stopped, self.process = False, (7, "100")
         self.ours, self.theirs = socket.socketpair()
 
     def create(self, *_: Any) -> str:
@@ -50,6 +52,12 @@ class Table:
 
     def ran_out_of_memory(self, container: str) -> bool:
         return self.event
+
+    def was_stopped(self, container: str) -> bool:
+        return self.stopped
+
+    def incarnation(self) -> tuple[int, str]:
+        return self.process
 
 
 @pytest.fixture
@@ -167,3 +175,25 @@ def test_the_watchdog_keeps_the_largest_reading(monkeypatch: pytest.MonkeyPatch)
 
     assert [usage.cpu_seconds for usage in kept] == [2.0, 2.0, 2.0, LIMITS.cpu_seconds + 1]
     assert [usage.peak_memory_bytes for usage in kept] == [7, 9, 9, 9]
+
+
+@pytest.mark.parametrize("code", [137, 143])
+def test_a_stop_by_the_engine_is_not_the_agents(opened: Any, code: int) -> None:
+    restarted, stopped, itself = (Table({**KILLED, "ExitCode": code}) for _ in range(3))
+    jails = [opened(table) for table in (restarted, stopped, itself)]
+    restarted.process = (7, "200")
+    stopped.stopped = True
+
+    with pytest.raises(EngineError, match="the container engine was restarted"):
+        jails[0].post_mortem()
+    with pytest.raises(EngineError, match="somebody stopped"):
+        jails[1].post_mortem()
+    assert jails[2].post_mortem().verdict is Verdict.CRASHED
+
+
+def test_an_agents_own_end_is_not_the_engines(opened: Any) -> None:
+    table = Table({**KILLED, "ExitCode": 3})
+    jail = opened(table)
+    table.process, table.stopped = (8, "200"), True
+
+    assert jail.post_mortem().verdict is Verdict.CRASHED

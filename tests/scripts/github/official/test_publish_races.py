@@ -26,6 +26,14 @@ from tests.scripts.github.rounds import answers
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PUBLISHERS = 12
+ALICE_IN_QUARANTINE = b"""quarantines:
+  - since: "2025-01-01T00:00:00Z"
+    until: "2026-01-02T00:00:00Z"
+    commit: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    login: Alice
+    who: carol
+    why: the image was bad
+"""
 KILLER = """#!/bin/sh
 # The machine stops at the n-th call of git: before it, or right after it.
 n=$(($(cat {count} 2>/dev/null || echo 0) + 1)); echo $n > {count}
@@ -87,6 +95,26 @@ def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
     assert all(messages[f"user{n}"] == f"publisher-{n}" for n in range(PUBLISHERS))
     assert sum(len(each.recorded) for each in done) == PUBLISHERS + 1
     assert len(git(tmp_path / "board/origin.git", "log", "--format=%H", RESULTS_BRANCH).splitlines()) == PUBLISHERS
+
+
+def test_a_replay_takes_the_place_of_what_is_in_quarantine_and_of_nothing_else(tmp_path: Path) -> None:
+    """With its own trace; the hidden record stays in the branch's history."""
+    clone = make_board(tmp_path / "board")
+    names = ("alice", "bob")
+    record_results.record_accepted(run_on(clone), "1", accepted(tmp_path / "first", *names), NOW)
+    hidden = {path: text for path, text in origin_branch(clone, RESULTS_BRANCH).items() if "/alice/" in path}
+    clone.commit({"moderation.yml": ALICE_IN_QUARANTINE})
+
+    done = record_results.record_accepted(run_on(clone), "1", accepted(tmp_path / "second", *names), NOW)
+
+    assert ([record.login for record in done.recorded], done.known) == (["alice"], 1)
+    assert whole(clone) == {"alice": "second", "bob": "first"}
+    ((path, content),) = hidden.items()
+    assert git(clone.path.parent / "origin.git", "show", f"{RESULTS_BRANCH}~1:{path}") == content.decode().strip()
+
+    clone.commit({"moderation.yml": ALICE_IN_QUARANTINE.replace(b"who:", b"replay: false\n    who:")})
+    record_results.record_accepted(run_on(clone), "1", accepted(tmp_path / "third", *names), NOW)
+    assert whole(clone) == {"alice": "second", "bob": "first"}
 
 
 def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> int:

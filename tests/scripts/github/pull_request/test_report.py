@@ -37,22 +37,16 @@ def test_a_score_is_commented_labelled_and_said_on_the_commit(scene: Scene) -> N
     assert scene.world.labelled[7] == ["preview-ok"]
     assert scene.statuses(sha) == [("success", "preview: 1 of 1 evaluations scored; unofficial until merged")]
     assert scene.summary == body
-    assert scene.standin.made() == [
+    assert [line for line in scene.standin.made() if "graphql" not in line] == [
         "GET /actions/runs/31",
         "GET /pulls",
         "GET /actions/runs/31/artifacts",
         "GET /actions/artifacts/310/zip",
-        "GET /issues/7/comments",
-        "GET /pulls/7",
-        "POST /issues/7/comments",
-        "GET /issues/7/comments",
-        "GET /issues/7/labels",
         "GET /labels",
         "POST /labels",
-        "POST /issues/7/labels",
-        f"GET /commits/{sha}/statuses",
         f"POST /statuses/{sha}",
     ]
+    assert scene.standin.writes()[-3:] == ["addComment", "addLabelsToLabelable", f"POST /statuses/{sha}"]
 
 
 def test_the_next_commit_edits_the_same_comment(scene: Scene) -> None:
@@ -281,7 +275,7 @@ def test_attack_5_a_push_before_the_report_silences_it(scene: Scene) -> None:
 )  # fmt: skip
 def test_attack_5_a_push_between_reading_and_writing_silences_it(scene: Scene) -> None:
     played(scene)
-    scene.world.when("GET", r"/issues/7/comments$", lambda: setattr(scene.world.pulls[7], "head_sha", "f" * 40))
+    scene.world.when("GET", r"/zip$", lambda: setattr(scene.world.pulls[7], "head_sha", "f" * 40))
 
     tell(scene, 31)
 
@@ -364,7 +358,7 @@ def test_attack_13_a_marker_under_another_name_is_nothing(scene: Scene) -> None:
     tell(scene, 31)
 
     assert [spoof.body for spoof in spoofs] == before
-    assert scene.standin.writes()[0] == "POST /issues/7/comments"
+    assert "addComment" in scene.standin.writes()
     assert [body for body in scene.bodies() if body.startswith(MARKER.format(31))]
 
 
@@ -404,7 +398,7 @@ def test_attack_14_two_reports_at_once_leave_one_comment_of_the_later_run(scene:
     sha = scene.bring()
     scene.ran(31, content=previewed(scene, sha))
     later = MARKER.format(32) + "the later run's"
-    scene.world.when("POST", r"/issues/7/comments$", lambda: scene.world.comment(7, BOT, later))
+    scene.world.when("POST", r"addComment", lambda: scene.world.comment(7, BOT, later))
 
     tell(scene, 31)
 
@@ -413,7 +407,7 @@ def test_attack_14_two_reports_at_once_leave_one_comment_of_the_later_run(scene:
 
 def test_attack_14_a_comment_whose_answer_was_lost_is_not_doubled(scene: Scene) -> None:
     played(scene)
-    scene.world.go_wrong("POST", r"/issues/7/comments$", after=True)
+    scene.world.go_wrong("POST", r"addComment", after=True)
 
     tell(scene, 31)
 
@@ -436,7 +430,7 @@ def test_attack_16_the_folder_of_another_is_refused(scene: Scene) -> None:
 
 def test_a_token_without_the_right_is_an_error_of_one_line(scene: Scene) -> None:
     played(scene)
-    scene.world.go_wrong("POST", r"/comments$", status=403, message="Resource not accessible by integration")
+    scene.world.go_wrong("POST", r"addComment", status=403, message="Resource not accessible by integration")
 
     with pytest.raises(GitHubError, match="not accessible by integration"):
         report.report_preview(scene.context("workflow_run", completed(31)))

@@ -1,4 +1,4 @@
-"""Feed a reader many inputs: `python -m tests.fuzz READER [READER …] --cases N`; `all` stands for every reader.
+"""Feed a reader many inputs: `python -m tests.fuzz READER [READER …] --cases N`; without a name, every reader.
 
 Inputs come from mutated examples. With `--guided`, atheris chooses those that reach new code, which needs
 requirements/fuzz.txt and is slower. Whatever ends in an undeclared exception, a property that does not hold, or more than
@@ -133,7 +133,7 @@ def guided(name: str, cases: int, seed: int) -> int:
 def main(arguments: list[str]) -> int:
     """Run what was asked, each reader in a process of its own."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__.split("\n")[0])
-    parser.add_argument("readers", nargs="+", metavar="READER")
+    parser.add_argument("readers", nargs="*", default=["all"], metavar="READER")
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--guided", action="store_true")

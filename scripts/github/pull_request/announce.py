@@ -151,6 +151,8 @@ def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
         if snapshot is None:
             continue
         body, is_complete = _comment(context, merge)
+        if OFFICIAL_LABEL in merge.pull.labels and not is_complete:  # what was told is in quarantine now
+            context.github.remove_label(merge.pull.number, OFFICIAL_LABEL)
         stickies = snapshot_stickies(context, snapshot)
         own: list[GraphQLChange] = []
         if not _is_said(stickies, body):

@@ -119,8 +119,8 @@ def _sort_in(
     is_complete: bool,
 ) -> bool:
     """Note a pull request that is to be told something; returns whether there may be more such around it."""
-    repository_id, said = context.surroundings.repository_id, status.description if status else ""
-    if pull.mergeable is False and said == no_run_outcome(pull, NoRunReason.CONFLICT).words:
+    repository_id, words = context.surroundings.repository_id, status.description if status else ""
+    if pull.mergeable is False and words == no_run_outcome(pull, NoRunReason.CONFLICT).words:
         return False
     own = [run for run in known if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
     run = max(own, key=lambda one: one.id, default=None)
@@ -129,7 +129,7 @@ def _sort_in(
     if run is None:
         backlog.unstarted.append(pull)
         return True
-    if run.conclusion == "action_required" and said == no_run_outcome(pull, NoRunReason.WAITING).words:
+    if run.conclusion == "action_required" and words == no_run_outcome(pull, NoRunReason.WAITING).words:
         return False
     if run.conclusion is not None:
         backlog.ended.append(PreviewCase(run=run, pull=pull, trusted=False))
@@ -192,13 +192,13 @@ def settle_ended(
         delivered += _tell_while_requests_last(context, ready, faults, is_last_word=is_last_word)
     if (left := len(cases) - len(delivered)) > 0:
         say(f"{left} previews are reported by a later run.")
-    return told
+    return delivered
 
 
 def _tell_while_requests_last(
     context: BotContext, ready: Sequence[Told], faults: list[str], *, is_last_word: bool
 ) -> list[Told]:
-    told: list[Told] = []
+    delivered: list[Told] = []
     for begin in range(0, len(ready), DELIVERED_AT_ONCE):
         part = ready[begin : begin + DELIVERED_AT_ONCE]
         if is_short(context, REQUESTS_RESERVED):
@@ -218,7 +218,7 @@ def _tell_while_requests_last(
             faults.append(f"{len(part)} pull requests could not be told; the log of the run says why")
             continue
         delivered += part
-    return told
+    return delivered
 
 
 def _delivery(case: PreviewCase, outcome: Outcome, *, is_last_word: bool) -> Delivery:

@@ -190,8 +190,10 @@ def test_an_entry_that_was_edited_by_hand_is_not_guessed_at(board: Path) -> None
 
 def test_a_file_without_the_list_gets_one(board: Path) -> None:
     path = board / "moderation.yml"
-    for content in ("", "exclusions: []"):
-        path.write_text(content)
+    for content in ("exclusions: []", ""):
+        path.unlink()
+        if content:
+            path.write_text(content)
         assert run(board, "quarantine", "--since", "main", "--login", "bob", *WHY)[0] == 0
         assert len(parse_moderation(path.read_bytes()).quarantines) == 1
         assert run(board, "quarantine", "--lift")[0] == 0

@@ -1,11 +1,16 @@
 """Saved networks that mean harm: libraries open them in the container only, and each ends in a clear verdict."""
 
+import base64
 import io
 import json
+import os
+import pickle
 import struct
 import zipfile
+import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evaluator.host.docker.engine import Engine
@@ -176,10 +181,25 @@ def zipped(**members: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def zip_of_zeros(name: str, blocks: int) -> bytes:
+    """An archive whose one member unpacks to so many times 16 MiB, made without compressing all of them."""
+    size = 1 << 24
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    block = packer.compress(bytes(size)) + packer.flush(zlib.Z_FULL_FLUSH)
+    packed = block * blocks + packer.flush()
+    sizes = struct.pack("<III", 0, len(packed), size * blocks)
+    local = b"PK\x03\x04" + struct.pack("<HHHHH", 20, 0, zipfile.ZIP_DEFLATED, 0, 33) + sizes
+    local += struct.pack("<HH", len(name), 0) + name.encode()
+    central = b"PK\x01\x02" + struct.pack("<HHHHHH", 20, 20, 0, zipfile.ZIP_DEFLATED, 0, 33) + sizes
+    central += struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, 0) + name.encode()
+    end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local) + len(packed), 0)
+    return local + packed + central + end
+
+
 @pytest.mark.attack(
     "model_whose_description_is_a_bomb",
     family="models",
-    tries="Brings a model of Stable-Baselines3 whose description unpacks to four gibibytes.",
+    tries="Brings a model of Stable-Baselines3 whose description unpacks to 2.75 GiB.",
     outcome="out_of_memory",
 )
 @pytest.mark.attack(
@@ -195,10 +215,6 @@ def zipped(**members: bytes) -> bytes:
     outcome="the program runs in the container, and finds nothing",
 )
 def test_models_of_stable_baselines3(docker: SelectedSandbox, with_sb3: object, engine: Engine) -> None:
-    import base64
-    import os
-    import pickle
-
     class Trap:
         def __reduce__(self) -> object:
             return os.system, ("touch /tmp/pullrank-owned; echo the program ran as $(id -u) >&2",)
@@ -208,12 +224,8 @@ def test_models_of_stable_baselines3(docker: SelectedSandbox, with_sb3: object, 
     trap = json.dumps(
         {"n_epochs": 1, "gae_lambda": 1, "policy_class": field, "observation_space": field, "action_space": field}
     )
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_BZIP2) as archive, archive.open("data", "w", force_zip64=True) as file:
-        for _ in range(256):
-            file.write(bytes(1 << 24))
 
-    bomb = ended(docker, "sb3", "model.zip", buffer.getvalue())
+    bomb = ended(docker, "sb3", "model.zip", zip_of_zeros("data", 176))
     nested = ended(docker, "sb3", "model.zip", zipped(data=b"[" * 1_000_000))
     program = ended(docker, "sb3", "model.zip", zipped(data=trap.encode()))
 
@@ -227,8 +239,6 @@ def test_models_of_stable_baselines3(docker: SelectedSandbox, with_sb3: object, 
 
 def test_the_writer_of_these_files_writes_networks(docker: SelectedSandbox) -> None:
     """So that the attacks above fail for what they are, and not for how they are written."""
-    import numpy as np
-
     graph = graph_of([node("MatMul", ["x", "w"], ["y"])], [tensor("w", [4, 2], FLOAT, bytes(32))], ENDS)
 
     assert model(graph) != onnx_file.linear(np.zeros((4, 2), np.float32))

@@ -39,7 +39,7 @@ and `SECURITY.md` in the repository says what is not promised.
 This page is made by `python -m tests.hostile.report` from a run {when}, {machine}. It holds {count} attacks.
 
 A word in the last two columns is a verdict, or in games how matches ended; `ok` means that the agent played on after what it
-tried had failed. "–" stands where an attack ends before a container starts, or where it ran under one sandbox only.
+tried had failed. "–" stands where an attack ends before a container starts, or where that run left it out.
 """
 
 

@@ -24,6 +24,7 @@ from docker.utils import kwargs_from_env
 
 from evaluator.host.docker.engine_errors import EngineError as EngineError
 from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, pushed_digest
+from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
@@ -233,6 +234,14 @@ class Engine:
         `options`: environment, binds, runtime, stdin, loopback, and optionally working_dir.
         """
         owner = this_process()
+        host_config = self._api.create_host_config(
+            **locked_down(limits, options["runtime"], loopback=options["loopback"]),
+            binds=options["binds"],
+            runtime=options["runtime"],
+        )
+        if options["runtime"] != GVISOR_RUNTIME:
+            # docker-py has no argument for it. This replaces the engine's own list, which is shorter.
+            host_config["MaskedPaths"] = hidden_paths()
         with _engine_errors("create the sandbox container"):
             made = self._api.create_container(
                 image,
@@ -244,11 +253,7 @@ class Engine:
                 network_disabled=True,
                 working_dir=options.get("working_dir"),
                 labels={OWNER_LABEL: json.dumps(vars(owner), sort_keys=True)},
-                host_config=self._api.create_host_config(
-                    **locked_down(limits, options["runtime"], loopback=options["loopback"]),
-                    binds=options["binds"],
-                    runtime=options["runtime"],
-                ),
+                host_config=host_config,
             )
         return str(made["Id"])
 
@@ -350,6 +355,7 @@ def locked_down(limits: Limits, runtime: str | None = None, *, loopback: bool = 
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges", f"seccomp={seccomp_profile(loopback=loopback, is_gvisor=is_gvisor)}"],
         "init": True,
+        "cgroupns": "private",
         "ipc_mode": "none",
         "log_config": LogConfig(type="none"),
         # Docker mounts a writable /dev/mqueue in every IPC mode; a limit of no bytes for queues closes it.

@@ -80,13 +80,12 @@ assert hello, "the handshake should be found, so that this test means something"
 for found in hello:
     assert set(found) == {"protocol", "mode", "task_id", "observation_space", "action_space", "seed"}, set(found)
     assert found["seed"] < 1 << 32
-for place in ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware", "/dev/mem", "/dev/sda"):
+for place in ("/proc/kcore", "/proc/kallsyms", "/proc/keys", "/proc/timer_list", "/sys/firmware", "/dev/mem", "/dev/sda"):
     try:
         content = open(place, "rb").read(100) if not os.path.isdir(place) else os.listdir(place)
     except OSError:
         continue
     assert not content, place
-assert open("/proc/kallsyms").read(16) == "0" * 16, "the kernel's addresses are shown"
 
 
 class Agent:

@@ -18,7 +18,7 @@ if ! "$$uv" --version >/dev/null 2>&1 || ! "$$uv" pip install --quiet --python $
 fi
 endef
 
-.PHONY: demo test check act lint bench dev site probe here runtime image recorded mujoco atari chess lock clean
+.PHONY: demo test check act lint bench dev site probe here runtime gvisor image recorded mujoco atari chess lock clean
 
 demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the site
 	@$(BIN)/pullrank demo
@@ -63,6 +63,10 @@ here: ## Check whether challenge.yml names this repository, for the later steps
 	@$(PYTHON) -m scripts.github.workflow.right_repository
 
 runtime: $(VENV)/runtime.done ## An environment to run in
+
+# Only on GitHub's own machines, which are deleted after the job, is anything installed.
+gvisor: $(VENV)/runtime.done ## gVisor for the container engine, if challenge.yml evaluates in it
+	@$(BIN)/pullrank gvisor $(if $(filter github-hosted,$(RUNNER_ENVIRONMENT)),--install)
 
 image: $(VENV)/runtime.done ## The evaluator image: EVALUATOR_IMAGE from its registry, or built here
 	@$(BIN)/pullrank image ensure

@@ -45,6 +45,15 @@ class Attack:
         return order_of(HERE / self.name / "agent", self.task, self.episodes, self.limits)
 
 
+def sandboxes_for(also: tuple[str, ...]) -> tuple[str, ...]:
+    """The sandboxes that an attack is played in: docker, those that it names, and gVisor where all are asked for.
+
+    `PULLRANK_ALL_ATTACKS=1` asks for all; without it only some are played in gVisor, which starts slower.
+    """
+    every = ("gvisor",) if os.environ.get("PULLRANK_ALL_ATTACKS") == "1" else ()
+    return tuple(dict.fromkeys(("docker", *also, *every)))
+
+
 def _many(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 

@@ -26,13 +26,14 @@ from tests.hostile.arena import (
     our_leftovers,
     over_standard_streams,
     play,
+    sandboxes_for,
     write_agent,
 )
 from tests.needs import without_gvisor
 
 pytestmark = pytest.mark.docker
 AT_ONCE = 3
-CASES = [(attack, how) for attack in attacks() for how in ("docker", *attack.also)]
+CASES = [(attack, how) for attack in attacks() for how in sandboxes_for(attack.also)]
 HONEST = """
 class Agent:
     def act(self, observation):

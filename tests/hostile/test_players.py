@@ -26,7 +26,7 @@ from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
-from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams
+from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams, sandboxes_for
 from tests.hostile.test_attacks import processes_named
 from tests.needs import without_gvisor
 from tests.rooms import folder
@@ -127,7 +127,7 @@ def read_attack(path: Path) -> Attack:
 
 
 ATTACKS = [read_attack(path) for path in sorted(HERE.glob("*/expect.yml"))]
-CASES = [(attack, how) for attack in ATTACKS for how in ("docker", *attack.also)]
+CASES = [(attack, how) for attack in ATTACKS for how in sandboxes_for(attack.also)]
 NAMES = [f"{attack.name}-{how}" for attack, how in CASES]
 
 

@@ -24,6 +24,7 @@ from docker.utils import kwargs_from_env
 
 from evaluator.host.docker.engine_errors import EngineError as EngineError
 from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, pushed_digest
+from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, runtime_fault
 from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.usage import MIB, Usage
@@ -84,7 +85,6 @@ CGROUP = Path("/sys/fs/cgroup")
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 # Not found, or being removed: another evaluator removes the same orphan.
 _REMOVED_STATUS = (404, 409)
-GVISOR_RUNTIME = "runsc"
 # gVisor's own kernel is in the same cgroup: with a limit of 50 it dies at start when its runtime needs another thread.
 GVISOR_THREADS = 200
 # The event of a kill for memory may come so much later than the end; under load one in ten did.
@@ -128,6 +128,11 @@ class Engine:
         """Names of the engine's runtimes."""
         with _engine_errors("ask the engine for its runtimes"):
             return frozenset(self._api.info().get("Runtimes", {}))
+
+    def gvisor_fault(self) -> str | None:
+        """What is wrong with the engine's gVisor, in one line; None if it can be used."""
+        with _engine_errors("ask the engine for its runtimes"):
+            return runtime_fault(self._api.info().get("Runtimes") or {})
 
     def complaints(self) -> list[str]:
         """Faults of the engine itself, such as an old version, one line each."""

@@ -76,8 +76,19 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnEngine]:
     (room / "daemon.json").write_text("{}")
     folders = ("--data-root", str(room / "data"), "--exec-root", str(room / "exec"), "--pidfile", str(room / "pid"))
     address = f"unix://{room}/docker.sock"
-    network = ("--bridge=none", "--iptables=false")
-    command = [dockerd, "--config-file", str(room / "daemon.json"), *folders, "--host", address, *network]
+    # In a network of its own, since an engine without a bridge removes the one that it finds: another engine's.
+    network = ("--bridge=none", "--iptables=false", "--ip6tables=false")
+    command = [
+        "unshare",
+        "--net",
+        dockerd,
+        "--config-file",
+        str(room / "daemon.json"),
+        *folders,
+        "--host",
+        address,
+        *network,
+    ]
     with (room / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     with pytest.MonkeyPatch.context() as patch:

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,12 @@ class Attack:
     episodes: int = 4
     limits: Mapping[str, Any] = field(default_factory=dict)
     also: tuple[str, ...] = ()
+    in_gvisor: Mapping[str, Any] = field(default_factory=dict)
+    """What differs there, since gVisor is another kernel: fields of this class."""
+
+    def inside(self, how: str) -> "Attack":
+        """The attack as it is played in a sandbox, with what must come of it there."""
+        return replace(self, **self.in_gvisor) if how == "gvisor" else self
 
     def order(self) -> EvaluationRequest:
         """The attack as an order."""
@@ -62,7 +68,13 @@ def read_attack(path: Path) -> Attack:
     """The attack whose expect.yml this is."""
     fields = yaml.safe_load(path.read_text())
     verdicts, messages = _many(fields.pop("verdict")), _many(fields.pop("message", ()))
-    return Attack(name=path.parent.name, verdicts=verdicts, messages=messages, also=_many(fields.pop("also", ())), **fields)
+    there = fields.pop("in_gvisor", {})
+    if "verdict" in there:
+        there["verdicts"] = _many(there.pop("verdict"))
+    return Attack(
+        name=path.parent.name, verdicts=verdicts, messages=messages, also=_many(fields.pop("also", ())), in_gvisor=there,
+        **fields,
+    )  # fmt: skip
 
 
 def attacks() -> list[Attack]:

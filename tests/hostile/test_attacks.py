@@ -33,7 +33,7 @@ from tests.needs import without_gvisor
 
 pytestmark = pytest.mark.docker
 AT_ONCE = 3
-CASES = [(attack, how) for attack in attacks() for how in sandboxes_for(attack.also)]
+CASES = [(attack.inside(how), how) for attack in attacks() for how in sandboxes_for(attack.also)]
 HONEST = """
 class Agent:
     def act(self, observation):

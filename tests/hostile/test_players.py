@@ -104,7 +104,7 @@ class Attack:
 
     def inside(self, how: str) -> "Attack":
         """The attack as it is played in a sandbox, with what must come of it there."""
-        return replace(self, **{name: tuple(value) for name, value in self.in_gvisor.items()}) if how == "gvisor" else self
+        return replace(self, **self.in_gvisor) if how == "gvisor" else self
 
     @property
     def folder(self) -> SubmissionFolder:
@@ -127,6 +127,10 @@ def read_attack(path: Path) -> Attack:
     fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in yaml.safe_load(path.read_text()).items()
     }
+    if "in_gvisor" in fields:
+        fields["in_gvisor"] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in fields["in_gvisor"].items()
+        }
     if isinstance(fields.get("verdict"), str):
         fields["verdict"] = (fields["verdict"],)
     return Attack(name=path.parent.name, **fields)

@@ -18,7 +18,12 @@ if ! "$$uv" --version >/dev/null 2>&1 || ! "$$uv" pip install --quiet --python $
 fi
 endef
 
-.PHONY: demo test check act lint bench dev site probe here runtime gvisor image recorded mujoco atari chess lock clean
+# What takes too long for every change, in parts; PART names one.
+NIGHTLY := attacks faults fuzz soak load image audit
+LOCKS := $(wildcard requirements/*.txt evaluator/requirements.txt evaluator/extras/*.txt)
+
+.PHONY: demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit bench fuzz dev site probe here runtime gvisor image sbom recorded \
+	mujoco atari chess lock clean
 
 demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the site
 	@$(BIN)/pullrank demo
@@ -47,6 +52,39 @@ lint: $(VENV)/dev.done ## All static checks
 	$(BIN)/zizmor --quiet --offline --strict-collection --persona auditor .github
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
+fuzz: $(VENV)/dev.done ## A million inputs for each reader; READERS="frames traces" and CASES=10000 for less, GUIDED=1 by coverage
+	@$(if $(GUIDED),$(call INSTALL,--require-hashes -r requirements/fuzz.txt))
+	@$(BIN)/python -m tests.fuzz $(or $(READERS),all) --cases $(or $(CASES),1000000) $(if $(GUIDED),--guided)
+
+# pip-audit asks the index for each pinned version; +cpu is a name that only torch's own index knows.
+audit: $(VENV)/dev.done ## Known vulnerabilities of everything that is pinned; asks the package index
+	@rm -rf build/audit && mkdir -p build/audit
+	@for lock in $(LOCKS); do sed 's/+cpu//' $$lock >build/audit/$$(echo $$lock | tr / -); done
+	$(BIN)/pip-audit --strict --progress-spinner off --disable-pip --require-hashes $(foreach lock,$(LOCKS),-r build/audit/$(subst /,-,$(lock)))
+
+nightly: $(if $(PART),nightly-$(PART),$(NIGHTLY:%=nightly-%)) ## What takes too long for every change; PART=attacks, faults, …
+
+nightly-attacks: $(VENV)/dev.done # each attack under every sandbox
+	@PULLRANK_ALL_ATTACKS=1 $(BIN)/python -m pytest -n auto tests/hostile $(ARGS)
+
+nightly-faults: $(VENV)/dev.done # a kill at every named point
+	@PULLRANK_ALL_FAULTS=1 $(BIN)/python -m pytest -n auto tests/faults $(ARGS)
+
+nightly-fuzz: fuzz
+
+nightly-soak: $(VENV)/dev.done
+	@$(BIN)/python -m bench.soak $(ARGS)
+
+nightly-load: $(VENV)/dev.done
+	@$(BIN)/python -m tests.load $(ARGS)
+
+nightly-image: $(VENV)/runtime.done # the same image from the same sources, with and without extras
+	@$(BIN)/pullrank image rebuild
+	@$(BIN)/pullrank image rebuild --extras "grpc onnx"
+	@$(BIN)/pullrank image rebuild --extras "sb3 torch"
+
+nightly-audit: audit
+
 bench: $(VENV)/dev.done ## Speed, as ratios within one run
 	@$(BIN)/python -m bench
 
@@ -70,6 +108,9 @@ gvisor: $(VENV)/runtime.done ## gVisor for the container engine, if challenge.ym
 
 image: $(VENV)/runtime.done ## The evaluator image: EVALUATOR_IMAGE from its registry, or built here
 	@$(BIN)/pullrank image ensure
+
+sbom: $(VENV)/runtime.done ## What the evaluator image is made of: build/sbom.cdx.json
+	@$(BIN)/pullrank image sbom --out build/sbom.cdx.json
 
 recorded: $(VENV)/runtime.done ## Fetch the records on the branch results into results/
 	@$(BIN)/pullrank recorded
@@ -128,6 +169,7 @@ lock: ## Renew the lock files (needs uv)
 	$(LOCK) requirements/mujoco.in -o requirements/mujoco.txt
 	$(LOCK) requirements/atari.in -o requirements/atari.txt
 	$(LOCK) requirements/chess.in -o requirements/chess.txt
+	$(LOCK) requirements/fuzz.in -o requirements/fuzz.txt
 	$(LOCK) evaluator/requirements.in -o evaluator/requirements.txt
 	for name in onnx grpc torch sb3; do $(LOCK) $${PULLRANK_WHEELS:+--index $$PULLRANK_WHEELS} \
 		evaluator/extras/$$name.in -o evaluator/extras/$$name.txt || exit 1; done

@@ -140,8 +140,9 @@ versions, then bring back the best. *Stop when lucky*: replace the version until
 truth (*very lucky*: 2.2), at most twenty times. *Stop when better*: until the board calls it better than an equal opponent.
 *Alternate*: two versions take turns until one looks lucky. *Parallel folders*: enter twenty versions, keep the best. The
 live interval and the comparison with an equal opponent are those of the board before the season ends. The final score
-is that of one more evaluation on new seeds, of the version that is left, so its gain is 0 by construction. Copies that all
-stand at the end are all evaluated: the best of them keeps the gain of the live score, with the interval of as many tries.
+is that of one more evaluation on new seeds, of the version that is left, so its gain is 0 by construction. Where twenty
+copies *all stand at the end*, all are evaluated once more, and the one with the best live score holds their owner's only
+place, whatever the final draws were.
 
 ## Fewer episodes by stopping early: tried, and not built
 

@@ -2,7 +2,8 @@
 
 A strategist's versions all have normal returns with mean 0 and deviation 1. After each draw the strategist sees the score,
 as on the board, and decides. The result is scored as the board does it: draws of one version are pooled, and intervals
-depend on the number of tries.
+depend on the number of tries. Copies that all stand at the end are entered into whole leaderboards, with a live and a final
+draw each, and what is looked at is the place of their owner in the final ranks.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,6 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.coverage_row import CoverageRow
+from bench.rank_bench import result_of
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.submission import Submission
+from leaderboard.build import build_standings
+from leaderboard.core.standings import Entry, Row
 from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import EstimateArrays, estimates, normal_quantiles, tail
 from leaderboard.scoring.metrics import EpisodeMetric
@@ -21,6 +27,8 @@ EPISODES = 100
 # A strategist stops at a score that exceeds the truth by so many standard errors of one draw.
 LUCKY = 1.6
 TURNS = 20
+# Owners of one simulated leaderboard: all of them are independent, and one is faster than many.
+OWNERS_AT_ONCE = 250
 MEAN = EpisodeMetric(id="stopping", score="mean", bounds=None)
 
 
@@ -104,6 +112,49 @@ def simulate(strategy: Strategy, boards: int, random: np.random.Generator) -> tu
     return estimates(pooled, MEAN, tries), opponents
 
 
+def placed_copies(owners: int, random: np.random.Generator) -> Iterator[Row]:
+    """The row of each owner in the final ranks, of twenty copies that all stand at the end."""
+    task = Task(id="stopping", episodes=EPISODES)
+    submission = Submission(name="Bench", algorithm="none")
+    for start in range(0, owners, OWNERS_AT_ONCE):
+        entries, results = [], []
+        for owner in range(start, min(start + OWNERS_AT_ONCE, owners)):
+            returns = random.normal(size=(TURNS, 2, EPISODES)).tolist()
+            for number, (live, final) in enumerate(returns):
+                digest = f"{owner:032x}{number:032x}"
+                entry = Entry(login=f"user{owner}", agent=f"copy{number}", submission=submission, digest=digest)
+                entries.append(entry)
+                results += [
+                    result_of(entry, task, drawn).model_copy(update={"beacon": beacon})
+                    for beacon, drawn in (("live", live), ("final", final))
+                ]
+        rules = Challenge(title="Bench", season="1", tasks=(task,))
+        (board,) = build_standings(rules, entries, results, official=True, final_beacon="final").tasks
+        yield from (row for row in board.rows if not row.is_aside)
+
+
+def rows_of_copies(boards: int) -> Iterator[CoverageRow]:
+    """What copies that all stand at the end gain in the final ranks."""
+    random, name = np.random.default_rng([3, len(STRATEGIES)]), "parallel folders, all standing at the end"
+    placed = list(placed_copies(boards, random))
+    measured = estimates([row.result.returns for row in placed], MEAN, [row.tries for row in placed])
+    opponents = estimates(random.normal(size=(len(placed), EPISODES)).tolist(), MEAN)
+    holds = 100 * float(((measured.low <= 0) & (measured.high >= 0)).mean())
+    width = f"{np.median(measured.high - measured.low) * np.sqrt(EPISODES):.2f} standard errors"
+    yield CoverageRow(f"{name}: the final interval holds the truth", holds, "≥ 93", width)
+    yield CoverageRow(f"{name}: better than an equal opponent, falsely", _falsely_better(measured, opponents), "≤ 5")
+    gain = float(measured.score.mean() * np.sqrt(EPISODES))
+    yield CoverageRow(f"{name}: gain of the final score", gain, "≤ 0.1", unit="standard errors")
+
+
+def _falsely_better(measured: EstimateArrays, opponents: EstimateArrays) -> float:
+    """In how many per cent of pairs, each a board of its own, the first one is called better."""
+    better = 0
+    for pair in zip(zip(*measured, strict=True), zip(*opponents, strict=True), strict=True):
+        better += int(compare_all(EstimateArrays(*map(np.array, zip(*pair, strict=True)))).worse[0])
+    return 100 * better / len(measured.score)
+
+
 def rows(boards: int) -> Iterator[CoverageRow]:
     """Coverage of the live interval, false claims against an equal, and the gain in the final ranks, by strategy."""
     for number, (name, strategy) in enumerate(STRATEGIES):
@@ -113,10 +164,8 @@ def rows(boards: int) -> Iterator[CoverageRow]:
         holds = 100 * float(((live.low <= 0) & (live.high >= 0)).mean())
         width = f"{np.median(live.high - live.low) * np.sqrt(EPISODES):.2f} standard errors"
         yield CoverageRow(f"{name}: the live interval holds the truth", holds, "≥ 93", width)
-        better = 0
-        for pair in zip(zip(*live, strict=True), zip(*opponents, strict=True), strict=True):
-            better += int(compare_all(EstimateArrays(*map(np.array, zip(*pair, strict=True)))).worse[0])
-        yield CoverageRow(f"{name}: better than an equal opponent, falsely", 100 * better / boards, "≤ 5")
+        yield CoverageRow(f"{name}: better than an equal opponent, falsely", _falsely_better(live, opponents), "≤ 5")
         final = random.normal(size=(boards, EPISODES)).mean() * np.sqrt(EPISODES)
         yield CoverageRow(f"{name}: gain of the live score (not a rank)", gain, "", unit="standard errors")
         yield CoverageRow(f"{name}: gain of the final score", float(final), "≤ 0.1", unit="standard errors")
+    yield from rows_of_copies(boards)

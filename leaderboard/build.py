@@ -15,6 +15,8 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, owner_groups
 from leaderboard.core.standings import Excluded, Failure, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.core.versions import VersionFolders, version_folders
+from leaderboard.draws import counting_draws, precedence
+from leaderboard.final_places import FinalPlaces, Held
 from leaderboard.ratings.game_leaderboard import build_game_standings
 from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, values
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
@@ -33,6 +35,8 @@ class Measurement:
     attempts: int
     """As in `Row`."""
     tries: int
+    """As in `Row`."""
+    held_by: str | None
     """As in `Row`."""
 
     @property
@@ -62,14 +66,16 @@ def build_standings(
         moderation: which agents are excluded: listed, never ranked.
         duels: everything recorded of the games, under the same conditions.
         final_beacon: the commit that ended the season, if it has ended. Then only evaluations on its seeds rank, one of
-            each version, and only they are tries: what an owner has beside an entry, in other folders.
+            each version, and an owner holds one place on each leaderboard: that of the version with the best score of
+            the evaluations before. So no score of final ranks is the best of several tries.
     """
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
     results = list(results)
     recorded, groups = _by_task(challenge, results, version_folders(entries)), owner_groups(entries, results)
+    final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon) if final_beacon else None
     sorted_tasks = [
-        _sort_results(task, eligible, recorded[task.id], groups, official=official, final_beacon=final_beacon)
+        _sort_results(task, eligible, recorded[task.id], groups, official=official, final=final)
         for task in challenge.solo_tasks
     ]
     measured, columns = score_all([sorted_results.scores() for sorted_results in sorted_tasks])
@@ -80,10 +86,11 @@ def build_standings(
         moderation=moderation,
         season=challenge.season,
         baselines=challenge.baselines,
+        final_beacon=final_beacon,
     )
-    played = [duel for duel in duels if final_beacon in (None, duel.beacon)]
-    games = tuple(build_game(task, entries, played) for task in challenge.games)
-    return Standings(challenge=challenge, official=official, overall=overall_rows(tasks, columns), tasks=tasks, games=games)
+    games = tuple(build_game(task, entries, duels) for task in challenge.games)
+    overall = overall_rows(tasks, columns, final.overall(challenge.solo_tasks) if final else {})
+    return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games)
 
 
 def _by_task(
@@ -108,6 +115,7 @@ class _SortedResults:
     waiting: Sequence[Entry]
     excluded: tuple[Excluded, ...]
     withdrawn: tuple[WithdrawnScore, ...]
+    held: Held
 
     def scores(self) -> ScoredTasks:
         return ScoredTasks(
@@ -123,29 +131,32 @@ def _sort_results(
     groups: OwnerGroups,
     *,
     official: bool,
-    final_beacon: str | None,
+    final: FinalPlaces | None,
 ) -> _SortedResults:
-    counting = {name: [r for r in results if final_beacon in (None, r.beacon)] for name, results in recorded.items()}
-    attempts, tried = _attempts(groups, recorded), _attempts(groups, counting)
+    attempts, held = _attempts(groups, recorded), final.of(task) if final else {}
     scored: list[Measurement] = []
     failed: list[Measurement] = []
     waiting: list[Entry] = []
     for entry in eligible.ranking:
         if not entry.submission.plays(task):
             continue
-        draws = _draws(entry, counting.get(entry.name, ()), official=official)
+        results = recorded.get(entry.name, ())
+        draws = counting_draws(entry, final.draws(results) if final else results, official=official)
         if not draws:
             waiting.append(entry)
             continue
         measurement = Measurement(
-            entry=entry, draws=draws, attempts=attempts.of(entry.name), tries=tried.tries(entry.name)
+            entry=entry, draws=draws, attempts=attempts.of(entry.name),
+            tries=1 if final else attempts.tries(entry.name), held_by=held.get(entry.name),
         )  # fmt: skip
         if measurement.result.verdict is Verdict.OK:
             scored.append(measurement)
         else:
             failed.append(measurement)
     excluded, withdrawn = _not_ranked(task, eligible, recorded)
-    return _SortedResults(task=task, scored=scored, failed=failed, waiting=waiting, excluded=excluded, withdrawn=withdrawn)
+    return _SortedResults(
+        task=task, scored=scored, failed=failed, waiting=waiting, excluded=excluded, withdrawn=withdrawn, held=held
+    )
 
 
 def _attempts(groups: OwnerGroups, recorded: Mapping[AgentName, Sequence[Result]]) -> OwnerAttempts:
@@ -167,6 +178,7 @@ def _task_standings(sorted_results: _SortedResults, measured: EstimateArrays) ->
         waiting=tuple(sorted_results.waiting),
         excluded=sorted_results.excluded,
         withdrawn=sorted_results.withdrawn,
+        held=sorted_results.held,
     )
 
 
@@ -192,7 +204,7 @@ def _without_folder(eligible: EligibleEntries, recorded: Mapping[AgentName, Sequ
             continue
         counting = [r for r in results if is_official(r) and r.verdict is not Verdict.INTERNAL_ERROR]
         if counting:
-            yield max(counting, key=_precedence)
+            yield max(counting, key=precedence)
 
 
 def _score(task: Task, result: Result) -> float | None:
@@ -205,38 +217,14 @@ def _name(row: Excluded | WithdrawnScore) -> AgentName:
     return AgentName.folded(row.login, row.agent)
 
 
-def _draws(entry: Entry, results: Sequence[Result], *, official: bool) -> Draws:
-    """The results of the entry's present version that count, oldest first; empty if there are none.
-
-    The newest of each beacon counts; only official evaluations have seeds of several. If one of them failed, it is the only
-    one: an agent may fail because it sees that a draw goes badly, so another draw does not make up for it.
-    """
-    fitting = [r for r in results if r.submission_digest == entry.digest and (is_official(r) or not official)]
-    if not fitting:
-        return ()
-    newest = max(fitting, key=_precedence)
-    if not is_official(newest) or newest.verdict is Verdict.INTERNAL_ERROR:
-        return (newest,)
-    by_beacon = {result.beacon: result for result in sorted(filter(is_official, fitting), key=_precedence)}
-    measured = [result for result in by_beacon.values() if result.verdict is not Verdict.INTERNAL_ERROR]
-    draws = sorted(measured, key=_precedence)
-    failed = [result for result in draws if result.verdict is not Verdict.OK]
-    return tuple(failed[-1:] or draws)
-
-
-def _precedence(result: Result) -> tuple[bool, str, str, str]:
-    """The newest result comes last, but our own failures come first, so that they never hide a measured result."""
-    is_measured = result.verdict is not Verdict.INTERNAL_ERROR
-    return (is_measured, result.provenance.evaluated_at, result.key, result.self_sha256)
-
-
 def _rows(task: Task, scored: Sequence[Measurement], measured: EstimateArrays) -> tuple[Row, ...]:
-    """Ranked rows: by place, then the earlier entry first, then by name."""
+    """Ranked rows: by place, then the earlier entry first, then by name; those whose place another holds come last."""
     draws, tries = [m.draws for m in scored], [m.tries for m in scored]
     columns = [pooled_values(draws, task, metric) for metric in other_metrics(task)]
     shown = list(zip(*columns, strict=True)) or [()] * len(scored)
     places = ranks_beside(
-        oriented(measured, ranking(task)), [m.entry.is_aside for m in scored], _tie_breaks(task, shown),
+        oriented(measured, ranking(task)), [m.entry.is_aside or m.held_by is not None for m in scored],
+        _tie_breaks(task, shown),
         lambda chosen: paired([draws[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None,
     )  # fmt: skip
     rows = [
@@ -247,13 +235,20 @@ def _rows(task: Task, scored: Sequence[Measurement], measured: EstimateArrays) -
             estimate=estimate,
             attempts=m.attempts,
             tries=m.tries,
+            held_by=m.held_by,
             others=beside,
         )
         for m, rank, estimate, beside in zip(scored, places, intervals(measured), shown, strict=True)
     ]
 
-    def order(row: Row) -> tuple[int, bool, str, tuple[str, ...]]:
-        return row.place, not row.entry.is_aside, row.result.provenance.evaluated_at, name_order(row.entry)
+    def order(row: Row) -> tuple[bool, int, bool, str, tuple[str, ...]]:
+        return (
+            row.held_by is not None,
+            row.place,
+            not row.is_aside,
+            row.result.provenance.evaluated_at,
+            name_order(row.entry),
+        )
 
     return tuple(sorted(rows, key=order))
 

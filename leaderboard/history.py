@@ -1,8 +1,8 @@
 """History of a leaderboard: record scores, places over time, and the newest entries with their places.
 
-It is computed from the dates of results. At any moment an agent counts with its newest result, as on the leaderboard;
-failures on our side do not count. Places are among the agents that are on the leaderboard now, so that the last ones are
-those of the leaderboard.
+It is computed from the dates of results. At any moment an agent counts with the draws that its newest version had by then,
+as on the leaderboard; failures on our side do not count. Places are among the agents that are on the leaderboard now, so
+that the last ones are those of the leaderboard.
 """
 
 from bisect import bisect_left
@@ -21,7 +21,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameStandings, RatingSnapshot
 from leaderboard.core.standings import Row, Standings, TaskStandings, entries_of
 from leaderboard.core.versions import VersionFolders, version_folders_of
-from leaderboard.scoring.intervals import values
+from leaderboard.scoring.intervals import Draws, pooled_values
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
 from leaderboard.scoring.ranking import Key
 
@@ -69,7 +69,7 @@ class BoardEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class _ScoredVersion:
-    """One result with its score."""
+    """One result, and the score of its version since then."""
 
     name: AgentName
     result: Result
@@ -211,7 +211,7 @@ def _task_events(board: TaskStandings, steps: Sequence[_HistoryStep], limit: int
 
 def _first_ratings(board: GameStandings) -> Iterator[BoardEvent]:
     """Each player's first rating; players of one day in the order of their ratings."""
-    rows = {row.entry.name: row for row in board.rows if not row.entry.is_aside}
+    rows = {row.entry.name: row for row in board.rows if not row.is_aside}
     empty = RatingSnapshot(day="", elo={})
     for before, after in pairwise((empty, *board.history)):
         order = sorted(-elo for name, elo in after.elo.items() if name in rows)
@@ -225,12 +225,12 @@ def _first_ratings(board: GameStandings) -> Iterator[BoardEvent]:
 
 
 def _placed(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if not row.entry.is_aside and not row.estimate.is_missing]
+    return [row for row in rows if not row.is_aside and not row.estimate.is_missing]
 
 
 def _competing(board: TaskStandings) -> set[AgentName]:
     """The agents that take a place on the leaderboard now, or would with a score."""
-    return {entry.name for entry in entries_of(board) if not entry.is_aside}
+    return {entry.name for entry in entries_of(board) if not entry.is_aside and entry.name not in board.held}
 
 
 def _counting(
@@ -259,10 +259,10 @@ def _scored(board: TaskStandings, counting: Sequence[tuple[AgentName, Result]]) 
     # By the name too: equal agents of two owners may have the same key.
     shown = (((row.entry.name, row.result.key), (row.estimate.score, *row.others)) for row in board.rows)
     scores = {name_and_key: tuple([row[place] for place in places]) for name_and_key, row in shown}
-    rest = [(name, result) for name, result in counting if result.verdict is Verdict.OK and (name, result.key) not in scores]
+    rest = [(key, draws) for key, draws in _draws_by_then(counting) if key not in scores]
     if rest:
-        columns = [values([result for _, result in rest], task, metric) for metric in metrics]
-        scores |= {(name, result.key): row for (name, result), row in zip(rest, zip(*columns, strict=True), strict=True)}
+        columns = [pooled_values([draws for _, draws in rest], task, metric) for metric in metrics]
+        scores |= {key: row for (key, _), row in zip(rest, zip(*columns, strict=True), strict=True)}
     versions, failed = [], set()
     unscored = {(failure.entry.name, failure.entry.digest) for failure in board.failures}
     for name, result in counting:
@@ -274,6 +274,18 @@ def _scored(board: TaskStandings, counting: Sequence[tuple[AgentName, Result]]) 
         key = by_value(zip(metrics, row, strict=True)) if row else None
         versions.append(_ScoredVersion(name=name, result=result, score=value_or_none(row[0]) if row else None, key=key))
     return versions
+
+
+def _draws_by_then(counting: Sequence[tuple[AgentName, Result]]) -> Iterator[tuple[tuple[AgentName, str], Draws]]:
+    """For each result with a score, by agent and key, the draws of its version that were pooled when it was recorded."""
+    drawn: dict[tuple[AgentName, str], dict[str, Result]] = {}
+    for name, result in counting:
+        if result.verdict is not Verdict.OK:
+            continue
+        by_beacon = drawn.setdefault((name, result.submission_digest), {})
+        if is_official(result):
+            by_beacon[result.beacon] = result
+        yield (name, result.key), tuple(by_beacon.values()) if is_official(result) else (result,)
 
 
 def _steps(versions: Iterable[_ScoredVersion]) -> Iterator[_HistoryStep]:

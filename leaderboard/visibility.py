@@ -188,4 +188,4 @@ def _moderation(moderation: Moderation, mask: Mapping[AgentName, AgentName], nam
             waiting = {"login": other, "agent": folder, "why": "named when the names are", "link": ""}
             replaced.append(exclusion.model_copy(update=waiting))
     rest = [exclusion for exclusion in moderation.exclusions if any(exclusion.covers(*name) for name in named)]
-    return moderation.model_copy(update={"exclusions": (*replaced, *rest), "verified": ()})
+    return moderation.model_copy(update={"exclusions": (*replaced, *rest), "verified": (), "quarantines": ()})

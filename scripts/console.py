@@ -2,34 +2,38 @@
 
 import contextlib
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from evaluator.model.visible_text import printable_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 OK, SUBMISSION_AT_FAULT, USAGE, OUR_FAULT = 0, 1, 2, 3
-# Control characters except tab and newline, which are removed: a terminal would execute them.
-_CONTROLS = dict.fromkeys({*range(32), *range(127, 160)} - {ord("\t"), ord("\n")})
+# Outside of texts JSON has no such characters, and in one the second may be written as an escape.
+_COMMAND_IN_JSON = re.compile("##")
 
 
 class CommandError(Exception):
-    """Ends a command with an exit code; the message has one line for each fault."""
+    """Ends a command with an exit code; the message has one line for each fault, whatever a fault quotes."""
 
     def __init__(self, code: int, *lines: str) -> None:
-        super().__init__("\n".join(lines))
+        super().__init__("\n".join(map(printable_line, lines)))
         self.code = code
 
 
 def say(text: str) -> None:
-    """Print one line on standard error; standard output is for documents and tables."""
-    sys.stderr.write(text.translate(_CONTROLS) + "\n")
+    """Print one line, or several that our own code separates, on standard error; standard output is for documents."""
+    sys.stderr.write("".join(f"{printable_line(line)}\n" for line in text.split("\n")))
 
 
 def print_json(value: Any, indent: int | None = 2) -> None:
-    """Print one JSON document on standard output."""
-    sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
+    """Print one JSON document on standard output, in which nothing is hidden and no runner finds a command."""
+    text = visible(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False))
+    sys.stdout.write(_COMMAND_IN_JSON.sub(lambda _: "#\\u0023", text) + "\n")
 
 
 def stderr_console() -> "Console":

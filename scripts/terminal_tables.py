@@ -11,6 +11,7 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import printable_line
 from leaderboard.charts.interval_chart import is_other_claim
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, WinCount
@@ -21,7 +22,7 @@ from leaderboard.ratings.duel_results import duel_totals, refusal
 from leaderboard.scoring.intervals import measured_estimate, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking
 from leaderboard.scoring.score_all import MOST_COUNTED
-from leaderboard.text.format import NONE, tries_mark
+from leaderboard.text.format import HELD_TAG, NONE, tries_mark
 
 # With more players the crosstable is on the site only.
 MAX_CROSSTABLE_ROWS = 12
@@ -29,6 +30,11 @@ SHOWN_FAULTS = 5
 SHOWN_LOG_LINES = 15
 # Width of tables of games in columns where the output is no terminal.
 FILE_WIDTH = 160
+
+
+def _typed(text: str, style: str = "") -> Text:
+    """Text that somebody may have typed; wherever a table breaks it, no line begins like a command to a runner."""
+    return Text("\n".join(printable_line(line).replace("::", ": :") for line in text.split("\n")), style)
 
 
 def _console() -> Console:
@@ -43,7 +49,7 @@ def _wide_console() -> Console:
 
 def _table(title: str | None, words: Sequence[str], numbers: Sequence[str]) -> Table:
     """A table with columns of text, then columns of numbers."""
-    table = Table(box=None, pad_edge=False, title=title and Text(title), title_justify="left")
+    table = Table(box=None, pad_edge=False, title=title and _typed(title), title_justify="left")
     for name in words:
         table.add_column(name)
     for name in numbers:
@@ -59,11 +65,11 @@ def _cost_cells(outcome: Result | PlayerRecord) -> list[str]:
 
 def _print_failure(out: Console, name: str, outcome: Result | PlayerRecord) -> None:
     """Print the reason and the end of the log."""
-    out.print(Text(f"\n{name}: {outcome.verdict}. {outcome.verdict.plain_words}\n  {outcome.message}"))
+    out.print(_typed(f"\n{name}: {outcome.verdict}. {outcome.verdict.plain_words}\n  {outcome.message}"))
     if outcome.log_tail.strip():
-        out.print(Text("  The end of its log:"))
+        out.print(_typed("  The end of its log:"))
         for line in outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:]:
-            out.print(Text(f"  | {line}"))
+            out.print(Text(printable_line(f"  | {line}")), soft_wrap=True)
 
 
 def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
@@ -78,7 +84,7 @@ def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
             _print_failure(_console(), result.task, result)
         elif task := challenge.task(result.task):
             for line in script_remarks(task, result):
-                _console().print(Text(f"{task.id}: {line}"))
+                _console().print(_typed(f"{task.id}: {line}"))
 
 
 def script_remarks(task: Task, result: Result) -> Iterator[str]:
@@ -127,7 +133,7 @@ def _metrics_table(challenge: Challenge, results: list[Result]) -> None:
         task = challenge.task(result.task)
         for metric in task.metrics if task and result.verdict is Verdict.OK else ():
             value = _number(values([result], task, metric)[0], metric.decimals) if task else NONE
-            table.add_row(result.task, Text(metric.name), value, metric.direction.value)
+            table.add_row(result.task, _typed(metric.name), value, metric.direction.value)
     if table.row_count:
         _console().print()
         _console().print(table)
@@ -144,13 +150,13 @@ def _interval(low: str, high: str) -> str:
 def standings_tables(standings: Standings) -> None:
     """Print the overall standings, and those of each task and game."""
     console = _console()
-    console.print(Text(f"{standings.challenge.title}, season {standings.challenge.season}", style="bold"))
+    console.print(_typed(f"{standings.challenge.title}, season {standings.challenge.season}", style="bold"))
     if not standings.official:
-        console.print(Text("A local leaderboard: public seeds, measured on this machine."))
+        console.print(_typed("A local leaderboard: public seeds, measured on this machine."))
     if standings.overall:
         console.print(_overall_table(standings))
     for task in standings.tasks:
-        console.print(task_table(task, is_final=standings.challenge.is_final))
+        console.print(task_table(task))
     for game in standings.games:
         game_tables(game)
 
@@ -163,52 +169,52 @@ def _overall_table(standings: Standings) -> Table:
         capped = any(value is not None and value > MOST_COUNTED for value in row.normalised.values())
         score, low, high = (_number(value, 3) for value in (row.estimate.score, row.estimate.low, row.estimate.high))
         table.add_row(
-            *_place_cells(row), f"{row.played}/{len(row.normalised)}", Text(row.entry.submission.name),
-            Text(row.entry.login), f"{score}{'*' if capped else ''}", _interval(low, high),
+            *_place_cells(row), f"{row.played}/{len(row.normalised)}", _typed(row.entry.submission.name),
+            _typed(row.entry.login), f"{score}{'*' if capped else ''}", _interval(low, high),
         )  # fmt: skip
         if capped:
             table.caption, table.caption_justify = f"*: the score of a task counts as {MOST_COUNTED:g}, the most", "left"
     return table
 
 
-def task_table(standings: TaskStandings, *, is_final: bool = False) -> Table:
+def task_table(standings: TaskStandings) -> Table:
     """The standings of one task."""
     task = standings.task
     table = Table(box=None, pad_edge=False, title=f"\n{task.title or task.id}", title_justify="left")
     names = [f"{metric.name} {arrow(metric)}" for metric in task.metrics] or ["score"]
     for name in ("place", "rank", "agent", "author", names[0], "95 % interval", *names[1:], "verdict"):
         is_text = name in ("agent", "author", "verdict")
-        table.add_column(Text(name), justify="left" if is_text else "right", no_wrap=name == "95 % interval")
+        table.add_column(_typed(name), justify="left" if is_text else "right", no_wrap=name == "95 % interval")
     if task.metrics:
         directions = ", ".join(f"{metric.name}: {better(metric)}" for metric in metrics_of(task))
-        table.caption, table.caption_justify = Text(f"{directions}; {ranking(task).name} ranks"), "left"
+        table.caption, table.caption_justify = _typed(f"{directions}; {ranking(task).name} ranks"), "left"
     for row in standings.rows:
-        table.add_row(*_row_cells(task, row, is_final=is_final))
+        table.add_row(*_row_cells(task, row))
     gap = [""] * len(other_metrics(task))
     for failure in standings.failures:
         entry = failure.entry
-        table.add_row("", "", Text(entry.submission.name), Text(entry.login), "", "", *gap, failure.result.verdict)
+        table.add_row("", "", _typed(entry.submission.name), _typed(entry.login), "", "", *gap, failure.result.verdict)
     for excluded in standings.excluded:
-        table.add_row("", "", Text(excluded.agent), Text(excluded.login), "", "", *gap, "excluded")
+        table.add_row("", "", _typed(excluded.agent), _typed(excluded.login), "", "", *gap, "excluded")
     for withdrawn in standings.withdrawn:
         score = "" if withdrawn.score is None else f"{withdrawn.score:.{digits(task)}f}"
-        table.add_row("", "", Text(withdrawn.agent), Text(withdrawn.login), score, "", *gap, "withdrawn")
+        table.add_row("", "", _typed(withdrawn.agent), _typed(withdrawn.login), score, "", *gap, "withdrawn")
     return table
 
 
-def _row_cells(task: Task, row: Row, *, is_final: bool) -> list[str | Text]:
+def _row_cells(task: Task, row: Row) -> list[str | Text]:
     estimate = row.estimate
     score, low, high = (_number(value, digits(task)) for value in (estimate.score, estimate.low, estimate.high))
     others = [_number(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
     place = [NONE, NONE] if estimate.is_missing else _place_cells(row)
-    names = [Text(row.entry.submission.name), Text(row.entry.login)]
-    return [*place, *names, score, _interval(low, high), *others, tries_mark(row.tries, is_final=is_final) or "ok"]
+    names = [_typed(row.entry.submission.name), _typed(row.entry.login)]
+    return [*place, *names, score, _interval(low, high), *others, HELD_TAG if row.held_by else tries_mark(row.tries) or "ok"]
 
 
 def _place_cells(row: Row | OverallRow | GameRow) -> list[str]:
     """Place and rank range; baselines and other entries aside have none."""
     rank = str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
-    return [NONE, NONE] if row.entry.is_aside else [str(row.place), rank]
+    return [NONE, NONE] if row.is_aside else [str(row.place), rank]
 
 
 def duel_table(duel: Duel, task: Task, first: int) -> None:
@@ -220,7 +226,7 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
     for side in (first, 1 - first):
         player = duel.players[side]
         table.add_row(
-            Text(names[side]),
+            _typed(names[side]),
             player.verdict,
             *_count_cells(counts[side]),
             f"{player.cost.wall_seconds:.1f}",
@@ -229,11 +235,13 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
     out.print(table)
     ends = Counter(match.end for match in duel.matches)
     ending_counts = ", ".join(f"{ends[end]} {_END_WORDS[end]}" for end in MatchEnd if ends[end])
-    out.print(Text(f"\n{len(duel.matches)} matches: {ending_counts}." if duel.matches else f"No match: {duel.message}"))
+    out.print(_typed(f"\n{len(duel.matches)} matches: {ending_counts}." if duel.matches else f"No match: {duel.message}"))
     _print_faults(out, duel, task)
     if duel.is_validation and duel.verdict is Verdict.OK:
         reason = refusal(duel)
-        out.print(Text("\nIt may enter." if reason is None else "\nIt may not enter: it must break no rule against itself."))
+        out.print(
+            _typed("\nIt may enter." if reason is None else "\nIt may not enter: it must break no rule against itself.")
+        )
 
 
 _END_WORDS = {
@@ -256,12 +264,12 @@ def _print_faults(out: Console, duel: Duel, task: Task) -> None:
     broken = [index for index, match in enumerate(duel.matches) if match.offenders and match.end is not MatchEnd.FORFEIT]
     for index in broken[:SHOWN_FAULTS]:
         match = duel.matches[index]
-        out.print(Text(f"match {index + 1}, after {match.plies} moves: {end_reason(match, duel, task)}"))
+        out.print(_typed(f"match {index + 1}, after {match.plies} moves: {end_reason(match, duel, task)}"))
     if len(broken) > SHOWN_FAULTS:
-        out.print(Text(f"… and {len(broken) - SHOWN_FAULTS} more"))
+        out.print(_typed(f"… and {len(broken) - SHOWN_FAULTS} more"))
     position = position_text(task, moves_of(duel)[broken[0]]) if broken else None
     if position is not None:
-        out.print(Text(f"\n{position}"))
+        out.print(_typed(f"\n{position}"))
     sides = [0] if duel.is_validation and duel.players[0].verdict is not Verdict.OK else [0, 1]
     for player in (duel.players[side] for side in sides):
         if player.verdict is not Verdict.OK:
@@ -279,7 +287,7 @@ def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]
         opponent = "itself" if duel.is_validation else f"{other.login}/{other.agent}"
         table.add_row(
             duel.task,
-            Text(opponent),
+            _typed(opponent),
             player.verdict,
             *_count_cells(duel_totals(duel).counts[side]),
             f"{player.cost.wall_seconds:.1f}",
@@ -289,7 +297,7 @@ def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]
     by_id = {task.id: task for task in tasks}
     for duel in duels:
         if (reason := refusal(duel)) is not None and (duel.is_validation or duel.verdict is not Verdict.OK):
-            out.print(Text(f"\n{duel.task}: {reason}"))
+            out.print(_typed(f"\n{duel.task}: {reason}"))
             _print_faults(out, duel, by_id[duel.task])
 
 
@@ -299,9 +307,9 @@ def game_tables(standings: GameStandings) -> None:
     if standings.rows or standings.failures or standings.excluded:
         out.print(_ratings(standings))
     else:
-        out.print(Text(f"\n{standings.task.title or standings.task.id}: nobody is rated yet."))
+        out.print(_typed(f"\n{standings.task.title or standings.task.id}: nobody is rated yet."))
     for line in _remarks(standings):
-        out.print(Text(line))
+        out.print(_typed(line))
     if 1 < len(standings.rows) <= MAX_CROSSTABLE_ROWS:
         out.print(_crosstable(standings))
 
@@ -313,14 +321,14 @@ def _ratings(standings: GameStandings) -> Table:
     for row in standings.rows:
         rating, count = row.rating, row.count
         table.add_row(
-            *_place_cells(row), Text(row.entry.submission.name), Text(row.entry.login), f"{rating.elo:.0f}",
+            *_place_cells(row), _typed(row.entry.submission.name), _typed(row.entry.login), f"{rating.elo:.0f}",
             f"{rating.low:.0f} … {rating.high:.0f}", str(count.wins), str(count.draws), str(count.losses),
             str(count.errors), str(count.points), str(row.points_place), str(row.opponents),
         )  # fmt: skip
     for failure in standings.failures:
-        table.add_row("", "refused", Text(failure.entry.submission.name), Text(failure.entry.login))
+        table.add_row("", "refused", _typed(failure.entry.submission.name), _typed(failure.entry.login))
     for excluded in standings.excluded:
-        table.add_row("", "excluded", Text(excluded.agent), Text(excluded.login))
+        table.add_row("", "excluded", _typed(excluded.agent), _typed(excluded.login))
     return table
 
 
@@ -349,5 +357,5 @@ def _crosstable(standings: GameStandings) -> Table:
             crossing = standings.crosstable.get((row.entry.name, other.entry.name))
             count = crossing.count if crossing else None
             cells.append(f"{count.wins}–{count.draws}–{count.losses}" if count else "·")
-        table.add_row(str(number), Text(row.entry.submission.name), *cells)
+        table.add_row(str(number), _typed(row.entry.submission.name), *cells)
     return table

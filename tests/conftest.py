@@ -27,7 +27,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 MARKS = {
     "browser": ("tests/browser/",),
     "slow": (
-        "tests/docs/test_blocks.py", "tests/docs/test_examples.py", "tests/evaluator/conformance/",
+        "tests/docs/test_blocks.py", "tests/docs/test_examples.py", "tests/evaluator/conformance/", "tests/faults/",
         "tests/leaderboard/scoring/test_same_on_every_processor.py", "tests/scripts/commands/",
         "tests/scripts/git/test_path_guard.py", "tests/scripts/git/test_tree_diff.py", "tests/scripts/github/doctor/",
         "tests/scripts/github/official/", "tests/scripts/import_evalai/", "tests/scripts/rehearsal/", "tests/scripts/runs/",

@@ -10,6 +10,7 @@ TOGETHER = {
     "images": (
         "tests/docker/test_extras.py",
         "tests/docker/test_hostile_images.py",
+        "tests/docker/test_hostile_models.py",
         "tests/docker/test_image_agents.py",
         "tests/docker/test_image_page.py",
         "tests/docker/test_templates.py",

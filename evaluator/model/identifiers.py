@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, StringConstraints
 
+from evaluator.model.visible_text import INVISIBLE
+
 # GitHub's logins: letters, digits and inner hyphens, in old ones several in a row, and '_' before the short name of an
 # enterprise that manages its users; at most 39 characters. `[bot]` accounts never submit.
 LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,37}[A-Za-z0-9])?")
@@ -13,14 +15,13 @@ AGENT = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?")
 # A new agent's folder must not be named like a file, since recorded results and the site have files beside such folders.
 # AGENT allows such names, so that older results stay readable.
 FILE_ENDINGS = (".json", ".html", ".md", ".svg", ".xml")
-NEW_AGENT = re.compile(rf"(?!.*(?:{'|'.join(re.escape(ending) for ending in FILE_ENDINGS)})$){AGENT.pattern}")
+# Windows takes these for devices, whatever follows their first dot: a clone with such a folder or file cannot be made there.
+_DEVICES = r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)"
+_DEVICE = re.compile(_DEVICES, re.IGNORECASE)
+NEW_AGENT = re.compile(rf"(?!.*(?:{'|'.join(re.escape(ending) for ending in FILE_ENDINGS)})$)(?!{_DEVICES}){AGENT.pattern}")
 ENDING_RULE = f"an agent's name must not end in {', '.join(FILE_ENDINGS[:-1])} or {FILE_ENDINGS[-1]}; rename the folder"
 TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,79}")
 SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
-INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f]"
-)
 
 HEX64 = StringConstraints(pattern=r"^[0-9a-f]{64}$")
 Digest = Annotated[str, HEX64]
@@ -63,9 +64,16 @@ Url = Annotated[
 ]
 
 
-def is_named_like_a_file(agent: str) -> bool:
-    """Whether an agent's name ends like a file's, in any case."""
-    return agent.lower().endswith(FILE_ENDINGS)
+def new_agent_fault(agent: str) -> str | None:
+    """Why a folder of that name may not come in, though recorded results may name it; None if it may."""
+    return ENDING_RULE if agent.lower().endswith(FILE_ENDINGS) else portable_fault(agent)
+
+
+def portable_fault(segment: str) -> str | None:
+    """Why a file or folder cannot lie in every clone under its name; None if it can."""
+    if _DEVICE.match(segment):
+        return f"Windows takes {segment.partition('.')[0]!r} for a device, so nobody could clone there; rename it"
+    return "Windows drops a dot at the end of a name; rename it" if segment.endswith(".") else None
 
 
 @functools.lru_cache(maxsize=1024)

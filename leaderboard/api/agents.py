@@ -161,6 +161,7 @@ class AgentWaitingJson(ClosedObject):
 
     task: str
     state: Literal["waiting"]
+    quarantine: NotRequired[Annotated[str, Field(description="there only where its record is in quarantine")]]
 
 
 AgentTaskJson = AgentRankedJson | AgentFailedJson | AgentRatedJson | AgentRefusedJson | AgentWaitingJson
@@ -348,7 +349,7 @@ def agent_document(agent: AgentDocuments, overall: OverallRow | None, facts: Api
         "page": serialise.agent_address(entry.login, entry.agent),
         **_optional_manifest(entry, facts),
         "overall": None if overall is None else {**place_document(overall), **overall_scores(overall)},
-        "tasks": [task_document_of_agent(task, row, context) for task, row in agent.rows],
+        "tasks": [_with_quarantine(task_document_of_agent(task, row, context), agent.entry) for task, row in agent.rows],
         "runs": context.runs,
     }  # fmt: skip
 
@@ -365,6 +366,11 @@ def _optional_manifest(entry: Entry, facts: ApiInputs) -> OptionalManifestJson:
         "source": urls.folder_url(facts.repository, entry) if is_named else None,
     }  # fmt: skip
     return cast("OptionalManifestJson", {name: value for name, value in fields.items() if value not in (None, [], {})})
+
+
+def _with_quarantine(document: AgentTaskJson, entry: Entry) -> AgentTaskJson:
+    words = entry.quarantined.get(document["task"])
+    return cast("AgentTaskJson", {**document, "quarantine": words}) if words and document["state"] == "waiting" else document
 
 
 def task_document_of_agent(task: TaskInfo, row: BoardRow, context: AgentContext) -> AgentTaskJson:

@@ -42,9 +42,9 @@ def badge_files(
     """Two files for each agent and board, and two for its place across all tasks."""
     overall = {row.entry.name: row for row in facts.standings.overall}
     title = facts.standings.challenge.title
-    ranked = sum(not row.entry.is_aside for row in facts.standings.overall)
-    counts = {board.task.id: sum(not row.entry.is_aside for row in board.rows) for board in facts.standings.tasks}
-    counts |= {game.task.id: sum(not row.entry.is_aside for row in game.rows) for game in facts.standings.games}
+    ranked = sum(not row.is_aside for row in facts.standings.overall)
+    counts = {board.task.id: sum(not row.is_aside for row in board.rows) for board in facts.standings.tasks}
+    counts |= {game.task.id: sum(not row.is_aside for row in game.rows) for game in facts.standings.games}
     parts = {task_id: serialise.segment(task_id) for task_id in counts}
     for name, agent in agents.items():
         folder = f"badges/{agent.entry.login}/{agent.entry.agent}"
@@ -82,8 +82,9 @@ def task_badge(task: Task, row: BoardRow, count: int) -> BadgeJson:
 
 
 def _ranked(label: str, row: Row | GameRow | OverallRow, count: int, score: str) -> BadgeJson:
-    if row.entry.is_aside:
-        return _badge(label, f"{'baseline' if row.entry.baseline else 'host'} · {score}", _NEUTRAL)
+    if row.is_aside:
+        why = format.HELD_TAG if row.held_by else "baseline" if row.entry.baseline else "host"
+        return _badge(label, f"{why} · {score}", _NEUTRAL)
     return _badge(label, f"#{row.place} of {count} · {score}", _PLACE_COLOURS.get(row.place, _RANKED))
 
 

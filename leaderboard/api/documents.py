@@ -49,14 +49,25 @@ class EntryJson(FlagsJson):
     name: str
 
 
+class WaitingJson(EntryJson):
+    """An agent without a record that counts."""
+
+    quarantine: NotRequired[Annotated[str, Field(description="there only where its record is in quarantine")]]
+
+
 class PlaceJson(ClosedObject):
     """Where a row stands."""
 
-    place: Annotated[int | None, Field(description="null for baselines and hosts' own, which take no place")]
+    place: Annotated[
+        int | None, Field(description="null for baselines, hosts' own and rows with held_by: they take no place")
+    ]
     rank_low: Annotated[int, Field(description="1 + entries significantly better, at 95 %")]
     rank_high: Annotated[int, Field(description="entries less those significantly worse")]
     with_leader: Annotated[bool, Field(description="statistically tied with the leader: the rank interval begins at 1")]
-    tries: Annotated[int, Field(description="versions and draws that it was chosen from")]
+    tries: Annotated[int, Field(description="versions and draws that it was chosen from; 1 in final ranks")]
+    held_by: NotRequired[
+        Annotated[str, Field(description="in final ranks: the version of its owner that holds the place, login/agent")]
+    ]
 
 
 class EstimateJson(ClosedObject):
@@ -270,7 +281,7 @@ class WithdrawnJson(ClosedObject):
 class UnrankedJson(ClosedObject):
     """Entries of a task without a place."""
 
-    waiting: list[EntryJson]
+    waiting: list[WaitingJson]
     excluded: list[ExcludedJson]
     withdrawn: list[WithdrawnJson]
 
@@ -312,7 +323,7 @@ class GameUnrankedJson(ClosedObject):
     """Players of a game without a place, and how far the ratings can be trusted."""
 
     failures: list[GameFailureJson]
-    waiting: list[EntryJson]
+    waiting: list[WaitingJson]
     excluded: list[ExcludedJson]
     anchor: str | None
     prior: list[str]

@@ -31,6 +31,7 @@ from leaderboard.api.standings_json import (
     rated_document,
     scores_document,
     task_improvements,
+    waiting_document,
     withdrawn_document,
 )
 from leaderboard.api.table import game_csv, task_csv
@@ -92,7 +93,7 @@ def measured_document(row: Row, task: Task) -> MeasuredJson:
         **scores_document(row, task),
         "evaluated_at": result.provenance.evaluated_at,
         "cost": cost_document(result.cost),
-        "medal": None if row.estimate.is_missing else _medal(row.entry, row.place),
+        "medal": None if row.estimate.is_missing else _medal(row),
     }
 
 
@@ -100,7 +101,7 @@ def played_document(row: GameRow) -> PlayedJson:
     """What was measured for a player."""
     return {
         **rated_document(row), "evaluated_at": row.since, "episodes": row.count.matches,
-        "medal": _medal(row.entry, row.place),
+        "medal": _medal(row),
     }  # fmt: skip
 
 
@@ -119,9 +120,9 @@ def _game_row(row: GameRow) -> GameRowJson:
     }  # fmt: skip
 
 
-def _medal(entry: Entry, place: int) -> Medal | None:
-    """For the first three places; baselines and hosts' own entries have no place."""
-    return None if entry.is_aside else _MEDALS.get(place)
+def _medal(row: Row | GameRow) -> Medal | None:
+    """For the first three places."""
+    return None if row.is_aside else _MEDALS.get(row.place)
 
 
 def _source(entry: Entry) -> SourceJson:
@@ -132,7 +133,7 @@ def _source(entry: Entry) -> SourceJson:
 def _unranked(board: TaskStandings) -> TaskUnrankedJson:
     return {
         "failures": [_failure(failure) for failure in board.failures],
-        "waiting": [entry_document(entry) for entry in board.waiting],
+        "waiting": [waiting_document(entry, board.task) for entry in board.waiting],
         "excluded": [excluded_document(excluded) for excluded in board.excluded],
         "withdrawn": [withdrawn_document(withdrawn) for withdrawn in board.withdrawn],
     }

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
@@ -30,6 +31,7 @@ from leaderboard.api.documents import (
     StandingsJson,
     TaskStandingsJson,
     UnscoredJson,
+    WaitingJson,
     WithdrawnJson,
 )
 from leaderboard.core.entry import AgentName, Entry
@@ -64,7 +66,7 @@ def task_document(board: TaskStandings) -> TaskStandingsJson:
         "ties": list(board.task.ties),
         "rows": [ranked_row(row, board.task, beside) for row, beside in task_improvements(board)],
         "failures": [failure_document(failure) for failure in board.failures],
-        "waiting": [entry_document(entry) for entry in board.waiting],
+        "waiting": [waiting_document(entry, board.task) for entry in board.waiting],
         "excluded": [excluded_document(excluded) for excluded in board.excluded],
         "withdrawn": [withdrawn_document(withdrawn) for withdrawn in board.withdrawn],
     }
@@ -77,7 +79,7 @@ def game_document(board: GameStandings) -> GameStandingsJson:
         "anchor": board.anchor,
         "rows": [rated_row(row) for row in board.rows],
         "failures": [_game_failure(failure) for failure in board.failures],
-        "waiting": [entry_document(entry) for entry in board.waiting],
+        "waiting": [waiting_document(entry, board.task) for entry in board.waiting],
         "excluded": [excluded_document(excluded) for excluded in board.excluded],
         "crosstable": [_head_to_head(pair, board.crosstable[pair]) for pair in sorted(board.crosstable)],
         "prior": list(board.prior),
@@ -93,6 +95,12 @@ def game_document(board: GameStandings) -> GameStandingsJson:
 def entry_document(entry: Entry) -> EntryJson:
     """Which agent it is, and what the hosts say of it."""
     return {"login": entry.login, "agent": entry.agent, "name": entry.submission.name, **flags(entry)}
+
+
+def waiting_document(entry: Entry, task: Task) -> WaitingJson:
+    """An agent without a record that counts on a task."""
+    words = entry.quarantined.get(task.id)
+    return cast("WaitingJson", {**entry_document(entry), **({"quarantine": words} if words else {})})
 
 
 def links_document(entry: Entry) -> LinksJson:
@@ -119,13 +127,16 @@ def flags(entry: Entry) -> FlagsJson:
 
 def place_document(row: Row | OverallRow | GameRow) -> PlaceJson:
     """Where a row stands."""
-    return {
-        "place": None if row.entry.is_aside else row.place,
+    document: PlaceJson = {
+        "place": None if row.is_aside else row.place,
         "rank_low": row.rank_low,
         "rank_high": row.rank_high,
         "with_leader": row.with_leader,
         "tries": row.tries,
     }
+    if row.held_by is not None:
+        document["held_by"] = row.held_by
+    return document
 
 
 def ranked_row(row: Row, task: Task, beside: NextJson) -> RankedRowJson:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from evaluator.model.config.challenge import Task
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import Address, ClosedObject, UtcTime
 from leaderboard.api.inputs import ApiInputs
@@ -97,19 +98,24 @@ def _states(standings: Standings) -> Iterator[tuple[int, Entry, State]]:
     """The number of a task, an entry, and its state there."""
     for index, board in enumerate(standings.tasks):
         for row in board.rows:
-            yield index, row.entry, ["ranked", None if row.entry.is_aside else row.place]
+            yield index, row.entry, ["ranked", None if row.is_aside else row.place]
         for failure in board.failures:
             claim = failure.claimed
             yield index, failure.entry, ["failed", failure.result.verdict] if claim is None else ["self-reported", claim]
         for entry in board.waiting:
-            yield index, entry, ["waiting"]
+            yield index, entry, _waiting(entry, board.task)
     for index, game in enumerate(standings.games, start=len(standings.tasks)):
         for player in game.rows:
-            yield index, player.entry, ["ranked", None if player.entry.is_aside else player.place]
+            yield index, player.entry, ["ranked", None if player.is_aside else player.place]
         for refused in game.failures:
             yield index, refused.entry, ["refused", refused.reason]
         for entry in game.waiting:
-            yield index, entry, ["waiting"]
+            yield index, entry, _waiting(entry, game.task)
+
+
+def _waiting(entry: Entry, task: Task) -> State:
+    quarantined = entry.quarantined.get(task.id)
+    return ["waiting", quarantined] if quarantined else ["waiting"]
 
 
 def _agent(entry: Entry, facts: ApiInputs, tasks: int) -> StatusAgentJson:

@@ -81,7 +81,8 @@ _WHY = (
         name="verdict", kind="text", value=lambda row: Verdict.OK, label="Verdict", title="how the evaluation ended",
     ),
     Column(
-        name="message", kind="text", value=lambda row: "", label="Why", title="the reason where there is no score",
+        name="message", kind="text", value=lambda row: format.held_reason(row["held_by"]) if "held_by" in row else "",
+        label="Why", title="the reason where there is no score or no place",
     ),
 )  # fmt: skip
 _RESULT_COLUMNS = ("wins", "draws", "losses", "errors", "points", "opponents")
@@ -144,7 +145,8 @@ def _csv_cell(value: object) -> str:
 
 def set_flags(row: FlagsJson) -> list[str]:
     """The flags that a row or an entry has, in the words of its page."""
-    return [name for name in ("baseline", "host", "anonymous", "verified") if name in row]
+    held = [format.HELD_TAG] if "held_by" in row else []
+    return [*(name for name in ("baseline", "host", "anonymous", "verified") if name in row), *held]
 
 
 def task_table(board: TaskStandings, rows: Sequence[RowJson], reproduced: Collection[str] = ()) -> TableJson:
@@ -168,7 +170,7 @@ def task_table(board: TaskStandings, rows: Sequence[RowJson], reproduced: Collec
 
 def game_table(game: GameStandings, rows: Sequence[GameRowJson]) -> TableJson:
     """A game's table: the rating is the score."""
-    leader = next((index for index, row in enumerate(game.rows) if not row.entry.is_aside), 0) if game.rows else None
+    leader = next((index for index, row in enumerate(game.rows) if not row.is_aside), 0) if game.rows else None
     return {
         **_table(game.task, _GAME_COLUMNS, rows, [_rating_metric(game.task)]),
         "failures": _cells(_GAME_COLUMNS, _unranked_players(game)),
@@ -217,7 +219,7 @@ def _unranked(board: TaskStandings) -> Iterator[dict[str, Any]]:
             "attempts": failure.attempts,
         }  # fmt: skip
     for entry in board.waiting:
-        yield _waiting(entry)
+        yield _waiting(entry, board.task)
     for excluded in board.excluded:
         yield _excluded(excluded)
     for withdrawn in board.withdrawn:
@@ -232,7 +234,7 @@ def _unranked_players(game: GameStandings) -> Iterator[dict[str, Any]]:
             "evaluated_at": format.day(failure.duel.provenance.evaluated_at), "attempts": failure.attempts,
         }  # fmt: skip
     for entry in game.waiting:
-        yield _waiting(entry)
+        yield _waiting(entry, game.task)
     for excluded in game.excluded:
         yield _excluded(excluded)
 
@@ -250,9 +252,11 @@ def _measured(result: Result) -> dict[str, Any]:
     return {**cost, "evaluated_at": format.day(result.provenance.evaluated_at), "sandbox": result.sandbox}
 
 
-def _waiting(entry: Entry) -> dict[str, Any]:
+def _waiting(entry: Entry, task: Task) -> dict[str, Any]:
+    quarantined = entry.quarantined.get(task.id)
+    message = f"{quarantined[0].upper()}{quarantined[1:]}." if quarantined else "Entered, and not evaluated yet."
     return {
-        **_entry(entry), "verdict": "waiting", "message": "Entered, and not evaluated yet.",
+        **_entry(entry), "verdict": "waiting", "message": message,
         "flags": set_flags(flags(entry)),
     }  # fmt: skip
 

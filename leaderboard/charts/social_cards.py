@@ -94,7 +94,7 @@ def _called(entry: Entry) -> tuple[str, ...]:
 
 
 def _home(standings: Standings) -> Card:
-    rows = [(row.place, row.entry, row.estimate.score) for row in standings.overall if not row.entry.is_aside]
+    rows = [(row.place, row.entry, row.estimate.score) for row in standings.overall if not row.is_aside]
     lines = _lines([(place, entry, score, format.number(score, 2)) for place, entry, score in rows])
     ranked = format.counted(len(rows), "ranked agent")
     if not rows:
@@ -114,7 +114,7 @@ def _champion(board: GameStandings, line: CardLine) -> CardLine:
 
 
 def _task(standings: Standings, board: TaskStandings) -> Card:
-    task, rows = board.task, [row for row in board.rows if not row.estimate.is_missing and not row.entry.is_aside]
+    task, rows = board.task, [row for row in board.rows if not row.estimate.is_missing and not row.is_aside]
     decimals = digits(task)
     lines = _lines([(r.place, r.entry, r.estimate.score, format.number(r.estimate.score, decimals)) for r in rows])
     return Card(
@@ -133,14 +133,14 @@ def _game(standings: Standings, board: GameStandings) -> Card:
 
 
 def _game_lines(board: GameStandings) -> tuple[CardLine, ...]:
-    rows = [row for row in board.rows if not row.entry.is_aside]
+    rows = [row for row in board.rows if not row.is_aside]
     return _lines([(r.place, r.entry, r.rating.elo, format.number(r.rating.elo, 0)) for r in rows])
 
 
 def _agent(standings: Standings, entry: Entry) -> Card:
     shown = [*_solo_places(standings, entry), *_game_places(standings, entry)]
     overall = next((row for row in standings.overall if row.entry.name == entry.name), None)
-    place = f"place {overall.place} overall · " if overall and not entry.is_aside else ""
+    place = f"place {overall.place} overall · " if overall and not overall.is_aside else ""
     return Card(
         file=_agent_file(entry), title=_called(entry), above=_title(standings),
         below=f"{place}by {entry.login}", lines=tuple(sorted(shown, key=lambda line: line.place)[:CARD_LINES]),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from leaderboard.text.escape_markdown import visible
+from evaluator.model.visible_text import visible, without_commands
 
 # Bytes of preview.log.
 PREVIEW_LOG_BYTES = 64 << 10
@@ -34,12 +34,11 @@ class LogTail:
 
 def neutralised(text: str) -> str:
     """One line of an agent, changed so that the runner never takes it for a command."""
-    shown = visible(text).replace("##[", "## [")
-    return re.sub(r"^(\s*):(?=:)", r"\1: ", shown)
+    return without_commands(visible(text))
 
 
 def write_preview_log(tails: Iterable[LogTail], cap: int = PREVIEW_LOG_BYTES) -> bytes:
-    """The content of preview.log. Each log gets an equal share of `cap` bytes and keeps its end."""
+    """The content of preview.log. Each log keeps its end in an equal share of `cap` bytes, or is left out."""
     sections = [tail for tail in tails if tail.text.strip()]
     share = cap // max(1, len(sections))
     return b"".join(_section(tail, share) for tail in sections)
@@ -48,6 +47,8 @@ def write_preview_log(tails: Iterable[LogTail], cap: int = PREVIEW_LOG_BYTES) ->
 def _section(tail: LogTail, share: int) -> bytes:
     head = f"{_HEAD_PREFIX}{tail.who}: {tail.verdict}\n".encode()
     room = share - len(head)
+    if room < 0:
+        return b""
     lines: list[bytes] = []
     for line in reversed(tail.text.splitlines()):
         shown = f"{_AGENT_PREFIX}{neutralised(line)}\n".encode("utf-8", "replace")

@@ -10,6 +10,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import visible
 from leaderboard.charts.interval_chart import rating_estimate
 from leaderboard.comments.states import (
     AgentPreview,
@@ -23,7 +24,7 @@ from leaderboard.comments.states import (
 from leaderboard.comments.text_charts import LEADER_SIGN, SCORE_SIGN, TextBar, text_chart, text_shares
 from leaderboard.core.standings import Estimate
 from leaderboard.scoring.metrics import better, digits, metrics_of, oriented_value, ranking
-from leaderboard.text.escape_markdown import cell, code, visible
+from leaderboard.text.escape_markdown import cell, code
 from leaderboard.text.format import counted, number, ranks, seconds, size, span, tries_mark
 
 _FAULT_PLACE = re.compile(
@@ -364,7 +365,7 @@ def comment_headline(state: Previewed) -> Markup:
     rows = [row for agent in state.agents for row in agent.rows]
     games = [game for agent in state.agents for game in agent.games]
     refused = [agent for agent in state.agents if agent.faults or agent.copy_of]
-    scored = sum(row.estimate is not None for row in rows) + sum(map(_passed, games))
+    scored = sum(row.estimate is not None and row.failed_before is None for row in rows) + sum(map(_passed, games))
     total = len(rows) + len(games) + len(refused)
     if not total:
         return Markup(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.core.game_standings import Rating, WinCount
 from leaderboard.core.standings import Estimate
 
@@ -41,6 +42,10 @@ class TaskPreview:
     """Whether it is statistically tied with the leader."""
     tries: int = 1
     """As in `RankedEntry`."""
+    held_by: str | None = None
+    """As in `RankedEntry`; then there is no place."""
+    failed_before: Verdict | None = None
+    """How an official evaluation of the same version failed: whatever the preview's score, the version has none."""
     entries: int = 0
     """Entries with a score on this task, including this one; 0 if the leaderboard is not shown yet."""
     own_last: Estimate | None = None
@@ -86,6 +91,8 @@ class GamePreview:
     players: int = 0
     anchor: str | None = None
     """The player with rating 0: login/agent."""
+    held_by: str | None = None
+    """As in `RankedEntry`; then there is no place."""
     one_sided: bool = False
     """Whether it won or lost all matches, so that the rating depends on a prior."""
     own_last: Rating | None = None

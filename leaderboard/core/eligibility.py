@@ -1,10 +1,12 @@
 """Which entries take part in a leaderboard, and which records count on an official one."""
 
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from evaluator.model.config.moderation import Exclusion, Moderation
+from evaluator.model.config.moderation import Exclusion, Moderation, Quarantine
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import Record
 from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
 from leaderboard.core.entry import AgentName, Entry
 
@@ -45,3 +47,35 @@ def is_official(record: Result | Duel) -> bool:
     The tier alone is not enough: a record on seeds that were public beforehand never counts.
     """
     return record.tier is Tier.OFFICIAL and record.sandbox.is_official and record.beacon != PREVIEW_BEACON
+
+
+def quarantine_of(record: Result | Duel, moderation: Moderation) -> Quarantine | None:
+    """The quarantine that hides a record, if any; one without a replay comes first."""
+    if not moderation.quarantines:
+        return None
+    logins = [player.login for player in record.players] if isinstance(record, Duel) else [record.login]
+    facts = logins, record.image_digest, record.provenance.evaluated_at
+    covering = [quarantine for quarantine in moderation.quarantines if quarantine.covers(*facts)]
+    return min(covering, key=lambda quarantine: quarantine.replay, default=None)
+
+
+def without_quarantined(records: Iterable[Record], moderation: Moderation, *, only_replayed: bool = False) -> list[Record]:
+    """The records that are not in quarantine; with `only_replayed` also those that are hidden and not to be replayed."""
+    if not moderation.quarantines:
+        return list(records)
+    hiding = ((record, quarantine_of(record, moderation)) for record in records)
+    return [record for record, quarantine in hiding if quarantine is None or (only_replayed and not quarantine.replay)]
+
+
+def with_quarantines(
+    entries: Iterable[Entry], records: Iterable[Result | Duel], moderation: Moderation
+) -> tuple[Entry, ...]:
+    """The entries, each with what is said of its present version where a record of it is in quarantine."""
+    if not moderation.quarantines:
+        return tuple(entries)
+    words: dict[str, dict[str, str]] = defaultdict(dict)
+    for record in records:
+        if quarantine := quarantine_of(record, moderation):
+            for side in record.players if isinstance(record, Duel) else (record,):
+                words[side.submission_digest][record.task] = quarantine.in_words
+    return tuple(replace(e, quarantined=words[e.digest]) if e.digest in words else e for e in entries)

@@ -1,6 +1,7 @@
 """An entry: an agent that is on main now; and its rank."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -37,6 +38,8 @@ class Entry:
     """Entered by the hosts themselves."""
     verified: VerifiedEntry | None = None
     """Which host vouches for it."""
+    quarantined: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """By task what is said where a record of this version is in quarantine."""
     anonymous: bool = False
     """Shown under another name for now, so nothing may link to its source."""
 
@@ -69,5 +72,12 @@ class RankedEntry:
     with_leader: bool
     """Whether the rank interval begins at 1: not told apart from the leader."""
     tries: int = 1
-    """Versions and draws that it was chosen from; with several its intervals are wider."""
+    """Versions and draws that it was chosen from; with several its intervals are wider. 1 in final ranks."""
+    held_by: str | None = None
+    """The version of its owner that holds the place in its stead, `login/agent`; only in final ranks."""
     entry: Entry
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether the row has no place and takes none: it is for comparison only, or another version holds the place."""
+        return self.entry.is_aside or self.held_by is not None

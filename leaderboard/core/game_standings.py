@@ -1,7 +1,7 @@
 """The standings of a game: what ratings compute, and what pages, tables and feeds show."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Exclusion
@@ -120,7 +120,7 @@ class GameStandings:
 
     task: Task
     rows: tuple[GameRow, ...]
-    """By place, then the earlier player first."""
+    """By place, then the earlier player first; those whose place another version holds come last."""
     failures: tuple[GameFailure, ...]
     """By login and agent."""
     waiting: tuple[Entry, ...]
@@ -138,3 +138,5 @@ class GameStandings:
     """By day."""
     excluded: tuple[GameExcluded, ...] = ()
     """By login and agent."""
+    held: Mapping[AgentName, str] = field(default_factory=dict)
+    """As in `TaskStandings`."""

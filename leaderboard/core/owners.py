@@ -2,10 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.submission import Submission
@@ -230,6 +230,38 @@ def owner_groups(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> 
     entries, persons = list(entries), person_index(records)
     members = {login: frozenset(map(persons.of, team)) for login, team in teams_of(entries).items()}
     return OwnerGroups(persons, members, frozenset(entry.name for entry in entries if entry.baseline))
+
+
+def held_places(
+    groups: OwnerGroups, entries: Iterable[Entry], chosen_by: Callable[[Entry], tuple[Any, ...]]
+) -> dict[AgentName, str]:
+    """An owner holds one place on a leaderboard: that of its first entry by `chosen_by`, a sort key.
+
+    Examples, baselines and hosts' own entries have no owner here, since they take no place.
+
+    Returns:
+        The names of the owner's other entries, each with the one that holds the place in its stead, `login/agent`.
+    """
+    leads: dict[str, str] = {}
+
+    def lead(person: str) -> str:
+        while leads.setdefault(person, person) != person:
+            person = leads[person]
+        return person
+
+    owned: list[tuple[str, Entry]] = []
+    for entry in entries:
+        people = groups.of(entry.name)
+        if people and not entry.is_aside:
+            # Somebody may be in a team under one login, and alone under an earlier one.
+            first, *others = sorted(map(lead, people))
+            leads |= dict.fromkeys(others, first)
+            owned.append((first, entry))
+    by_owner: dict[str, list[Entry]] = defaultdict(list)
+    for person, entry in owned:
+        by_owner[lead(person)].append(entry)
+    several = [(min(own, key=chosen_by), own) for own in by_owner.values() if len(own) > 1]
+    return {entry.name: holder.shown for holder, own in several for entry in own if entry is not holder}
 
 
 class OwnerDraw(NamedTuple):

@@ -1,14 +1,14 @@
 """The standings of tasks and across tasks: what ranking computes, and what pages, tables and feeds show."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.records.result import Result
+from leaderboard.core.entry import AgentName, RankedEntry
 from leaderboard.core.entry import Entry as Entry
-from leaderboard.core.entry import RankedEntry
 from leaderboard.core.game_standings import GameStandings
 
 
@@ -92,7 +92,7 @@ class TaskStandings:
 
     task: Task
     rows: tuple[Row, ...]
-    """By place, then the earlier entry first."""
+    """By place, then the earlier entry first; those whose place another version holds come last."""
     failures: tuple[Failure, ...]
     """By login and agent."""
     waiting: tuple[Entry, ...]
@@ -101,6 +101,8 @@ class TaskStandings:
     """By login and agent; also agents without a folder that have official results."""
     withdrawn: tuple[WithdrawnScore, ...] = ()
     """By login and agent."""
+    held: Mapping[AgentName, str] = field(default_factory=dict)
+    """In final ranks: the entries without a place, with or without a score, whose owner's place another version holds."""
 
     @property
     def self_reported(self) -> tuple[Failure, ...]:
@@ -112,9 +114,9 @@ class TaskStandings:
         """The first row with a score; one with a place of its own if there is any."""
         scored = (row for row in self.rows if not row.estimate.is_missing)
         first = next(scored, None)
-        if first is None or not first.entry.is_aside:
+        if first is None or not first.is_aside:
             return first
-        return next((row for row in scored if not row.entry.is_aside), first)
+        return next((row for row in scored if not row.is_aside), first)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +148,7 @@ class Standings:
     official: bool
     """False for a local leaderboard, which says so."""
     overall: tuple[OverallRow, ...]
-    """By place; only entries with at least one score."""
+    """By place, in the order of `TaskStandings.rows`; only entries with at least one score."""
     tasks: tuple[TaskStandings, ...]
     """The solo tasks, in the order of challenge.yml."""
     games: tuple[GameStandings, ...] = ()

@@ -1,14 +1,14 @@
 """The store: one file for each result, trace and duel; a kill while writing leaves the old file or the new one."""
 
+import fcntl
 import os
-import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import Record, parse_duel, parse_result
@@ -223,16 +223,42 @@ def _read_duel(content: bytes) -> Duel:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file in one step; a kill at any point leaves the old bytes or the new ones."""
+    """Replace a file in one step; a kill at any point leaves the old bytes or the new ones.
+
+    A half-written file keeps the name that the next write of the same path takes, so that it does not stay.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
+    unfinished = path.with_name(f".writing-{path.name}")
+    with _locked_file(unfinished) as file:
+        try:
+            file.truncate()
             file.write(content)
             file.flush()
-            os.fsync(descriptor)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+            os.fsync(file.fileno())
+            unfinished.chmod(0o644)
+            unfinished.replace(path)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _locked_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that no other writer has open; the kernel drops the lock of a writer that is killed."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                if _is_still_at(path, file):  # or else the writer before us has given it its name meanwhile
+                    yield file
+                    return
+            finally:
+                fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _is_still_at(path: Path, file: BinaryIO) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.moderation import Exclusion, VerifiedEntry
+from evaluator.model.config.moderation import Exclusion, Quarantine, VerifiedEntry
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
@@ -91,6 +91,7 @@ class ModerationLog:
     withdrawals: tuple[Withdrawal, ...]
     verified: tuple[tuple[Entry, VerifiedEntry], ...]
     rescores: tuple[Rescore, ...]
+    quarantines: tuple[Quarantine, ...] = ()
 
 
 def moderation_log(standings: Standings, context: PageContext) -> ModerationLog:
@@ -101,6 +102,7 @@ def moderation_log(standings: Standings, context: PageContext) -> ModerationLog:
         withdrawals=tuple(sorted(_withdrawals(standings, gone), key=lambda departure: departure.measured_at, reverse=True)),
         verified=tuple(sorted(_verified(standings), key=lambda pair: pair[1].since, reverse=True)),
         rescores=tuple(rescores(standings, context.results)),
+        quarantines=tuple(sorted(context.quarantines, key=lambda quarantine: quarantine.until, reverse=True)),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from evaluator.model.config.challenge import Task
+from evaluator.model.config.moderation import Quarantine
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
@@ -37,6 +38,7 @@ class PageContext:
     """Keys of reproduced results."""
     now: datetime | None = None
     """The current time, for the state of phases; without it only their dates are shown."""
+    quarantines: tuple[Quarantine, ...] = ()
     hidden: tuple[Task, ...] = ()
     """Tasks whose leaderboards are not shown yet."""
 

@@ -13,8 +13,9 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, SubmissionKind
-from evaluator.model.identifiers import INVISIBLE, LOGIN, NEW_AGENT, safe_path_segment
+from evaluator.model.identifiers import LOGIN, NEW_AGENT, safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
+from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
 from leaderboard.charts import agent_charts, history_charts, interval_chart
 from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.comments import samples
@@ -59,7 +60,12 @@ def form_rules(standings: Standings, context: PageContext) -> str:
             "extras": list(EXTRAS),
             "files": challenge.submissions.files,
             "kib": challenge.submissions.kib,
-            "patterns": {"login": LOGIN.pattern, "agent": NEW_AGENT.pattern, "invisible": INVISIBLE.pattern},
+            "patterns": {
+                "login": LOGIN.pattern,
+                "agent": NEW_AGENT.pattern,
+                "invisible": HIDDEN_IN_TEXTS,
+                "invisible_in_names": HIDDEN_IN_NAMES,
+            },
             "terms": people.terms,
             "fields": [field.model_dump(mode="json", exclude={"shown"}) for field in people.fields],
             "bans": [ban.login for ban in people.ban],
@@ -221,6 +227,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
     environment.globals.update(
         secret_hash=secret_hash,
         tries_mark=format.tries_mark,
+        held_reason=format.held_reason,
         span=format.span, ranks=format.ranks, counted=format.counted, href=urls.href, task_page=urls.task_page,
         agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
         result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_chart.interval_svg,

@@ -22,12 +22,23 @@ class AdmissionContext:
     now: datetime
     arrived: Mapping[AgentName, datetime] = field(default_factory=dict)
     """When each present version came to main; an entry that is missing here counts as arriving now."""
+    entered: Mapping[tuple[AgentName, str], datetime] = field(default_factory=dict)
+    """When each present version was first entered for each task: a manifest may name a task long after the version came."""
     members: Mapping[str, frozenset[str]] | None = None
     """The owners in each organisation or team, in lower case; None where GitHub could not be asked."""
 
-    def arrival(self, entry: Entry) -> datetime:
-        """When an entry's version came to main."""
-        return self.arrived.get(entry.name, self.now)
+    def arrival(self, entry: Entry, task_id: str) -> datetime:
+        """When an entry's version came to main and was entered for a task."""
+        came = self.arrived.get(entry.name, self.now)
+        return max(came, self.entered.get((entry.name, task_id), came))
+
+
+def tasks_by_name(challenge: Challenge, entries: Iterable[Entry]) -> dict[AgentName, list[str]]:
+    """The ids of the tasks that each folder enters."""
+    return {
+        AgentName(entry.login, entry.agent): [task.id for task in challenge.tasks if entry.submission.plays(task)]
+        for entry in entries
+    }
 
 
 def phase_refusal(
@@ -80,7 +91,7 @@ def refusals(challenge: Challenge, entries: Iterable[Entry], gate: AdmissionCont
                 continue
             if faults:
                 refused[entry.name, task.id] = ParticipantRefusal(tuple(faults))
-            elif phase and (refusal := phase_refusal(phase, entry.login, gate.arrival(entry), gate.members)):
+            elif phase and (refusal := phase_refusal(phase, entry.login, gate.arrival(entry, task.id), gate.members)):
                 refused[entry.name, task.id] = refusal
     return refused
 

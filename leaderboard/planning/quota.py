@@ -2,7 +2,8 @@
 
 An account belongs to a person (by GitHub's number of the account, if one is recorded) or to a team, so neither another
 folder nor another login starts a new one. Usage is counted from the records, so a limit that the hosts change applies to
-everybody at once. A version that was counted once is evaluated again without a charge, for whatever reason.
+everybody at once. A draw that was counted once is evaluated again without a charge, for whatever reason; a version that left
+main and came back has another draw, which counts again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,8 +20,8 @@ from leaderboard.core.owners import is_participant, person_index, teams_of
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from leaderboard.planning.reasons import QuotaExhausted, QuotaPeriod, Reason, Window, quota_name
 
-OwnedVersion = tuple[str, str]
-"""The owner's login in lower case, and the digest of the version."""
+ChargedDraw = tuple[str, str, str]
+"""The owner's login in lower case, the digest of the version, and the beacon that its seeds come from."""
 
 
 @dataclass(kw_only=True)
@@ -32,8 +33,8 @@ class OwnerAccount:
     """Whose quota it is; None for the season's."""
     owners: frozenset[str]
     """Logins in lower case."""
-    first: dict[OwnedVersion, datetime] = field(default_factory=dict)
-    """The versions that were counted, and when each was evaluated first."""
+    first: dict[ChargedDraw, datetime] = field(default_factory=dict)
+    """The draws that were counted, and when each was evaluated first."""
 
     def windows(self, now: datetime) -> list[Window]:
         """Each limit and how much of it is used."""
@@ -83,22 +84,23 @@ class Deferred:
 
 
 @dataclass(frozen=True)
-class CountedVersion:
-    """One official record of a version that counts."""
+class CountedDraw:
+    """One official record of a draw that counts."""
 
     side: Result | PlayerRecord
     task_id: str
+    beacon: str
     at: datetime
 
     @property
-    def version(self) -> OwnedVersion:
+    def draw(self) -> ChargedDraw:
         """What is counted."""
-        return self.side.login.casefold(), self.side.submission_digest
+        return self.side.login.casefold(), self.side.submission_digest, self.beacon
 
 
-def counted_versions(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[CountedVersion]:
-    """Every record that counts; many matches or tasks of one version are still one version."""
-    records: list[Result | Duel] = [*results, *duels]
+def counted_draws(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[CountedDraw]:
+    """Every record that counts. Many tasks are one draw; of duels only validations count, with which every draw begins."""
+    records: list[Result | Duel] = [*results, *(duel for duel in duels if duel.is_validation)]
     for record in records:
         if record.tier is not Tier.OFFICIAL or record.season != challenge.season:
             continue
@@ -107,7 +109,7 @@ def counted_versions(challenge: Challenge, results: Iterable[Result], duels: Ite
         at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
         for player in record.players if isinstance(record, Duel) else (record,):
             if not _is_free(player):
-                yield CountedVersion(player, record.task, at)
+                yield CountedDraw(player, record.task, record.beacon, at)
 
 
 def _is_free(side: Result | PlayerRecord) -> bool:
@@ -130,14 +132,15 @@ class OwnerAccounts:
         results, duels = list(results), list(duels)
         self._teams = teams_of(entries)
         self._persons = person_index([*results, *duels])
-        self._quotas = [(None, challenge.quota), *((phase, phase.quota) for phase in challenge.phases)]
+        # Once submissions have ended, every version that stands has its final draw.
+        self._quotas = [] if challenge.is_final else [(None, challenge.quota), *((p, p.quota) for p in challenge.phases)]
         self._accounts: dict[tuple[str | None, frozenset[str]], OwnerAccount] = {}
         if any(quota for _, quota in self._quotas):
-            for record in counted_versions(challenge, results, duels):
+            for record in counted_draws(challenge, results, duels):
                 person = self._persons.of_side(record.side)
                 for account in self._of(record.side.login.casefold(), person, [record.task_id]):
-                    first = account.first.get(record.version)
-                    account.first[record.version] = min(first or record.at, record.at)
+                    first = account.first.get(record.draw)
+                    account.first[record.draw] = min(first or record.at, record.at)
 
     def of(self, login: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
         """The accounts charged for an owner's versions on those tasks: the season's, then the phases'."""
@@ -171,17 +174,24 @@ def apply_quotas(
     for index in order:
         item = items[index]
         charges = [
-            (account, version)
-            for entry in item.players
+            (account, draw)
+            for entry in _charged(item)
             if is_participant(challenge.people, entry)
-            for version in [(entry.login.casefold(), entry.digest)]
+            for draw in [(entry.login.casefold(), entry.digest, item.wanted.beacon)]
             for account in accounts.of(entry.login, [item.task_id])
-            if version not in account.first
+            if draw not in account.first
         ]
         full = next((reason for account, _ in charges if (reason := account.exhausted(now))), None)
         if full:
             waiting[index] = Deferred(item=item, reason=full, renews=full.window.renews)
             continue
-        for account, version in charges:
-            account.first[version] = now
+        for account, draw in charges:
+            account.first[draw] = now
     return [item for index, item in enumerate(items) if index not in waiting], [waiting[i] for i in sorted(waiting)]
+
+
+def _charged(item: WorkItem | DuelWorkItem) -> tuple[Entry, ...]:
+    """Who is charged for an item: nobody for a match, since both players were charged for their validations."""
+    if isinstance(item, DuelWorkItem):
+        return item.entries[:1] if item.is_validation else ()
+    return item.players

@@ -26,6 +26,7 @@ from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Entry, Estimate, Failure, OverallRow, Row, Standings, TaskStandings, entries_of
+from leaderboard.draws import counting_draws
 from leaderboard.game_boards.board_registry import moves_of, position_text
 from leaderboard.planning.reasons import Reason, reason_in_words
 from leaderboard.ratings.duel_results import duel_totals, validation_fault
@@ -61,16 +62,20 @@ def without_hidden_scores(agent: AgentPreview, hidden: Collection[str]) -> Agent
 
 def _redacted_row(row: TaskPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> TaskPreview:
     if row.task.id not in hidden:
-        return replace(row, leader_name=row.leader_name and anonymous_name(challenge, row.leader_name, at))
-    return TaskPreview(task=row.task, result=row.result, estimate=row.estimate, others=row.others, retryable=row.retryable)
+        leader, holder = (name and anonymous_name(challenge, name, at) for name in (row.leader_name, row.held_by))
+        return replace(row, leader_name=leader, held_by=holder)
+    return TaskPreview(
+        task=row.task, result=row.result, estimate=row.estimate, others=row.others, retryable=row.retryable,
+        failed_before=row.failed_before,
+    )  # fmt: skip
 
 
 def _redacted_game(game: GamePreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> GamePreview:
     meetings = tuple(replace(meeting, opponent=anonymous_name(challenge, meeting.opponent, at)) for meeting in game.meetings)
     if game.task.id not in hidden:
         anchor = game.anchor and anonymous_name(challenge, game.anchor, at)
-        leader = game.leader_name and anonymous_name(challenge, game.leader_name, at)
-        return replace(game, meetings=meetings, anchor=anchor, leader_name=leader)
+        leader, holder = (name and anonymous_name(challenge, name, at) for name in (game.leader_name, game.held_by))
+        return replace(game, meetings=meetings, anchor=anchor, leader_name=leader, held_by=holder)
     return GamePreview(
         task=game.task, meetings=tuple(meeting for meeting in meetings if meeting.is_baseline), refusal=game.refusal,
         position=game.position, failed=game.failed, log=game.log, official=game.official, signed=game.signed,
@@ -89,7 +94,7 @@ class RecordedResults:
     at: datetime | None = None
     """The moment that decides what is hidden or not named; everything is shown if left out."""
     final_beacon: str | None = None
-    """As in `build_standings`."""
+    """As in `build_standings`; then the entries are those of that commit."""
 
     @cached_property
     def now(self) -> Standings:
@@ -135,7 +140,11 @@ def preview_state(
 
 
 def _standings_with(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> Standings:
-    """The standings with all agents of a pull request together, as they are merged together."""
+    """The standings with all agents of a pull request together, as they are merged together.
+
+    Once submissions have ended, among the final draws: nothing takes a place there any more, but scores can be compared.
+    """
+    final = recorded.final_beacon
     played = {_name(agent.login, agent.agent): agent for agent in agents if agent.results or agent.duels}
     # A renamed folder gives up its old name.
     versions = {(name[0], agent.submission_digest) for name, agent in played.items()}
@@ -145,12 +154,15 @@ def _standings_with(recorded: RecordedResults, agents: Sequence[PreviewedAgent])
     results = [
         result
         for result in recorded.results
-        if (agent := played.get(_name(result.login, result.agent))) is None
-        or result.submission_digest != agent.submission_digest
+        if final in (None, result.beacon) and (_name(result.login, "").login, result.submission_digest) not in versions
     ]
     entries += [_entry(agent) for agent in played.values()]
     results += [result.model_copy(update=_AS_OFFICIAL) for agent in played.values() for result in agent.results]
-    duels = [duel for duel in recorded.duels if not any(player.name in played for player in duel.players)]
+    duels = [
+        duel
+        for duel in recorded.duels
+        if final in (None, duel.beacon) and not any(player.name in played for player in duel.players)
+    ]
     duels += [duel.model_copy(update=_AS_OFFICIAL) for agent in played.values() for duel in agent.duels]
     return build_standings(recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels)
 
@@ -175,12 +187,31 @@ def _agent(recorded: RecordedResults, then: Standings, agent: PreviewedAgent, *,
         result = played.get(board.task.id)
         if result and result.task_digest == board.task.digest():
             last = _row(now.rows, _name(agent.login, agent.agent))
-            rows.append(_shown(board, result, last.estimate if last else None, last.place if last else None))
+            row = _shown(board, result, last.estimate if last else None, last.place if last else None)
+            failed = _failed_before(recorded, agent, board.task)
+            if recorded.final_beacon or failed:
+                row = replace(row, place=None, rank_low=None, rank_high=None, with_leader=False, tries=1, own_place=None)
+            rows.append(replace(row, failed_before=failed))
+    overall = overall and recorded.final_beacon is None and not any(row.failed_before for row in rows)
     shown = _overall(then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
     return AgentPreview(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
-        games=_preview_games(then, recorded.now, agent),
+        games=_preview_games(then, recorded.now, agent, is_placed=recorded.final_beacon is None),
     )  # fmt: skip
+
+
+def _failed_before(recorded: RecordedResults, agent: PreviewedAgent, task: Task) -> Verdict | None:
+    """How an official evaluation of the version that a preview played has failed, in whatever folder."""
+    drawn = [
+        result
+        for result in recorded.results
+        if (_name(result.login, "").login, result.submission_digest)
+        == (_name(agent.login, "").login, agent.submission_digest)
+        and (result.task, result.task_digest, result.season) == (task.id, task.digest(), recorded.challenge.season)
+    ]
+    draws = counting_draws(_entry(agent), drawn, official=True)
+    verdict = draws[-1].verdict if draws else Verdict.OK
+    return None if verdict in (Verdict.OK, Verdict.INTERNAL_ERROR) else verdict
 
 
 def _scored(rows: Iterable[TaskPreview]) -> int:
@@ -197,27 +228,30 @@ def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_
     row = _row(board.rows, _name(result.login, result.agent))
     if result.verdict is not Verdict.OK or row is None:
         return TaskPreview(task=board.task, result=result, retryable=retryable)
-    leader = next((other for other in board.rows if other is not row and not other.estimate.is_missing), None)
+    placed = [other for other in board.rows if other.held_by is None]
+    leader = next((other for other in placed if other is not row and not other.estimate.is_missing), None)
     if row.estimate.is_missing:
         return TaskPreview(
-            task=board.task, result=result, estimate=row.estimate, others=row.others, entries=len(board.rows),
-            own_last=own_last, own_place=own_place, retryable=retryable,
+            task=board.task, result=result, estimate=row.estimate, others=row.others, entries=len(placed),
+            own_last=own_last, own_place=own_place, held_by=row.held_by, retryable=retryable,
         )  # fmt: skip
-    return TaskPreview(
+    shown = TaskPreview(
         task=board.task, result=result, estimate=row.estimate, place=row.place, rank_low=row.rank_low,
-        rank_high=row.rank_high, with_leader=row.with_leader, tries=row.tries, entries=len(board.rows), own_last=own_last,
-        own_place=own_place, others=row.others,
+        rank_high=row.rank_high, with_leader=row.with_leader, tries=row.tries, entries=len(placed), own_last=own_last,
+        own_place=own_place, others=row.others, held_by=row.held_by,
         leader=leader.estimate if leader else None,
         leader_name=f"{leader.entry.login}/{leader.entry.agent}" if leader else None, retryable=retryable,
     )  # fmt: skip
+    return replace(shown, place=None, rank_low=None, rank_high=None) if row.held_by else shown
 
 
 def _overall(board: Standings, name: AgentName) -> OverallPreview | None:
     row = _row(board.overall, name)
-    if row is None:
+    if row is None or row.held_by is not None:
         return None
+    placed = [other for other in board.overall if other.held_by is None]
     return OverallPreview(
-        estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high, entries=len(board.overall),
+        estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high, entries=len(placed),
         played=row.played, tasks=len(row.normalised),
     )  # fmt: skip
 
@@ -262,7 +296,9 @@ def _waiting(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName,
     for board in now.boards:
         for entry in board.waiting:
             if entry.name == name:
-                yield (name, board.task.id), f"{entry.shown} on {board.task.title or board.task.id}"
+                words = entry.quarantined.get(board.task.id)
+                line = f"{entry.shown} on {board.task.title or board.task.id}"
+                yield (name, board.task.id), f"{line} ({words})" if words else line
 
 
 def standing(recorded: RecordedResults, login: str, agent: str) -> AgentPreview | None:
@@ -301,7 +337,7 @@ def _before(recorded: RecordedResults, task: Task, result: Result) -> Estimate |
     return intervals(measured_estimate([newest], task))[0]
 
 
-def _preview_games(then: Standings, now: Standings, agent: PreviewedAgent) -> tuple[GamePreview, ...]:
+def _preview_games(then: Standings, now: Standings, agent: PreviewedAgent, *, is_placed: bool) -> tuple[GamePreview, ...]:
     """Each game that a preview played. `then`: the standings with the pull request's agents; `now`: without them."""
     name = AgentName.folded(agent.login, agent.agent)
     baselines = {entry.name for entry in _players(then) if entry.baseline}
@@ -311,7 +347,10 @@ def _preview_games(then: Standings, now: Standings, agent: PreviewedAgent) -> tu
         if duels:
             old = _row(before.rows, name)
             shown = _played_game(board, name, duels, baselines)
-            games.append(replace(shown, own_last=old.rating if old else None))
+            shown = replace(shown, own_last=old.rating if old else None)
+            if not is_placed:
+                shown = replace(shown, place=None, rank_low=None, rank_high=None, with_leader=False)
+            games.append(shown)
     return tuple(games)
 
 
@@ -356,13 +395,15 @@ def _rated_game(board: GameStandings, name: AgentName, met: Iterable[Duel], base
     meetings = tuple(_meeting(duel, name, baselines) for duel in met)
     if row is None:
         return GamePreview(task=board.task, meetings=meetings, anchor=board.anchor)
-    leader = next((other for other in board.rows if other is not row), None)
-    return GamePreview(
+    placed = [other for other in board.rows if other.held_by is None]
+    leader = next((other for other in placed if other is not row), None)
+    shown = GamePreview(
         task=board.task, meetings=meetings, rating=row.rating, place=row.place, rank_low=row.rank_low,
-        rank_high=row.rank_high, with_leader=row.with_leader, players=len(board.rows), anchor=board.anchor,
-        one_sided=row.entry.shown in board.prior,
+        rank_high=row.rank_high, with_leader=row.with_leader, players=len(placed), anchor=board.anchor,
+        one_sided=row.entry.shown in board.prior, held_by=row.held_by,
         leader=leader.rating if leader else None, leader_name=leader.entry.shown if leader else None,
     )  # fmt: skip
+    return replace(shown, place=None, rank_low=None, rank_high=None) if row.held_by else shown
 
 
 def _meeting(duel: Duel, name: AgentName, baselines: set[AgentName]) -> PreviewDuel:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +23,12 @@ from leaderboard.core.game_standings import (
     RatingSnapshot,
     WinCount,
 )
-from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, owner_groups
+from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, held_places, owner_groups
 from leaderboard.ratings.cycles import find_cycle
 from leaderboard.ratings.duel_results import (
     AgentVersion,
     CountedDuel,
     JudgedEntries,
-    Pair,
     counting_duels,
     judge_duels,
     newest_duels,
@@ -63,11 +63,13 @@ def ratings_over_time(
     played = [meeting for meeting in meetings if {version.name for version in meeting.pair} <= names]
     days = [(day, list(group)) for day, group in groupby(played, key=lambda meeting: meeting.at[:10])]
     chosen = _chosen_days(len(days), min(MAX_SNAPSHOTS, MAX_SNAPSHOT_STEPS // len(names) ** 2))
-    snapshots, last, validations = [], dict[Pair, CountedDuel](), dict[AgentName, CountedDuel]()
+    snapshots, until, validations = [], list[CountedDuel](), dict[AgentName, CountedDuel]()
     for number, (day, group) in enumerate(days[:-1]):
-        last.update((meeting.pair, meeting) for meeting in group)
+        until += group
         validations.update((meeting.pair[0].name, meeting) for meeting in group if meeting.duel.is_validation)
-        if number in chosen and (rated := rate_players(_admitted(validations), last, [anchor] if anchor else [])):
+        if number in chosen and (
+            rated := rate_players(_admitted(validations), newest_duels(until), [anchor] if anchor else [])
+        ):
             snapshots.append(_snapshot(day, rated))
     return (*snapshots, _snapshot(days[-1][0], now))
 
@@ -96,6 +98,7 @@ def build_game_standings(
     moderation: Moderation | None = None,
     season: str,
     baselines: Sequence[str] = (),
+    final_beacon: str | None = None,
 ) -> GameStandings:
     """The leaderboard of one game; the order of entries and duels does not matter.
 
@@ -107,34 +110,51 @@ def build_game_standings(
         moderation: which agents are excluded.
         season: duels of other seasons do not count.
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
+        final_beacon: as in `build_standings`; the rating of the duels before decides which player holds an owner's place.
     """
     entries = list(entries)
     field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
-    meetings = counting_duels(task, season, duels, entries, official=official)
-    last = newest_duels(meetings)
-    judged = judge_duels(entered, last)
-    since = _since(meetings)
-    attempts = _attempts(meetings, owner_groups(entries, (meeting.duel for meeting in meetings)))
+    played = counting_duels(task, season, duels, entries, official=official)
+    meetings = [meeting for meeting in played if final_beacon in (None, meeting.duel.beacon)]
+    last, since = newest_duels(meetings), _since(played)
+    judged, groups = judge_duels(entered, last), owner_groups(entries, (meeting.duel for meeting in played))
+    attempts, held = _attempts(played, groups), _held_places(entered, played, groups, final_beacon)
     validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
-    tries = {version: attempts.tries(version.name) for version in validated}
+    tries = {version: 1 if final_beacon else attempts.tries(version.name) for version in validated}
     now = rate_players(validated, last, anchor_ratings(task, baselines), tries)
-    rows = _rows(now, judged, since, attempts, tries) if now else ()
+    rows = _rows(now, judged, since, attempts, tries, held) if now else ()
     shown = {version_of(entry): entry.shown for entry in judged.admitted}
     anchor = shown[now.players[now.anchor]] if now else None
     return GameStandings(
-        task=task,
-        rows=rows,
-        failures=_failures(judged, attempts),
-        waiting=_waiting(judged, rows),
+        task=task, rows=rows, failures=_failures(judged, attempts), waiting=_waiting(judged, rows), held=held,
         crosstable=_crosstable(now) if now else {},
         anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
         cycle=_cycle(now, shown),
         moving_first=now.ratings.moving_first if now else None,
         history=ratings_over_time(now, meetings, anchor),
-        excluded=_excluded(task, field, meetings),
-    )
+        excluded=_excluded(task, field, played),
+    )  # fmt: skip
+
+
+def _held_places(
+    entered: Sequence[Entry], played: Sequence[CountedDuel], groups: OwnerGroups, final_beacon: str | None
+) -> dict[AgentName, str]:
+    """The players without a place in the final ranks; the rating of the duels before the end decides."""
+    if final_beacon is None:
+        return {}
+    live = [meeting for meeting in played if meeting.duel.beacon != final_beacon]
+    since, last = _since(live), newest_duels(live)
+    admitted = map(version_of, judge_duels(entered, last).admitted)
+    rated = rate_players({version: since[version] for version in admitted}, last, ())
+    elo = rated.elo() if rated else {}
+
+    def by_rating(entry: Entry) -> tuple[Any, ...]:
+        version = version_of(entry)
+        return version not in elo, -elo.get(version, 0), version not in since, since.get(version), name_order(entry)
+
+    return held_places(groups, entered, by_rating)
 
 
 def _waiting(judged: JudgedEntries, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
@@ -167,8 +187,9 @@ def _rows(
     since: Mapping[AgentVersion, str],
     attempts: OwnerAttempts,
     tries: Mapping[AgentVersion, int],
+    held: Mapping[AgentName, str],
 ) -> tuple[GameRow, ...]:
-    """Rated rows: by place, then the earlier player first, then by name."""
+    """Rated rows: by place, then the earlier player first, then by name; those whose place another holds come last."""
     entries = {version_of(entry): entry for entry in judged.admitted}
     counts = _counts(now)
     points = points_places(counts)
@@ -177,7 +198,7 @@ def _rows(
         opponents[a] += 1
         opponents[b] += 1
     ratings = now.ratings
-    aside = [entries[version].is_aside for version in now.players]
+    aside = [entries[version].is_aside or version.name in held for version in now.players]
     ranks = _rank_intervals(ratings, aside, [tries[version] for version in now.players])
     rows = [
         GameRow(
@@ -189,13 +210,14 @@ def _rows(
             opponents=opponents[i],
             attempts=attempts.of(version.name),
             tries=tries[version],
+            held_by=held.get(version.name),
             since=since[version],
         )
         for i, version in enumerate(now.players)
     ]
 
-    def by_place(row: GameRow) -> tuple[int, bool, str, tuple[str, ...]]:
-        return row.place, not row.entry.is_aside, row.since, name_order(row.entry)
+    def by_place(row: GameRow) -> tuple[bool, int, bool, str, tuple[str, ...]]:
+        return row.held_by is not None, row.place, not row.is_aside, row.since, name_order(row.entry)
 
     return tuple(sorted(rows, key=by_place))
 

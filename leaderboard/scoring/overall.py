@@ -46,7 +46,9 @@ class OverallEntry:
 
     entry: Entry
     rows: Mapping[str, Row]
-    """Its row on each task, by the task's id."""
+    """Its row on each task, by the task's id; also where another version of its owner holds the place."""
+    held_by: str | None
+    """As in `Row`."""
 
     @property
     def tries(self) -> int:
@@ -59,29 +61,34 @@ class OverallEntry:
         return max(row.result.provenance.evaluated_at for row in self.rows.values())
 
 
-def overall_rows(boards: Iterable[TaskStandings], columns: Mapping[AgentName, OverallSample]) -> tuple[OverallRow, ...]:
+def overall_rows(
+    boards: Iterable[TaskStandings], columns: Mapping[AgentName, OverallSample], held: Mapping[AgentName, str]
+) -> tuple[OverallRow, ...]:
     """Rank entries across tasks by the weighted mean over all tasks that have anchors; a missing score counts 0.
 
     Args:
         boards: the standings of all tasks.
         columns: the uncertainty of the mean of each entry with a score on such a task.
+        held: the entries without a place, as in `TaskStandings`.
     """
     boards = tuple(boards)
     scales = tuple(scale for board in boards for scale in common_scale(board.task))
-    contenders = _contenders(boards, scales)
+    contenders = _contenders(boards, scales, held)
     if not contenders:
         return ()
     values = np.column_stack([_column(contenders, scale) for scale in scales])
     rows = zip(contenders, _rows(contenders, scales, values, columns), strict=True)
 
-    def order(pair: tuple[OverallEntry, OverallRow]) -> tuple[int, bool, str, tuple[str, ...]]:
+    def order(pair: tuple[OverallEntry, OverallRow]) -> tuple[bool, int, bool, str, tuple[str, ...]]:
         contender, row = pair
-        return row.place, not contender.entry.is_aside, contender.since, name_order(contender.entry)
+        return row.held_by is not None, row.place, not row.is_aside, contender.since, name_order(contender.entry)
 
     return tuple(row for _, row in sorted(rows, key=order))
 
 
-def _contenders(boards: Iterable[TaskStandings], scales: Iterable[CommonScale]) -> list[OverallEntry]:
+def _contenders(
+    boards: Iterable[TaskStandings], scales: Iterable[CommonScale], held: Mapping[AgentName, str]
+) -> list[OverallEntry]:
     counted = {scale.task.id for scale in scales}
     entries: dict[tuple[str, ...], Entry] = {}
     rows_by_name: dict[tuple[str, ...], dict[str, Row]] = {}
@@ -92,7 +99,10 @@ def _contenders(boards: Iterable[TaskStandings], scales: Iterable[CommonScale]) 
                 continue
             entries[name] = row.entry
             rows_by_name.setdefault(name, {})[board.task.id] = row
-    return [OverallEntry(entry=entries[name], rows=rows) for name, rows in rows_by_name.items()]
+    return [
+        OverallEntry(entry=entries[name], rows=rows, held_by=held.get(entries[name].name))
+        for name, rows in rows_by_name.items()
+    ]
 
 
 def _rows(
@@ -102,15 +112,16 @@ def _rows(
     drawn: Mapping[AgentName, OverallSample],
 ) -> Iterator[OverallRow]:
     measured = _estimates(contenders, scales, values, drawn)
-    places = ranks_beside(measured, [contender.entry.is_aside for contender in contenders])
+    places = ranks_beside(measured, [one.entry.is_aside or one.held_by is not None for one in contenders])
     columns = zip(
         contenders, places, intervals(measured), _interquartile_means(contenders, scales), values.tolist(), strict=True
     )
     for contender, rank, estimate, iqm, row in columns:
         normalised = {scale.task.id: value_or_none(value) for scale, value in zip(scales, row, strict=True)}
         yield OverallRow(
-            **rank._asdict(), entry=contender.entry, tries=contender.tries, estimate=estimate, iqm=iqm, normalised=normalised
-        )
+            **rank._asdict(), entry=contender.entry, tries=contender.tries, held_by=contender.held_by, estimate=estimate,
+            iqm=iqm, normalised=normalised,
+        )  # fmt: skip
 
 
 def _interquartile_means(contenders: Sequence[OverallEntry], scales: Sequence[CommonScale]) -> list[Estimate]:

@@ -9,6 +9,7 @@ import re
 
 from markupsafe import Markup, escape
 
+from evaluator.model.visible_text import visible
 from leaderboard.text import escape_markdown
 
 # Words with single spaces, in characters that need no escaping: such text stays as it is.
@@ -25,7 +26,7 @@ def escape_line(value: object) -> Markup:
 @functools.lru_cache(maxsize=4096)
 def _line(text: str) -> Markup:
     """Cached, since names, dates and versions repeat."""
-    return Markup(text) if _SAFE_WORDS.fullmatch(text) else escape(" ".join(escape_markdown.visible(text).split()))
+    return Markup(text) if _SAFE_WORDS.fullmatch(text) else escape(" ".join(visible(text).split()))
 
 
 def linked_line(url: str | None, words: object) -> Markup:
@@ -37,6 +38,4 @@ def linked_line(url: str | None, words: object) -> Markup:
 
 def command_line(text: str) -> Markup:
     """Commands as a block that the page gives a copy button; hidden and reordering characters are replaced."""
-    return Markup(
-        f'<div class="highlight"><pre tabindex="0"><code>{escape(escape_markdown.visible(text))}</code></pre></div>'
-    )
+    return Markup(f'<div class="highlight"><pre tabindex="0"><code>{escape(visible(text))}</code></pre></div>')

@@ -13,20 +13,13 @@ import re
 
 from markupsafe import Markup
 
-from evaluator.model.identifiers import INVISIBLE
+from evaluator.model.visible_text import visible
 
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # The same form as `Url` in `evaluator.model.identifiers`: values may come from a record that no model has checked.
 LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/?#@!$&*+,;=%-]*)?")
 _MARKDOWN_SPECIAL = re.compile(r"[^\w ]|_")
 _BACKTICKS = re.compile("`+")
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
-
-
-def visible(text: str) -> str:
-    """Replace each character that hides or reorders text, or cannot be encoded, by a visible mark."""
-    encodable = text.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")
-    return INVISIBLE.sub(REPLACEMENT, encodable)
 
 
 def _referenced(text: str) -> str:

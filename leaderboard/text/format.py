@@ -139,11 +139,15 @@ def _state(phase: Phase, now: datetime | None) -> str:
     return "begins later" if phase.is_before(now) else "ended" if phase.is_over(now) else "open"
 
 
-def tries_mark(tries: int, *, is_final: bool = False) -> str:
-    """The mark of a place that several versions or draws were tried for; empty for one.
+def tries_mark(tries: int) -> str:
+    """The mark of a place that several versions or draws were tried for; empty for one."""
+    return f"provisional, {tries} versions tried" if tries > 1 else ""
 
-    In final ranks only versions that stood at the end are tries, and nothing is provisional.
-    """
-    if tries < 2:
-        return ""
-    return f"one of {tries} versions" if is_final else f"provisional, {tries} versions tried"
+
+HELD_TAG = "another version"
+"""The mark of a row of final ranks without a place, since another version of its owner holds it."""
+
+
+def held_reason(held_by: str) -> str:
+    """Why a row of final ranks has no place, from the version of its owner that holds it."""
+    return f"no place: {held_by}, another version of its owner, holds it, chosen by the live scores before the end"

@@ -12,12 +12,12 @@ from urllib.parse import quote
 from pydantic_core import PydanticSerializationError, to_json
 
 from evaluator.model.identifiers import safe_path_segment
+from evaluator.model.visible_text import visible
 from leaderboard.text import urls
-from leaderboard.text.escape_markdown import visible
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 # Spreadsheets take text that begins with these for a formula, or for the end of a cell.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 # A cell with one of these is quoted, as `csv` does.
 _CSV_SPECIAL = re.compile('[,"\r\n]')
 # XML 1.0 cannot contain these, not even as references.
@@ -36,13 +36,15 @@ def json_document(value: Any) -> bytes:
 
 
 def json_text(value: Any) -> str:
-    """A JSON value as text; null for NaN and infinity."""
+    """A JSON value as text, in which nothing is hidden; null for NaN and infinity."""
     try:
         # Four times as fast as the standard library.
-        return to_json(value, inf_nan_mode="null").decode()
+        text = to_json(value, inf_nan_mode="null").decode()
     except PydanticSerializationError:
         # A text with a lone surrogate.
-        return _JSON.encode(value)
+        text = _JSON.encode(value)
+    # What may hide or reorder is not special in JSON, so it is replaced in the whole document at once.
+    return visible(text)
 
 
 def finite(value: float | None) -> float | None:
@@ -56,7 +58,8 @@ def cell(value: object) -> object:
         case bool():
             return "true" if value else "false"
         case str():
-            return f"'{value}" if value.startswith(_FORMULA) else value
+            shown = visible(value)
+            return f"'{shown}" if shown.startswith(_FORMULA) else shown
     return value
 
 
@@ -76,9 +79,10 @@ def csv_text(lines: Iterable[Iterable[object]]) -> bytes:
 
 def xml(text: str) -> str:
     """Text for an XML element or attribute, without characters that XML forbids, or that hide or reorder text."""
-    if _XML_SAFE.fullmatch(text):
-        return text
-    return _ESCAPED.sub(lambda match: _XML[match.group()], _NOT_XML.sub("\ufffd", visible(text)))
+    shown = visible(text)
+    if _XML_SAFE.fullmatch(shown):
+        return shown
+    return _ESCAPED.sub(lambda match: _XML[match.group()], _NOT_XML.sub("\ufffd", shown))
 
 
 def segment(task_id: str) -> str:

@@ -47,7 +47,8 @@ def up(source: str) -> str:
 
 def address(page: str) -> str:
     """A page's address below the site's root, under MkDocs' directory addresses."""
-    stem = page.removesuffix(".md").removesuffix(".html")
+    # One ending only: an agent may be called `x.html`, which is no other name of `x`.
+    stem = page.removesuffix(".md" if page.endswith(".md") else ".html")
     folder, _, name = stem.rpartition("/")
     if name == "index":
         return quote(f"{folder}/") if folder else ""

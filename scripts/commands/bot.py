@@ -1,7 +1,6 @@
 """`pullrank bot …`: the commands that GitHub workflows call."""
 
 import os
-import tempfile
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from evaluator.host.process_owner import scratch_folder
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git import merged_pulls
@@ -29,9 +29,11 @@ from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW, reconcile_pulls
-from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event, report_preview
+from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event
+from scripts.github.pull_request.settle import report_recent
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
+from scripts.github.workflow.release_files import write_release
 from scripts.github.workflow.run_context import parse_run_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import MAIN_BRANCH
@@ -79,8 +81,8 @@ def preview(
 
 @run.command()
 def report() -> int:
-    """Comment the result of a preview on its pull request."""
-    return report_preview(_bot_context())
+    """Comment the results of previews on their pull requests."""
+    return report_recent(_bot_context())
 
 
 @run.command()
@@ -128,6 +130,18 @@ def deployed(
     environment = read_workflow_environment(os.environ)
     deployed_commit.write_note(_clone(environment), deployed_commit.parse_built(built), datetime.now(UTC))
     say(f"The branch {deployed_commit.DEPLOYED_BRANCH} says what the deployed site was built from.")
+    return OK
+
+
+@run.command()
+def release(
+    tag: Annotated[str, typer.Option(help="The tag that is released.")],
+    image: Annotated[str, typer.Option(help="registry/name@sha256:… of the evaluator image.")],
+    out: Annotated[Path, typer.Option(help="Folder for the files; what it holds already is released, too.")],
+) -> int:
+    """Write the files of a release: source, image, hashes and notes."""
+    names = write_release(_clone(read_workflow_environment(os.environ)), tag, image, out)
+    say(f"{tag} is {', '.join(names)}.")
     return OK
 
 
@@ -245,7 +259,7 @@ def publish(
     work = replace(_official_run(environment, sandbox), moment=parse_run_context(moment))
     assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards)
     github = _github(environment)
-    with tempfile.TemporaryDirectory(prefix="pullrank-accepted-") as temporary:
+    with scratch_folder("accepted") as temporary:
         target = accepted or Path(temporary)
         with empty_rounds.report_failures(github, environment, target):
             if only in ("check", "both"):

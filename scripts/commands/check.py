@@ -10,16 +10,17 @@ import typer
 
 from evaluator.host.docker.gvisor_runtime import RUNSC_VERSION
 from evaluator.host.errors import AgentFault
+from evaluator.host.loading.submission_folder import new_file_fault, new_names_fault
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, TAG_WARNING, SubmissionKind, parse_tagged
-from evaluator.model.identifiers import ENDING_RULE, is_named_like_a_file
+from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.options import JsonFindings
 from scripts.repository.checkout import SubmissionEntry, open_checkout
-from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example
+from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
 
 # GitHub's own machines have labels that begin so.
 HOSTED_LABEL = "ubuntu-"
@@ -64,8 +65,7 @@ def run(
     for folder in checked:
         try:
             entry = checkout.find(folder)
-            if is_named_like_a_file(entry.agent):
-                raise LoadError(f"{folder}: {ENDING_RULE}")
+            _check_new(folder, entry)
             idle += not eligible_tasks(entry, tasks) and is_example(entry)
             check_people(checkout, entry)
             notes += closed_task_notes(checkout, entry)
@@ -85,6 +85,24 @@ def run(
     if faults and not as_json:
         raise CommandError(SUBMISSION_AT_FAULT, *faults)
     return SUBMISSION_AT_FAULT if faults else OK
+
+
+def _check_new(folder: Path, entry: SubmissionEntry) -> None:
+    """Check what an agent must keep to come in, and what is on main need not.
+
+    Raises:
+        LoadError: a name or a text of it is refused.
+    """
+    if fault := new_agent_fault(entry.agent):
+        raise LoadError(f"{folder}: {fault}")
+    paths = [blob.path for blob in entry.folder.blobs]
+    for path in paths:
+        if fault := new_file_fault(path):
+            raise LoadError(f"{entry.shown}/{path}: {fault}")
+    if fault := new_names_fault(paths):
+        raise LoadError(f"{entry.shown}: {fault}")
+    if faults := tuple(wording_faults(entry, entry.shown)):
+        raise LoadError(*faults)
 
 
 def _few_episodes_faults(challenge: Challenge) -> list[str]:

@@ -8,7 +8,7 @@ import typer
 from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import ADAPTERS, SubmissionKind
-from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
+from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.new_agent import NewAgent, Template, template_for
@@ -27,8 +27,8 @@ def run(
     if not AGENT.fullmatch(folder.name):
         rule = "1 to 40 lower-case letters, digits, '.', '_' or '-'"
         raise CommandError(USAGE, f"{folder.name!r} cannot be an agent's folder; name it with {rule}")
-    if is_named_like_a_file(folder.name):
-        raise CommandError(USAGE, f"{folder}: {ENDING_RULE}")
+    if fault := new_agent_fault(folder.name):
+        raise CommandError(USAGE, f"{folder}: {fault}")
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: is not empty; nothing was written")
     tasks = _tasks(checkout, template, task)

@@ -12,6 +12,7 @@ from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
+from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit
@@ -34,10 +35,10 @@ def run(
     checkout = open_checkout(Path.cwd())
     selected = choose_sandbox(sandbox)
     agents, faults = checkout.read_all()
-    results, _ = checkout.recorded
-    duels, _ = checkout.recorded_duels
+    results = without_quarantined(checkout.recorded[0], checkout.moderation, only_replayed=True)
+    duels = without_quarantined(checkout.recorded_duels[0], checkout.moderation, only_replayed=True)
     context = MeasurementContext(runtime_digest=runtime_digest(selected.base), beacon=PREVIEW_BEACON, locks=lock_digests())
-    entries = [agent.entry() for agent in agents]
+    entries = list(checkout.with_quarantines(agent.entry() for agent in agents))
     admission = admission_context(checkout, entries, datetime.now(UTC))
     admitted = admit(checkout.challenge, entries, results, duels, context, admission)
     items, deferred = list(admitted.items), admitted.held
@@ -50,7 +51,7 @@ def run(
     for line in faults:
         say(line)
     for item in items:
-        reason = f": {item.reason}" if explain else ""
+        reason = f": {_quarantine(item) or item.reason}" if explain else ""
         say(f"{work_in_words(item)}{reason}")
     for each in deferred:
         say(f"Not now: {work_in_words(each.item)}: {reason_in_words(each.reason)}")
@@ -96,8 +97,13 @@ def _pairing_note(items: list[WorkItem | DuelWorkItem]) -> str:
     return ""
 
 
+def _quarantine(item: WorkItem | DuelWorkItem) -> str:
+    """What is said of a record in quarantine that the work replaces; empty if there is none."""
+    return next((words for entry in item.players if (words := entry.quarantined.get(item.task_id))), "")
+
+
 def _document(item: WorkItem | DuelWorkItem) -> dict[str, Any]:
-    named = {"task": item.task_id, "key": item.wanted.key(), "reason": item.reason}
+    named = {"task": item.task_id, "key": item.wanted.key(), "reason": _quarantine(item) or item.reason}
     if isinstance(item, WorkItem):
         return {"login": item.entry.login, "agent": item.entry.agent, **named}
     players = [{"login": entry.login, "agent": entry.agent} for entry in item.entries]

@@ -6,9 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from evaluator.host.solo.verify_result import Finding, VerificationStatus
+from leaderboard.core.store import RESULT
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import JsonFindings
 from scripts.repository.checkout import Checkout, open_checkout
+from scripts.repository.quarantine import hidden_records
 from scripts.runs.evaluate_missing import open_evaluator
 from scripts.verification.rerun import rerun as rerun_agents
 from scripts.verification.verify_records import verify_files
@@ -32,6 +34,8 @@ def run(
         print_json([_document(finding) for finding in findings])
     else:
         report(findings)
+    for hidden in hidden_records(checkout.every_record, checkout.moderation) if checkout.moderation.quarantines else ():
+        say(f"{hidden.record.path()}{RESULT}: {hidden.quarantine.in_words}: {hidden.quarantine.why}")
     return SUBMISSION_AT_FAULT if any(f.status is VerificationStatus.REFUTED for f in findings) else OK
 
 

@@ -101,12 +101,15 @@ def _beacon(state: FolderState) -> SeedBeacon:
     return SeedBeacon(sha=state.sha, committed_at=state.committed_at)
 
 
-def version_beacons(
-    repository: GitRepository, main_sha: str, digests: Mapping[AgentName, str]
-) -> dict[AgentName, SeedBeacon]:
-    """The beacons of those versions that are on main; none in a shallow clone."""
+def known_origins(
+    repository: GitRepository, main_sha: str, digests: Mapping[AgentName, str], tasks: Mapping[AgentName, Collection[str]]
+) -> VersionOrigins:
+    """The beacons of those versions that are or were on main, and of their stays on tasks; none in a shallow clone.
+
+    The arguments are those of `version_origins`.
+    """
     if repository.is_shallow():
-        return {}
+        return VersionOrigins(versions={}, tasks={})
     history = FolderHistory(repository, main_sha)
     standing = history.digests(digests)
     oldest: dict[AgentName, FolderState | None] = {
@@ -114,7 +117,10 @@ def version_beacons(
     }
     for name in digests.keys() - oldest.keys():
         oldest[name] = next(history.holding(name[0], digests[name]), None)
-    return {name: _beacon(state) for name in digests if (state := oldest[name])}
+    versions = {name: _beacon(state) for name in digests if (state := oldest[name])}
+    present = {name: tasks[name] for name in versions.keys() & tasks.keys() if standing.get(name) == digests[name]}
+    stays = {where: tuple(_beacon(stay.began) for stay in own) for where, own in history.stays(present).items() if own}
+    return VersionOrigins(versions=versions, tasks=stays)
 
 
 def beacon_order(repository: GitRepository, main_sha: str) -> dict[str, int]:

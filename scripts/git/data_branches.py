@@ -2,13 +2,13 @@
 
 import hashlib
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from evaluator.host.process_owner import scratch_folder
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, is_place
@@ -107,7 +107,7 @@ def _fast_import_stream(tip: str | None, commits: Sequence[BranchCommit], now: d
 @contextmanager
 def open_branches(clone: GitRepository, season: str) -> Iterator[DataBranches]:
     """The data branches of a clone's origin, in a temporary repository."""
-    with tempfile.TemporaryDirectory(prefix="pullrank-branches-") as place:
+    with scratch_folder("branches") as place:
         yield DataBranches(repository=_open_beside(clone, Path(place)), traces=traces_branch(season))
 
 
@@ -135,7 +135,7 @@ def newest_results(clone: GitRepository) -> str:
 
 def _read_files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None]) -> None:
     """Pass every file of a commit of the results branch to `take`; 500 are read at a time."""
-    with tempfile.TemporaryDirectory(prefix="pullrank-results-") as place:
+    with scratch_folder("results") as place:
         repository = _open_beside(clone, Path(place))
         repository.fetch(sha, options=("--depth=1",))
         lines = repository.run("ls-tree", "-r", "-z", "--full-tree", sha).decode("utf-8", "replace").split("\0")

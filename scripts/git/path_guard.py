@@ -7,18 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evaluator.host.loading.submission_folder import (
-    IGNORED_FOLDERS,
     POINTER_BYTES,
     POINTER_FAULT,
-    assemble,
     check_name,
     is_pointer,
+    new_file_fault,
+    new_names_fault,
 )
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
-from evaluator.model.config.submission import MANIFEST_NAME
-from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
-from leaderboard.core.versions import twin_fault
+from evaluator.model.identifiers import AGENT, new_agent_fault
+from scripts.git.copied_folders import copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
 from scripts.git.tree_diff import TreeChange, UnreadableError, list_leaves, merge_bases, tree_changes
 from scripts.repository.layout import LOCAL, SUBMISSIONS, short_name
@@ -104,21 +103,19 @@ def _path_fault(change: TreeChange, parts: list[str], folder: str) -> str | None
         return None
     if change.new_mode not in FILE_MODES:
         return _MODE_FAULTS.get(change.new_mode, f"has git's mode {change.new_mode}; commit a plain file")
-    if len(parts) > 3 and is_named_like_a_file(parts[2]):
-        return ENDING_RULE
+    if len(parts) > 3 and (fault := new_agent_fault(parts[2])):
+        return fault
     if len(parts) < 4:
         return f"lies outside an agent's folder; move it to {SUBMISSIONS}/{folder}/<agent>/"
     return _name_fault("/".join(parts[3:]))
 
 
 def _name_fault(inside: str) -> str | None:
-    if IGNORED_FOLDERS & set(inside.split("/")):
-        return "Python's byte code is no part of an agent; remove it"
     try:
         check_name(inside)
     except LoadError as error:
         return str(error).partition(": ")[2]
-    return None
+    return new_file_fault(inside)
 
 
 def _printable(path: str) -> str:
@@ -173,7 +170,7 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
         faults += [line for path in standing for line in _pointer_faults(repository, path, in_head[path])]
     if not faults and not guarded.outside:
         unchanged = {path: files for path, files in _by_folder(on_main).items() if path not in changed}
-        faults += _copy_faults(repository, (base, unchanged), (head, {path: in_head[path] for path in standing}), limits)
+        faults += copy_faults(repository, unchanged, {path: in_head[path] for path in standing})
     return GuardedPaths(
         agents=tuple(standing),
         removed=tuple(sorted(changed - in_head.keys())),
@@ -197,13 +194,8 @@ def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple
         return (f"the folder holds more than {limits.files} files; leave out what the agent does not need",)
     if sum(leaf.size for leaf in files) > limits.kib * 1024:
         return (f"the folder holds more than {limits.kib} KiB; shrink or quantise weights",)
-    seen: dict[bytes, bytes] = {}
-    for leaf in files:
-        other = seen.setdefault(leaf.path.lower(), leaf.path)
-        if other != leaf.path:
-            name = _printable(leaf.path.decode("utf-8", "replace"))
-            return (f"{name} differs from another file only by case; rename one",)
-    return ()
+    fault = new_names_fault(leaf.path.decode("utf-8", "replace") for leaf in files)
+    return (_printable(fault),) if fault else ()
 
 
 def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:
@@ -215,35 +207,6 @@ def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLe
             yield f"{path}: {_printable(name)}: {POINTER_FAULT}"
 
 
-Folders = tuple[str, Mapping[str, Sequence[TreeLeaf]]]
-"""A commit, and some of its folders with their files."""
-
-
-def _copy_faults(repository: GitRepository, main: Folders, head: Folders, limits: SubmissionLimits) -> list[str]:
-    """A line for each changed folder whose digest is also elsewhere, under another login or in another folder.
-
-    `main`: the unchanged folders; `head`: the changed ones. Equal digests have equal files except for the manifest, so only
-    folders with equal object names are read.
-    """
-    by_files: dict[frozenset[tuple[str, bytes, str]], list[tuple[str, str]]] = {}
-    for commit, folders in (main, head):
-        for folder, files in folders.items():
-            by_files.setdefault(_identity(files, folder), []).append((commit, folder))
-    faults = []
-    for path, standing in head[1].items():
-        others = [other for other in by_files[_identity(standing, path)] if other[1] != path]
-        digest = _digest(repository, head[0], path, limits) if others else None
-        digests = {folder: _digest(repository, commit, folder, limits) for commit, folder in others if digest is not None}
-        faults += [f"{path}: {_copy_fault(path, other)}" for other in sorted(digests) if digests[other] == digest]
-    return faults
-
-
-def _copy_fault(path: str, other: str) -> str:
-    if other.split("/")[1].casefold() == path.split("/")[1].casefold():
-        return twin_fault(other)
-    return f"is the same agent as {other}, which stands on main already; enter one of your own"
-
-
 def _by_folder(leaves: Iterable[TreeLeaf]) -> dict[str, list[TreeLeaf]]:
     folders: dict[str, list[TreeLeaf]] = {}
     for leaf in leaves:
@@ -251,16 +214,3 @@ def _by_folder(leaves: Iterable[TreeLeaf]) -> dict[str, list[TreeLeaf]]:
         if len(parts) > 3:
             folders.setdefault("/".join(parts[:3]), []).append(leaf)
     return folders
-
-
-def _identity(leaves: Iterable[TreeLeaf], folder: str) -> frozenset[tuple[str, bytes, str]]:
-    start = len(folder.encode()) + 1
-    inside = ((leaf.mode, leaf.path[start:], leaf.oid) for leaf in leaves)
-    return frozenset(item for item in inside if item[1] != MANIFEST_NAME.encode())
-
-
-def _digest(repository: GitRepository, commit: str, path: str, limits: SubmissionLimits) -> str | None:
-    try:
-        return assemble(repository.blobs(commit, path), limits).digest
-    except LoadError:
-        return None

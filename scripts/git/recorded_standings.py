@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.build import build_standings
@@ -40,7 +41,8 @@ def recorded_input(
     """
     final = final_entries(checkout) if official and checkout.challenge.is_final else None
     agents, faults = checkout.read_all()
-    duels, damaged_duels = checkout.recorded_duels if checkout.challenge.games or not checkout.is_lean else ([], [])
+    has_duels = bool(checkout.challenge.games) or not checkout.is_lean
+    duels, damaged_duels = (checkout.duels, checkout.recorded_duels[1]) if has_duels else ([], [])
     for line in faults:
         say(line)
     say_damaged("result", checkout.recorded[1])
@@ -50,7 +52,7 @@ def recorded_input(
         results, duels = _of_our_sandbox(checkout, results), _of_our_sandbox(checkout, duels)
     recorded = RankingInput(
         challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
-        entries=final.entries if final else tuple(agent.entry() for agent in agents),
+        entries=checkout.with_quarantines(final.entries if final else (agent.entry() for agent in agents)),
         moderation=checkout.moderation,
         results=tuple(results),
         duels=tuple(duels),
@@ -95,7 +97,16 @@ def final_entries(checkout: Checkout) -> FinalEntries:
         CommandError: this is no clone with main's whole history, or no commit of main ended them.
     """
     clone = GitRepository(checkout.root)
-    final = checked_season_commits(clone, clone.resolve("HEAD") or "", checkout.challenge).final
+    return entries_at_the_end(clone, clone.resolve("HEAD") or "", checkout.challenge)
+
+
+def entries_at_the_end(clone: GitRepository, main_sha: str, challenge: Challenge) -> FinalEntries:
+    """The same for a commit of main.
+
+    Raises:
+        CommandError: as `final_entries`.
+    """
+    final = checked_season_commits(clone, main_sha, challenge).final
     assert final is not None
-    entries, _ = read_entries(clone, final.sha, checkout.challenge)
+    entries, _ = read_entries(clone, final.sha, challenge)
     return FinalEntries(beacon=final.sha, entries=tuple(entries))

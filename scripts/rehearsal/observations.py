@@ -10,6 +10,7 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import one_line, without_commands
 from leaderboard.text.serialise import agent_file
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.github.api.client import STATUS_CONTEXT, GitHub
@@ -49,7 +50,7 @@ class Observation:
 
 def printable(text: str, limit: int = MAX_CHARACTERS) -> str:
     """One line of at most `limit` characters, without control or invisible characters."""
-    line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(text.split()))
+    line = without_commands(one_line(text))
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 

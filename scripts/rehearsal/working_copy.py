@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
+from evaluator.host.process_owner import scratch_folder
 from evaluator.model.config.challenge import Challenge, SubmissionLimits, Task
 from evaluator.model.config.moderation import RehearsalEntry
 from evaluator.model.config.participants import CustomField, People
@@ -59,7 +59,7 @@ def agent_files(challenge: Challenge, task: Task, folder: str, token: str) -> di
     """
     template = template_for(SubmissionKind.POLICY if task.script is None else SubmissionKind.SCRIPT, None)
     assert template is not None, "every kind has a template"
-    with TemporaryDirectory(prefix="pullrank-rehearsal-") as temporary:
+    with scratch_folder("rehearsal") as temporary:
         root = Path(temporary)
         new_agent = NewAgent(
             template=template, folder=root / folder, name=AGENT_NAME, tasks=(task,), all_tasks=False, root=root,
@@ -294,7 +294,7 @@ def open_working_copy(url: str, token: str) -> Iterator[WorkingCopy]:
     if parts.scheme not in ("https", "http", "file"):
         raise CommandError(OUR_FAULT, f"GitHub names {parts.scheme or 'no'} address to clone from; https is needed")
     credentials = Credentials(server_url=f"{parts.scheme}://{parts.netloc}", token=token) if parts.netloc else None
-    with TemporaryDirectory(prefix="pullrank-rehearsal-") as temporary:
+    with scratch_folder("rehearsal") as temporary:
         repository = GitRepository(Path(temporary), credentials)
         repository.run("init", "--quiet", "--bare", ".")
         repository.run("config", "remote.origin.url", url)

@@ -17,6 +17,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import LOCAL as LOCAL
+from leaderboard.core.eligibility import with_quarantines, without_quarantined
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.versions import twin_fault, without_twins
@@ -165,11 +166,27 @@ class Checkout:
 
     @cached_property
     def results(self) -> list[Result]:
-        """The recorded results, without those of agents whose folder is faulty: these agents were not withdrawn."""
+        """The results that count: without those in quarantine, and of agents whose folder is faulty, not withdrawn."""
         read = {agent.name for agent in self._all[0]}
         broken = {(path.parent.name.casefold(), path.name) for path in self.folders} - read - self._all[2]
-        recorded = self.recorded[0]
+        recorded = without_quarantined(self.recorded[0], self.moderation)
         return [each for each in recorded if (each.login.casefold(), each.agent) not in broken] if broken else recorded
+
+    @cached_property
+    def duels(self) -> list[Duel]:
+        """The duels that count: without those in quarantine."""
+        return without_quarantined(self.recorded_duels[0], self.moderation)
+
+    def with_quarantines(self, entries: Iterable[Entry]) -> tuple[Entry, ...]:
+        """Entries that know which of their records are in quarantine."""
+        if not self.moderation.quarantines:
+            return tuple(entries)
+        return with_quarantines(entries, self.every_record, self.moderation)
+
+    @property
+    def every_record(self) -> list[Result | Duel]:
+        """All results and duels, also those in quarantine."""
+        return [*self.recorded[0], *self.recorded_duels[0]]
 
     def tasks(self, ids: list[str] | None) -> list[Task]:
         """The tasks with these ids, or all tasks."""

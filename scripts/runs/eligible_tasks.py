@@ -1,19 +1,19 @@
 """Which tasks an agent may enter: by its manifest, and by phases, quotas and rules on people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import MANIFEST_NAME
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import participant_faults
-from leaderboard.planning.admission import AdmissionContext, phase_refusal
+from leaderboard.core.owners import Place, participant_faults
+from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
 from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
-from scripts.git.beacon import version_beacons
+from scripts.git.beacon import known_origins
 from scripts.git.git_repository import GitRepository
-from scripts.github.workflow.run_context import merge_times
+from scripts.github.workflow.run_context import admission_at
 from scripts.repository.checkout import LOCAL, Checkout, SubmissionEntry
 from scripts.repository.layout import EXAMPLE_AGENTS
 
@@ -59,23 +59,32 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
     try:
         main = clone.resolve("HEAD")
         digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
-        arrivals = version_beacons(clone, main, digests) if main else {}
-    except CommandError:  # Not a git clone: every version counts as arriving now.
-        arrivals = {}
-    return AdmissionContext(now=now, arrived=merge_times(entries, arrivals))
+        if main:
+            return admission_at(now, known_origins(clone, main, digests, tasks_by_name(challenge, entries)))
+    except CommandError:
+        pass
+    return AdmissionContext(now=now)  # Not a git clone: every version counts as arriving now.
 
 
 def people_faults(challenge: Challenge, entry: SubmissionEntry, folder: str) -> Iterator[str]:
     """Faults in what an agent's manifest says about its authors, each with its line."""
-    if entry.baseline or challenge.people.is_host(entry.login):
-        return
+    if not (entry.baseline or challenge.people.is_host(entry.login)):
+        faults = participant_faults(challenge.people, entry.login, entry.folder.submission)
+        yield from _with_lines(entry, folder, ((fault.place, reason_in_words(fault)) for fault in faults))
+
+
+def wording_faults(entry: SubmissionEntry, folder: str) -> Iterator[str]:
+    """Names and texts of an agent's manifest that no new agent may have, each with its line."""
+    return _with_lines(entry, folder, entry.folder.submission.wording_faults())
+
+
+def _with_lines(entry: SubmissionEntry, folder: str, faults: Iterable[tuple[Place, str]]) -> Iterator[str]:
     manifest = next(blob.content for blob in entry.folder.blobs if blob.path == MANIFEST_NAME)
     _, lines = parse_yaml(manifest, MANIFEST_NAME, MAX_SUBMISSION_BYTES)
-    for fault in participant_faults(challenge.people, entry.login, entry.folder.submission):
-        place = fault.place
+    for place, words in faults:
         while place and place not in lines:
             place = place[:-1]
-        yield f"{folder}/{MANIFEST_NAME}:{lines.get(place, 1)}: {reason_in_words(fault)}"
+        yield f"{folder}/{MANIFEST_NAME}:{lines.get(place, 1)}: {words}"
 
 
 def check_people(checkout: Checkout, entry: SubmissionEntry) -> None:
@@ -90,15 +99,19 @@ def check_people(checkout: Checkout, entry: SubmissionEntry) -> None:
             raise LoadError(*faults)
 
 
-def closed_tasks(challenge: Challenge, entry: SubmissionEntry, at: datetime) -> Iterator[tuple[Task, str]]:
-    """Each task that would not accept a version that comes to main at that time, and why."""
+def closed_tasks(challenge: Challenge, entry: SubmissionEntry, context: AdmissionContext) -> Iterator[tuple[Task, str]]:
+    """Each task that does not accept a version, and why; one that is not on main counts as coming to main now."""
     if entry.path.parent.name == EXAMPLE_AGENTS or entry.baseline or challenge.people.is_host(entry.login):
         return
     for task in challenge.tasks:
         phase = challenge.phase_of(task.id)
         if phase and entry.login == LOCAL:  # Its owner is not known yet.
             phase = phase.model_copy(update={"allow": (), "teams": ()})
-        if phase and entry.folder.submission.plays(task) and (reason := phase_refusal(phase, entry.login, at, None)):
+        if (
+            phase
+            and entry.folder.submission.plays(task)
+            and (reason := phase_refusal(phase, entry.login, context.arrival(entry.entry(), task.id), None))
+        ):
             yield task, reason_in_words(reason)
 
 
@@ -108,6 +121,5 @@ def closed_task_notes(checkout: Checkout, entry: SubmissionEntry, now: datetime 
         return []
     context = admission_context(checkout, [entry.entry()], now or datetime.now(UTC))
     return [
-        f"{entry.shown}: not on {task.id}: {reason}"
-        for task, reason in closed_tasks(checkout.challenge, entry, context.arrival(entry.entry()))
+        f"{entry.shown}: not on {task.id}: {reason}" for task, reason in closed_tasks(checkout.challenge, entry, context)
     ]

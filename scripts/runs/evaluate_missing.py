@@ -3,6 +3,7 @@
 `plan` needs the sandbox only, so what evaluates is imported in the functions that use it.
 """
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -119,13 +120,20 @@ def evaluate_missing(
 
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:
-    """The recorded result of a request; None without one, or where it is an internal error."""
+    """The recorded result of a request; None without one, where it is an internal error, or where its trace is damaged."""
     from evaluator.model.records.parse import parse_result
 
     key = request.wanted().key()
     path = store.results / (result_path(request.gym_task.task.id, request.login, request.agent, key) + RESULT)
     result = read_record(path, parse_result, "evaluated")
-    return result if result and result.key == key and result.verdict is not Verdict.INTERNAL_ERROR else None
+    if result is None or result.key != key or result.verdict is Verdict.INTERNAL_ERROR:
+        return None
+    trace = store.trace_of(path)
+    # Traces need not be here: `pullrank recorded` fetches results alone.
+    if trace.exists() and hashlib.sha256(trace.read_bytes()).hexdigest() != result.trace_sha256:
+        say(f"{trace} is damaged; it is evaluated again")
+        return None
+    return result
 
 
 def read_record(path: Path, parse: Callable[[bytes], _Record], verb: str) -> _Record | None:

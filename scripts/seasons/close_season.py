@@ -13,6 +13,7 @@ from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.store import write_atomically
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
+from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitRepository
@@ -44,7 +45,8 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> 
     """Verify, freeze, cite and pack a season; the caller writes season.json.
 
     Raises:
-        CommandError: the season is still sealed or already closed, a final draw is missing, or a record does not verify.
+        CommandError: the season is still sealed, hides names or is already closed, a final draw is missing, or a record
+            does not verify.
     """
     challenge, season = checkout.challenge, checkout.challenge.season
     entry = checkout.seasons.of(season)
@@ -54,6 +56,9 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> 
         raise CommandError(USAGE, f"season {season} is sealed; run 'pullrank season reveal' first")
     if not challenge.sealed:
         refuse_missing_draws(checkout, now)
+        if is_anonymous(challenge, now):
+            reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
+            raise CommandError(USAGE, f"season {season} still {reason}")
     files = season_files(checkout)
     findings = verify_files(challenge, checkout.store, files, quiet=quiet)
     _refuse_unverified(findings, season)

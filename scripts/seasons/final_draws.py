@@ -69,7 +69,7 @@ def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Ite
     """The final draws that the official run still has to make, whatever evaluator made the others."""
     challenge, moderation = checkout.challenge, checkout.moderation
     entries = [entry for entry in final.entries if moderation.of(entry.login, entry.agent) is None]
-    results, duels = checkout.recorded[0], checkout.recorded_duels[0]
+    results, duels = checkout.results, checkout.duels
     where = MeasurementContext(runtime_digest="0" * 64, beacon=final.beacon, locks=lock_digests())
     admitted = admit(challenge, entries, results, duels, where, admission_context(checkout, entries, now))
     folders = version_folders(entries)

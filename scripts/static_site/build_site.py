@@ -57,6 +57,7 @@ def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, PageContex
         pulls=merged_pulls(checkout.root),
         reproduced=reproduced(checkout.results),
         now=now,
+        quarantines=shown.moderation.quarantines,
         hidden=hidden(checkout.challenge, now) if official else (),
     )
 
@@ -191,7 +192,7 @@ def _mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> 
         finally:
             running.kill()  # only where the block raised
     if running.returncode != 0:
-        lines = (err or out).strip().splitlines()
+        lines = (err or out).strip().splitlines() or [f"it ended with {running.returncode} and said nothing"]
         raise CommandError(OUR_FAULT, "MkDocs could not build the site:", *lines[-5:])
 
 

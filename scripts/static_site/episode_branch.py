@@ -3,12 +3,12 @@
 A failure here costs pictures, never the site: what is not on the branch is rendered again or not shown.
 """
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from evaluator.host.process_owner import scratch_folder
 from leaderboard.core.store import TRACE, write_atomically
 from scripts.console import say
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, tip_of
@@ -36,7 +36,7 @@ def update(clone: GitRepository, season: str, every: Sequence[WantedEpisode], fo
     with open_branches(clone, season) as branches:
         tip = tip_of(branches.repository, EPISODES_BRANCH)
         there = _take(branches, tip, folder)
-        with tempfile.TemporaryDirectory(prefix="pullrank-traces-") as place:
+        with scratch_folder("traces") as place:
             # Not into traces/: where that folder is, the site is built with slower, deterministic arithmetic.
             fetched = _fetch_traces(branches, missing_episodes(every, folder), Path(place))
             rendered = render([replace(one, trace=fetched.get(one.key, one.trace)) for one in every], folder, quiet=True)

@@ -2,7 +2,7 @@
 
 import base64
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,21 +43,31 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
             for number, duel in enumerate(shown, 1):
                 path = cache / f"{duel.key}-{CACHE_VERSION}.json"
                 try:
-                    if not path.exists():
+                    if (kept := _read(path)) is None:
                         artist = artist or _FrameRenderer(board.task)
                         write_atomically(path, canonical_json.canonical(artist.draw(duel)))
+                        kept = _read(path) or {}
                 except EnvironmentFault as error:
                     say(f"{error}; its matches are shown without frames")
                     break
-                all_frames |= {(duel.key, index): match for index, match in _read(path)}
+                all_frames |= {(duel.key, index): match for index, match in kept.items()}
                 done(number)
     return all_frames
 
 
-def _read(path: Path) -> Iterator[tuple[int, ReplayFrames]]:
-    for match in canonical_json.parse_strict(path.read_bytes()):
-        texts, images, movers = (tuple(match[name]) for name in ("texts", "images", "movers"))
-        yield match["index"], ReplayFrames(texts=texts, images=images, movers=movers)
+def _read(path: Path) -> dict[int, ReplayFrames] | None:
+    """The kept frames by match; None without any, or where the file is damaged."""
+    try:
+        document = canonical_json.parse_strict(path.read_bytes())
+        if not isinstance(document, list):
+            return None
+        kept = {}
+        for match in document:
+            texts, images, movers = (tuple(match[name]) for name in ("texts", "images", "movers"))
+            kept[match["index"]] = ReplayFrames(texts=texts, images=images, movers=movers)
+        return kept
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 class _FrameRenderer:

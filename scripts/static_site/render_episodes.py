@@ -313,7 +313,9 @@ def _render_and_store(given: tuple[WantedEpisode, Path]) -> str:
     one, folder = given
     try:
         rendered = _render_result(one, folder, time.monotonic)
-    except (EnvironmentFault, ValueError, OSError) as error:
+    except OSError as error:  # such as a full disk, which the next run may not find
+        return first_line(error)
+    except (EnvironmentFault, ValueError) as error:
         rendered = RenderedResult(key=one.key, reason=first_line(error))
     write_atomically(folder / _list(one.key), canonical_json.canonical(rendered.model_dump(mode="json")))
     return rendered.reason

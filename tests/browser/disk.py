@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.visible_text import INVISIBLE
 from leaderboard.core.entry import Entry
 from scripts.repository.checkout import Checkout
 from tests.leaderboard.pages import game_samples, samples

@@ -54,6 +54,10 @@ def tab(chromium):
     context.close()
 
 
+@pytest.mark.attack(
+    "script_in_a_browser", family="pages", outcome="nothing runs",
+    tries="Writes scripts and elements into every field and lets a browser open every page.",
+)  # fmt: skip
 @pytest.mark.parametrize("kind", PAGES)
 def test_nothing_runs_and_nothing_appears(kind, tab, hostile_site, tame_site):
     page = tab.visit(hostile_site.address + PAGES[kind])
@@ -159,6 +163,10 @@ def test_markup_in_feeds_is_text_once_it_is_read(hostile_site):
     assert not [names for _, names in seen if names]
 
 
+@pytest.mark.attack(
+    "markup_in_the_search", family="pages", outcome="shown as text",
+    tries="Writes markup that the site's search would show as elements.",
+)  # fmt: skip
 def test_the_search_finds_words_and_no_elements(hostile_site):
     entries = json.loads(hostile_site.text("search/search_index.json"))["docs"]
     written = {tag for entry in entries for tag in re.findall(r"<(\w+)", entry["title"] + entry["text"])}

@@ -79,7 +79,8 @@ def test_what_is_wrong_is_said_in_the_words_of_check(visit):
         "must be a GitHub login: letters, digits, inner hyphens and '_', at most 39 characters"
     )
     expect(fault(page, "agent")).to_have_text(
-        "must be 1 to 40 lower-case letters, digits, '.', '_' or '-', not ending in .json, .html, .md, .svg or .xml"
+        "must be 1 to 40 lower-case letters, digits, '.', '_' or '-', not ending in .json, .html, .md, .svg or .xml, "
+        "and no device's name in Windows"
     )
     expect(fault(page, "name")).to_have_text("must not be empty or begin or end with a space")
     expect(fault(page, "algorithm")).to_contain_text("at most 60")

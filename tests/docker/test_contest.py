@@ -5,9 +5,10 @@ import time
 
 import pytest
 
-from evaluator.host.docker.engine import OWNER_LABEL, Engine, this_process
+from evaluator.host.docker.engine import OWNER_LABEL, Engine
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
+from evaluator.host.process_owner import this_process
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import ClockSettings, Limits, Task

@@ -66,6 +66,12 @@ def test_an_agent_of_evalai_plays_what_the_same_agent_plays(container: SelectedS
     assert "grpcio" in result.versions
 
 
+@pytest.mark.attack(
+    "message_that_is_a_pickle",
+    family="models",
+    tries="Is an agent of EvalAI whose message is a pickle that ends the process that opens it.",
+    outcome="crashed: it was the agent's own",
+)
 def test_a_pickle_of_evalais_agent_is_opened_in_the_sandbox_only(docker: SelectedSandbox) -> None:
     """It ends the process that opens it: the sandbox's, and this test goes on."""
     result = played(docker, folder(foreign_agents.BOMB, foreign_agents.manifest("evalai-grpc"))).result

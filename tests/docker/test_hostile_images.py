@@ -63,6 +63,12 @@ def ended(entry: str, chosen: SelectedSandbox, limits: Limits = LIMITS, image_mi
     return evaluate_agent(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None).result
 
 
+@pytest.mark.attack(
+    "image_that_ignores_the_protocol",
+    family="images",
+    tries="Is an image whose entrypoint babbles, sleeps, stays mute, floods its output or leaves.",
+    outcome="protocol_error, timeout, output_limit or crashed",
+)
 @pytest.mark.parametrize(
     ("does", "limits", "verdict", "message"),
     [
@@ -89,12 +95,24 @@ def test_an_image_that_ignores_the_protocol(
     assert our_containers(engine) == []
 
 
+@pytest.mark.attack(
+    "image_that_babbles_on_standard_output",
+    family="images",
+    tries="Is an image that prints where the channel is standard output.",
+    outcome="protocol_error",
+)
 def test_babble_on_standard_output(misfit: bytes, hub: Hub, engine: Engine) -> None:
     entry = hub.image("mallory/misfit", [misfit], {"Entrypoint": ["/misfit", "flood"]})
 
     assert ended(entry, over_standard_streams(engine)).verdict is Verdict.PROTOCOL_ERROR
 
 
+@pytest.mark.attack(
+    "image_without_a_program",
+    family="images",
+    tries="Is an image whose entrypoint does not exist or is no program.",
+    outcome="crashed",
+)
 @pytest.mark.parametrize("box", ["docker", "gvisor"])
 @pytest.mark.parametrize("entrypoint", [["/no/such/program"], ["relative"], ["/plain"]])
 def test_an_entrypoint_that_cannot_be_run(entrypoint: list[str], box: str, hub: Hub, request: pytest.FixtureRequest) -> None:
@@ -106,6 +124,12 @@ def test_an_entrypoint_that_cannot_be_run(entrypoint: list[str], box: str, hub: 
     assert result.message.startswith("the image's entrypoint cannot be run (exit code 12"), result.message
 
 
+@pytest.mark.attack(
+    "image_that_asks_for_more",
+    family="images",
+    tries="Is an image whose configuration asks for root, volumes, health checks, ports and another channel.",
+    outcome="crashed; nothing of it is given",
+)
 @pytest.mark.parametrize("box", ["docker", "gvisor"])
 def test_what_a_configuration_asks_for_is_not_given(
     box: str, misfit: bytes, hub: Hub, engine: Engine, request: pytest.FixtureRequest
@@ -136,6 +160,12 @@ def test_what_a_configuration_asks_for_is_not_given(
     ]  # fmt: skip
 
 
+@pytest.mark.attack(
+    "image_that_labels_itself",
+    family="images",
+    tries="Is an image that brings labels and volumes by which the evaluator knows its own containers.",
+    outcome="the engine keeps only command, folder and environment",
+)
 def test_the_engine_keeps_nothing_of_their_configuration(misfit: bytes, hub: Hub, engine: Engine) -> None:
     entry = hub.image(
         "mallory/kept", [misfit], {"Cmd": ["/misfit"], "Volumes": {"/v": {}}, "User": "0", "Labels": {"a": "b"}}
@@ -158,6 +188,12 @@ def refused(entry: str, chosen: SelectedSandbox, engine: Engine, **options: Any)
     return result.message
 
 
+@pytest.mark.attack(
+    "image_of_20_gigabytes",
+    family="images",
+    tries="Is an image whose manifest announces 20 GB.",
+    outcome="invalid; nothing is fetched",
+)
 def test_20_gb_by_the_manifest(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     def lie(config: Any, manifest: Any) -> None:
         manifest["layers"][0]["size"] = 20 * GIB
@@ -170,6 +206,12 @@ def test_20_gb_by_the_manifest(hub: Hub, docker: SelectedSandbox, engine: Engine
     )
 
 
+@pytest.mark.attack(
+    "image_larger_than_announced",
+    family="images",
+    tries="Is an image with more bytes than its manifest announces.",
+    outcome="invalid",
+)
 def test_a_manifest_that_announces_less_than_there_is(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     def lie(config: Any, manifest: Any) -> None:
         manifest["layers"][0]["size"] = 100
@@ -179,6 +221,12 @@ def test_a_manifest_that_announces_less_than_there_is(hub: Hub, docker: Selected
     assert "more bytes than the image's manifest announces" in refused(entry, docker, engine)
 
 
+@pytest.mark.attack(
+    "image_that_unpacks_to_more",
+    family="images",
+    tries="Is an image whose small layer unpacks to more than the limit.",
+    outcome="invalid; nothing is unpacked",
+)
 def test_a_layer_that_unpacks_to_gigabytes(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     entry = hub.image("mallory/bomb", [layer(a=bytes(200 << 20))], {"Cmd": ["/a"]})
 
@@ -202,6 +250,12 @@ def sparse(kind: str) -> bytes:
     return member.tobuf(tarfile.PAX_FORMAT) + bytes(1024)
 
 
+@pytest.mark.attack(
+    "image_with_a_sparse_file",
+    family="images",
+    tries="Is an image with a file of 20 GB that takes no bytes in its layer.",
+    outcome="invalid",
+)
 @pytest.mark.parametrize("kind", ["old", "pax"])
 def test_a_sparse_layer_of_20_gb(kind: str, hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     entry = hub.image("mallory/sparse", [sparse(kind)], {"Cmd": ["/hole"]})
@@ -209,6 +263,12 @@ def test_a_sparse_layer_of_20_gb(kind: str, hub: Hub, docker: SelectedSandbox, e
     assert "holds a sparse file" in refused(entry, docker, engine, image_mib=4096)
 
 
+@pytest.mark.attack(
+    "image_of_other_layers",
+    family="images",
+    tries="Is an image whose layers are others than its configuration names.",
+    outcome="invalid",
+)
 def test_layers_that_are_not_what_the_configuration_says(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     def lie(config: Any, manifest: Any) -> None:
         config["rootfs"]["diff_ids"][0] = "sha256:" + "0" * 64
@@ -218,6 +278,12 @@ def test_layers_that_are_not_what_the_configuration_says(hub: Hub, docker: Selec
     assert "holds something else than the image's configuration says" in refused(entry, docker, engine)
 
 
+@pytest.mark.attack(
+    "image_of_another_platform",
+    family="images",
+    tries="Is an image for another processor.",
+    outcome="invalid",
+)
 def test_another_platform(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     def other(config: Any, manifest: Any) -> None:
         config["architecture"] = "riscv64"
@@ -244,6 +310,12 @@ def test_a_list_of_platforms_is_looked_up(hub: Hub, docker: SelectedSandbox, eng
     assert "exit code 4" in ended(entry, docker).message
 
 
+@pytest.mark.attack(
+    "image_of_an_odd_configuration",
+    family="images",
+    tries="Is an image whose command, environment or folder has another form than an engine expects.",
+    outcome="invalid",
+)
 @pytest.mark.parametrize(
     ("config", "message"),
     [
@@ -260,6 +332,12 @@ def test_a_configuration_that_cannot_be_run(
     assert message in refused(hub.image("mallory/odd", [layer(a=b"a")], config), docker, engine)
 
 
+@pytest.mark.attack(
+    "image_whose_folder_is_a_file",
+    family="images",
+    tries="Is an image whose working folder is a file or the channel.",
+    outcome="invalid or crashed",
+)
 @pytest.mark.parametrize("config", [{"Cmd": ["/a"], "WorkingDir": "/a"}, {"Cmd": ["/a"], "WorkingDir": "/channel"}])
 def test_a_place_that_is_something_else_is_the_images_fault(
     config: Any, hub: Hub, docker: SelectedSandbox, engine: Engine
@@ -270,6 +348,12 @@ def test_a_place_that_is_something_else_is_the_images_fault(
     assert our_containers(engine) == []
 
 
+@pytest.mark.attack(
+    "image_with_linked_mount_points",
+    family="images",
+    tries="Is an image in which the channel, the submission and /tmp are links to other places.",
+    outcome="crashed or invalid; nothing outside is written",
+)
 def test_mount_points_that_lead_elsewhere(hub: Hub, docker: SelectedSandbox, misfit: bytes) -> None:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -307,6 +391,12 @@ def test_the_process_sandbox_says_that_it_cannot() -> None:
     assert result.message == "the process sandbox cannot run an agent's own image; start Docker, or say --sandbox docker"
 
 
+@pytest.mark.attack(
+    "player_whose_image_is_gone",
+    family="images",
+    tries="Plays with an image that was removed, so that its duels cannot be lost.",
+    outcome="every match is forfeited",
+)
 def test_a_player_whose_image_cannot_be_had_forfeits(hub: Hub, docker: SelectedSandbox) -> None:
     task = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=2)
     order = rooms.duel_order(rooms.FIRST_LEGAL, rooms.FIRST_LEGAL, task, limits=LIMITS)

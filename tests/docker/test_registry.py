@@ -92,6 +92,20 @@ def test_ensure_fetches_what_is_not_here(
     assert engine.image_id("pullrank-test:fetched") == engine.image_id(small)
 
 
+def test_pull_takes_the_registrys_image_or_says_who_puts_it_there(
+    engine: Engine, registry: Registry, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = f"{registry.address}/host/board/evaluator"
+    monkeypatch.setattr("evaluator.host.docker.evaluator_image.image_tag", lambda base: small)
+    with pytest.raises(CommandError, match="run the workflow 'image' on main"):
+        command.pull(target, output=tmp_path / "output")
+    assert not (tmp_path / "output").exists()
+
+    digest = engine.push(small, f"{target}:{small.rpartition(':')[2]}", None)
+    assert command.pull(target, output=tmp_path / "output") == 0
+    assert (tmp_path / "output").read_text() == f'image="{target}@{digest}"\nname="{target}"\ndigest="{digest}"\n'
+
+
 def test_publish_without_a_registry_says_what_follows(engine: Engine) -> None:
     with pytest.raises(CommandError, match="builds the image itself"):
         command.publish("127.0.0.1:9/host/board/evaluator")

@@ -18,7 +18,8 @@ import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import engine as container_module
-from evaluator.host.docker.engine import OWNER_LABEL, ContainerOwner, Engine, this_process
+from evaluator.host.docker.engine import OWNER_LABEL, Engine
+from evaluator.host.process_owner import ProcessOwner, this_process
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.model.records.verdict import Verdict
@@ -204,7 +205,7 @@ def test_only_orphans_are_reaped(name: str, engine: Engine, alone: str) -> None:
 def test_killed_evaluator_that_nobody_waited_for_is_dead(engine: Engine, alone: str) -> None:
     child = subprocess.Popen(["sleep", "600"])
     start = (Path(f"/proc/{child.pid}/stat").read_text()).rpartition(")")[2].split()[19]
-    owner = ContainerOwner(**{**asdict(this_process()), "pid": child.pid, "start": start})
+    owner = ProcessOwner(**{**asdict(this_process()), "pid": child.pid, "start": start})
     with labelled(engine, alone, json.dumps(asdict(owner)), running=True) as container:
         engine.reap()
         assert exists(engine, container)

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from tests.github import shapes
 from tests.github.contract import example
-from tests.github.world import NAME, OWNER, REPOSITORY_ID, Opened, PullRequest, World
+from tests.github.world import NAME, OWNER, REPOSITORY_ID, Opened, PullRequest, WorkflowRun, World
 
 
 class ApiRequest(NamedTuple):
@@ -66,8 +66,9 @@ def pulls(request: ApiRequest) -> Answer:
         pulls_ = [p for p in pulls_ if f"{p.fork_owner or p.author}:{p.branch}" == query["head"]]
     if "base" in query:
         pulls_ = [p for p in pulls_ if p.base_ref == query["base"]]
-    pulls_.sort(key=lambda p: p.number, reverse=query.get("direction", "desc") == "desc")
-    return Answer(200, [shapes.pull(request.world, p, alone=False) for p in pulls_])
+    by_change = query.get("sort") == "updated"
+    pulls_.sort(key=lambda p: (p.updated if by_change else 0, p.number), reverse=query.get("direction", "desc") == "desc")
+    return Answer(200, shapes.Shaped(pulls_, lambda one: shapes.pull(request.world, one, alone=False)))
 
 
 @on("POST", r"/pulls")
@@ -161,8 +162,9 @@ def _runs(request: ApiRequest, path: str | None) -> Answer:
     runs_ = [r for r in request.world.runs.values() if path is None or r.path.split("@")[0].endswith(f"/{path}")]
     runs_ = [r for r in runs_ if query.get("head_sha", r.head_sha) == r.head_sha]
     runs_ = [r for r in runs_ if query.get("branch", r.head_branch) == r.head_branch]
+    runs_ = [r for r in runs_ if query.get("status", r.status) == r.status]
     runs_.sort(key=lambda r: r.id, reverse=True)
-    return Answer(200, {"total_count": len(runs_), "workflow_runs": [shapes.run(r) for r in runs_]})
+    return Answer(200, {"total_count": len(runs_), "workflow_runs": shapes.Shaped(runs_, shapes.run)})
 
 
 @on("GET", r"/actions/runs")
@@ -202,6 +204,26 @@ def artifacts(request: ApiRequest) -> Answer:
         if request.query.get("name", name) == name
     ]
     return Answer(200, {"total_count": len(listed), "artifacts": listed})
+
+
+@on("GET", r"/actions/artifacts")
+def all_artifacts(request: ApiRequest) -> Answer:
+    """Every artifact of a name, the newest first."""
+    wanted = request.query.get("name")
+    kept = [
+        (run, index, name)
+        for run in request.world.runs.values()
+        for index, name in enumerate(run.artifacts)
+        if wanted in (None, name)
+    ]
+    kept.sort(key=lambda one: (one[0].id, one[1]), reverse=True)
+
+    def shape(one: tuple[WorkflowRun, int, str]) -> Any:
+        run, index, name = one
+        document = shapes.artifact(run.id * 10 + index, name, run.artifacts[name], expired=name in run.expired)
+        return document | {"workflow_run": document["workflow_run"] | {"id": run.id, "head_sha": run.head_sha}}
+
+    return Answer(200, {"total_count": len(kept), "artifacts": shapes.Shaped(kept, shape)})
 
 
 @on("GET", r"/actions/artifacts/(\d+)/zip")
@@ -279,6 +301,7 @@ def labels_of(request: ApiRequest) -> Answer:
 def add_labels(request: ApiRequest) -> Answer:
     own = request.world.labelled.setdefault(int(request.arguments[0]), [])
     own.extend(name for name in request.body["labels"] if name not in own)
+    request.world.touch(int(request.arguments[0]))
     return Answer(200, [shapes.label(name) for name in own])
 
 

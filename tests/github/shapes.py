@@ -1,9 +1,26 @@
 """GitHub's own examples, with the world's values in them."""
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 from tests.github.contract import HOST, example
 from tests.github.world import NAME, OWNER, REPOSITORY_ID, Opened, Person, PullRequest, WorkflowRun, World, Written
+
+Value = TypeVar("Value")
+
+
+class Shaped(Generic[Value]):
+    """A long list whose documents are made for the page that is asked for."""
+
+    def __init__(self, values: Sequence[Value], shape: Callable[[Value], Any]) -> None:
+        self._values, self._shape = values, shape
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, part: slice) -> list[Any]:
+        return [self._shape(value) for value in self._values[part]]
+
 
 PAGES = "https://github.com"
 ROOT = f"{HOST}/repos/{OWNER}/{NAME}"

@@ -38,6 +38,10 @@ class PullRequest:
     mergeable: bool | None = True
     merge_commit_sha: str | None = None
     title: str = "My agent"
+    updated: int = 0
+    """Counts what changes any pull request, so that they can be listed by it."""
+    opened_at: float = 0.0
+    """Seconds on a simulated clock."""
 
 
 @dataclass
@@ -128,7 +132,7 @@ class World:
     elsewhere: dict[str, list[PullRequest]] = field(default_factory=dict)
     """Of each commit the pull requests of other repositories that merged it too."""
     left: dict[str, int] = field(default_factory=lambda: {"core": HOUR, "graphql": HOUR})
-    """What is left of the hour's limits."""
+    """What is left of the hour's limits; `texts`, where it is set, of comments that may be created."""
     members: dict[str, set[str]] = field(default_factory=dict)
     """Of each organisation its public members, without capitals."""
     teams: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -143,6 +147,7 @@ class World:
     others: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Of `owner/name` what GitHub says of other repositories, forks of ours among them."""
     clock: int = 0
+    touched: int = 0
     next_id: int = 100
 
     def __post_init__(self) -> None:
@@ -166,8 +171,15 @@ class World:
         self.clock += 1
         return f"2026-01-02T03:{self.clock // 60 % 60:02}:{self.clock % 60:02}Z"
 
+    def touch(self, number: int) -> None:
+        """A pull request was changed just now."""
+        self.touched += 1
+        if number in self.pulls:
+            self.pulls[number].updated = self.touched
+
     def comment(self, number: int, author: str, body: str) -> Written:
         """Somebody writes a comment."""
+        self.touch(number)
         written = Written(self.fresh(), number, author, body)
         self.comments[written.id] = written
         return written

@@ -19,8 +19,8 @@ from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
 from evaluator.model.config.challenge import Limits, ParallelEpisodes, SubmissionLimits, Task
 from evaluator.model.records.result import Tier
+from tests.hostile.catalogue import AGENTS
 
-HERE = Path(__file__).parent
 # Large enough for a machine that is busy elsewhere; an attack that is to run into a limit names a smaller one.
 LIMITS = {"memory_mib": 128, "tmpfs_mib": 64, "cpu_seconds": 6, "answer_seconds": 10, "start_seconds": 60, "log_kib": 64}
 LANES = ParallelEpisodes(shared=4, separate=2)
@@ -32,6 +32,7 @@ class Attack:
     """An attack's folder and what must come of it."""
 
     name: str
+    family: str
     verdicts: tuple[str, ...]
     messages: tuple[str, ...] = ()
     log: str = ""
@@ -41,6 +42,8 @@ class Attack:
     also: tuple[str, ...] = ()
     in_gvisor: Mapping[str, Any] = field(default_factory=dict)
     """What differs there, since gVisor is another kernel: fields of this class."""
+    note: str = ""
+    """What a reader of the verdict must know."""
 
     def inside(self, how: str) -> "Attack":
         """The attack as it is played in a sandbox, with what must come of it there."""
@@ -48,7 +51,7 @@ class Attack:
 
     def order(self) -> EvaluationRequest:
         """The attack as an order."""
-        return order_of(HERE / self.name / "agent", self.task, self.episodes, self.limits)
+        return order_of(AGENTS / self.family / self.name / "agent", self.task, self.episodes, self.limits)
 
 
 def sandboxes_for(also: tuple[str, ...]) -> tuple[str, ...]:
@@ -64,22 +67,26 @@ def _many(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+# Fields of expect.yml by another name, in which one word may stand for a list of one.
+_LISTS = {"verdict": "verdicts", "verdicts": "verdicts", "message": "messages", "messages": "messages", "also": "also"}
+
+
+def _expectations(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of `Attack` from those of expect.yml."""
+    return {_LISTS.get(name, name): _many(value) if name in _LISTS else value for name, value in fields.items()}
+
+
 def read_attack(path: Path) -> Attack:
     """The attack whose expect.yml this is."""
     fields = yaml.safe_load(path.read_text())
-    verdicts, messages = _many(fields.pop("verdict")), _many(fields.pop("message", ()))
-    there = fields.pop("in_gvisor", {})
-    if "verdict" in there:
-        there["verdicts"] = _many(there.pop("verdict"))
-    return Attack(
-        name=path.parent.name, verdicts=verdicts, messages=messages, also=_many(fields.pop("also", ())), in_gvisor=there,
-        **fields,
-    )  # fmt: skip
+    fields.pop("tries", None)
+    there = _expectations(fields.pop("in_gvisor", {}))
+    return Attack(name=path.parent.name, family=path.parts[-3], in_gvisor=there, **_expectations(fields))
 
 
 def attacks() -> list[Attack]:
-    """Every folder here that holds an expect.yml."""
-    return [read_attack(path) for path in sorted(HERE.glob("*/expect.yml"))]
+    """Every agent's folder that holds an expect.yml, without the players of games."""
+    return [read_attack(path) for path in sorted(AGENTS.glob("*/*/expect.yml")) if path.parts[-3] != "games"]
 
 
 def world_of(task: str, episodes: int) -> GymTask:

@@ -1,11 +1,11 @@
-"""Every folder beside this file is an attack; each must get the verdict it deserves and harm nobody.
+"""Every folder under agents/, but for games, is an attack; each must get the verdict it deserves and harm nobody.
 
 The attacks run a few at a time: each may have half a processor only, and most of their time is waiting.
 """
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from evaluator.host.docker.engine import Engine
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
-from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import INVISIBLE
 from tests.hostile.arena import (
     Attack,
     attacks,
@@ -73,11 +73,15 @@ def outcomes(arena: Arena, request: pytest.FixtureRequest) -> Iterator[dict[str,
     calls = (getattr(item, "callspec", None) for item in request.session.items if item.path == request.path)
     chosen = {call.id for call in calls if call is not None}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {
+        started = {
             name_of(attack, how): pool.submit(arena.attempt, attack, how)
             for attack, how in CASES
             if name_of(attack, how) in chosen and how in arena.chosen
         }
+        try:
+            yield started
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C nobody waits for the rest
 
 
 def name_of(attack: Attack, how: str) -> str:
@@ -85,13 +89,16 @@ def name_of(attack: Attack, how: str) -> str:
 
 
 @pytest.mark.parametrize(("attack", "how"), CASES, ids=[name_of(*case) for case in CASES])
-def test_attack_gets_the_verdict_it_deserves(attack: Attack, how: str, outcomes: dict[str, Future[Evaluation]]) -> None:
+def test_attack_gets_the_verdict_it_deserves(
+    attack: Attack, how: str, outcomes: dict[str, Future[Evaluation]], record_property: Callable[[str, object], None]
+) -> None:
     if name_of(attack, how) not in outcomes:
         without_gvisor()
 
     evaluation = outcomes[name_of(attack, how)].result()
 
     result = evaluation.result
+    record_property("outcome", f"{result.verdict} ({attack.note})" if attack.note else result.verdict)
     assert result.verdict in attack.verdicts, (result.message, result.log_tail)
     for words in attack.messages:
         assert words in result.message
@@ -123,6 +130,8 @@ def test_nothing_is_left_behind(arena: Arena, engine: Engine, outcomes: dict[str
     assert our_containers(engine) == []
     assert our_leftovers() == []
     assert processes_named(b"pullrank-left-behind", within=60) == []
+    # What pickles and archives would make wherever they are opened.
+    assert [path for folder in ("/", "/tmp", "/var/tmp") for path in Path(folder).glob("pullrank-owned*")] == []
 
 
 def test_honest_agent_is_measured_as_before(arena: Arena, outcomes: dict[str, Future[Evaluation]]) -> None:

@@ -14,8 +14,8 @@ from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen, read_body, read_error_frame
 from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream
 from evaluator.host.sandboxes.watchdog import BoundedLog
-from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import INVISIBLE
 
 NO_REASON = "the agent's side reported a fault without a reason; see the end of its log"
 

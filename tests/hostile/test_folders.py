@@ -210,6 +210,10 @@ def test_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert line.startswith("'\\udcff.py': names of files and folders are")
 
 
+@pytest.mark.attack(
+    "files_that_differ_by_case", family="supply", outcome="refused in one line",
+    tries="Commits two files whose names differ by case only.",
+)  # fmt: skip
 def test_names_that_differ_by_case_only_are_refused(tmp_path: Path) -> None:
     assert refusal(folder_of(tmp_path, **{"Agent.py": "x"})) == ["agent.py: differs from Agent.py only by case; rename one"]
 
@@ -240,6 +244,10 @@ def test_linked_entry_is_refused(tmp_path: Path) -> None:
     assert refusal(folder) == ["agent.py: is a symbolic link; put the file itself there"]
 
 
+@pytest.mark.attack(
+    "link_to_a_pipe", family="supply", outcome="refused before it is opened",
+    tries="Puts a link to a pipe into a folder, so that reading never ends.",
+)  # fmt: skip
 def test_link_in_a_folder_is_refused_before_it_is_opened(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, sub__a="x")
     os.mkfifo(folder / "pipe")
@@ -250,6 +258,10 @@ def test_link_in_a_folder_is_refused_before_it_is_opened(tmp_path: Path) -> None
     assert refusal(folder) == ["sub/link: is a symbolic link; put the file itself there"]
 
 
+@pytest.mark.attack(
+    "folder_that_is_a_link", family="supply", outcome="refused",
+    tries="Commits a link in place of the agent's folder.",
+)  # fmt: skip
 def test_linked_submission_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(folder_of(tmp_path))
 
@@ -262,6 +274,10 @@ def test_missing_submission_is_refused(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.attack(
+    "pipe_in_the_folder", family="supply", outcome="refused without waiting",
+    tries="Puts a pipe into the folder.",
+)  # fmt: skip
 def test_fifo_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> None:
     folder = folder_of(tmp_path)
     os.mkfifo(folder / "pipe")
@@ -317,6 +333,10 @@ def test_too_large_folder_is_refused(tmp_path: Path) -> None:
     assert refusal(folder) == ["the folder holds more than 64 KiB; shrink or quantise weights"]
 
 
+@pytest.mark.attack(
+    "sparse_terabyte", family="supply", outcome="refused, not read whole",
+    tries="Puts a file of a terabyte without content into the folder.",
+)  # fmt: skip
 def test_sparse_terabyte_is_not_read_whole(tmp_path: Path) -> None:
     folder = folder_of(tmp_path)
     for name in ("a", "b", "c"):
@@ -337,6 +357,10 @@ def test_missing_manifest_is_refused(tmp_path: Path) -> None:
     assert refusal(folder) == ["submission.yml: is missing; write it, or let 'pullrank new' do so"]
 
 
+@pytest.mark.attack(
+    "entry_that_is_no_source", family="supply", outcome="refused in one line",
+    tries="Names a program for the processor as the agent's source.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("source", "expected"),
     [

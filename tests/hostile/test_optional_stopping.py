@@ -4,13 +4,17 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.records.result import Result, WantedResult, with_self_hash
+from leaderboard.build import build_standings
 from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.standings import TaskStandings
 from leaderboard.planning.missing import WorkItem
+from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
@@ -81,6 +85,45 @@ def test_where_nothing_ever_returned_nothing_is_wanted_anew(board: Clone, tmp_pa
 
     assert len(whole_round(board, tmp_path / "1").recorded) == 2
     assert planned(board).items == ()
+
+
+COPIES = [make.entry("alice", agent=f"a{number:02}", version=str(number)) for number in range(20)]
+OPPONENT = make.entry("bob")
+
+
+def after_the_end(live: np.ndarray, final: np.ndarray, opponent: np.ndarray) -> TaskStandings:
+    """The final ranks of twenty copies that all stand, each with a live and a final draw, and of one opponent."""
+    results = [make.result(OPPONENT, opponent.tolist(), beacon="final")]
+    for number, copy in enumerate(COPIES):
+        early, late = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+        results.append(make.result(copy, live[number].tolist(), beacon=f"merge{number}", at=early))
+        results.append(make.result(copy, final[number].tolist(), beacon="final", at=late))
+    return build_standings(make.challenge(), [*COPIES, OPPONENT], results, official=True, final_beacon="final").tasks[0]
+
+
+@pytest.mark.attack(
+    "copies_until_the_end", family="people", outcome="one of them holds the place, chosen by the live scores",
+    tries="Leaves twenty copies on main until the end, to keep the best of twenty final draws.",
+)  # fmt: skip
+def test_of_twenty_copies_that_all_stand_at_the_end_the_best_final_draw_is_not_kept() -> None:
+    """Which copy holds the owner's place is decided by the live scores, so its final draw is one draw."""
+    random, gains, shown = np.random.default_rng(5), [], 20 * [0]
+    for _ in range(30):
+        live, final = random.normal(size=(2, len(COPIES), 25))
+        board = after_the_end(live, final, random.normal(size=25))
+        placed = [row for row in board.rows if not row.is_aside]
+        (own,) = (row for row in placed if row.entry.login == "alice")
+        gains.append(own.estimate.score * 5)
+        shown[COPIES.index(own.entry)] += 1
+        best = int(live.mean(axis=1).argmax())
+        assert (own.entry, own.estimate.score) == (COPIES[best], pytest.approx(final[best].mean()))
+        assert (len(placed), len(board.rows), sorted(row.place for row in placed)) == (2, 21, [1, 2])
+        assert {row.held_by for row in board.rows if row.is_aside} == {own.entry.shown}
+        assert {row.tries for row in board.rows} == {1}
+
+    # The mean of thirty gains has a standard error of 0.18; the best of twenty final draws gains 1.87.
+    assert abs(float(np.mean(gains))) < 0.6
+    assert max(shown) < 10
 
 
 def planned(board: Clone) -> Workload:
@@ -200,3 +243,22 @@ def test_a_thousand_returns_do_not_stall_the_check_of_duels(board: Clone) -> Non
         assert not [fault for fault in history.check(duel).faults if "seeds" in fault]
 
     assert time.process_time() - began < 4
+
+
+def test_a_task_that_is_named_after_its_phase_ended_is_not_entered(tmp_path: Path) -> None:
+    phase = b"phases:\n  - {id: spring, name: Spring, tasks: [FrozenLake-v1], end: '2026-03-01T00:00:00Z'}\n"
+    board = make_board(tmp_path / "phases", {"challenge.yml": CHALLENGE + phase})
+    only, all_tasks = MANIFEST + b"tasks: [CartPole-v1]\n", MANIFEST + b"tasks: all\n"
+    board.commit(
+        {**agent_files("alice", manifest=only), **agent_files("bob", manifest=all_tasks)}, at="2026-02-01T00:00:00Z"
+    )
+    # The files stay those of the version that came in time; alice has seen bob's score by now.
+    board.commit(agent_files("alice", manifest=all_tasks), at="2026-04-01T00:00:00Z")
+
+    work = read_workload(open_run(board), board.head, "")
+
+    assert {(item.entry.login, item.task_id) for item in work.items if isinstance(item, WorkItem)} >= {
+        ("alice", "CartPole-v1"), ("bob", "CartPole-v1"), ("bob", "FrozenLake-v1"),
+    }  # fmt: skip
+    assert [(held.item.players[0].login, held.item.task_id) for held in work.held] == [("alice", "FrozenLake-v1")]
+    assert reason_in_words(work.held[0].reason).startswith("too late: phase 'spring' ended 2026-03-01")

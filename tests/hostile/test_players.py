@@ -1,10 +1,10 @@
-"""Every folder in games/ is a hostile player; each loses what it should lose, and its opponent is not touched.
+"""Every folder in agents/games/ is a hostile player; each loses what it should lose, and its opponent is not touched.
 
 The opponent is an honest one that looks round at every move. Its matches must be those that the moves alone give.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -22,17 +22,18 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, read_fold
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes, SubmissionLimits, Task
-from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import INVISIBLE
 from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams, sandboxes_for
+from tests.hostile.catalogue import AGENTS
 from tests.hostile.test_attacks import processes_named
 from tests.needs import without_gvisor
 from tests.rooms import folder
 
 pytestmark = pytest.mark.docker
-HERE = Path(__file__).parent / "games"
+HERE = AGENTS / "games"
 AT_ONCE = 2
 GAMES = {"connect_four": "pettingzoo.classic.connect_four_v3", "tictactoe": "pettingzoo.classic.tictactoe_v3"}
 LIMITS = {"memory_mib": 128, "tmpfs_mib": 16, "cpu_seconds": 6, "start_seconds": 30, "log_kib": 64}
@@ -127,6 +128,7 @@ def read_attack(path: Path) -> Attack:
     fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in yaml.safe_load(path.read_text()).items()
     }
+    fields.pop("tries", None)
     if "in_gvisor" in fields:
         fields["in_gvisor"] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in fields["in_gvisor"].items()
@@ -187,11 +189,15 @@ def duels(chosen: dict[str, SelectedSandbox], request: pytest.FixtureRequest) ->
     calls = (getattr(item, "callspec", None) for item in request.session.items if item.path == request.path)
     wanted = {call.id for call in calls if call is not None}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {
+        started = {
             name: pool.submit(fight, attack.order(), chosen[how])
             for name, (attack, how) in zip(NAMES, CASES, strict=True)
             if name in wanted and how in chosen
         }
+        try:
+            yield started
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C nobody waits for the rest
 
 
 def held(duels: dict[str, Future[Duel]], attack: Attack, how: str) -> Duel:
@@ -203,11 +209,14 @@ def held(duels: dict[str, Future[Duel]], attack: Attack, how: str) -> Duel:
 
 
 @pytest.mark.parametrize(("attack", "how"), CASES, ids=NAMES)
-def test_attacker_gets_what_it_deserves(attack: Attack, how: str, duels: dict[str, Future[Duel]]) -> None:
+def test_attacker_gets_what_it_deserves(
+    attack: Attack, how: str, duels: dict[str, Future[Duel]], record_property: Callable[[str, object], None]
+) -> None:
     duel = held(duels, attack, how)
 
     mallory = duel.players[1]
     ends = {str(match.end) for match in duel.matches}
+    record_property("outcome", ", ".join(sorted(ends)))
     assert ends <= set(attack.ends), (ends, mallory.message, mallory.log_tail)
     assert set(attack.must) <= ends, (ends, mallory.message, mallory.log_tail)
     assert mallory.verdict in attack.verdict, (mallory.verdict, mallory.message, mallory.log_tail)

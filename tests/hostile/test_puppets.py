@@ -64,6 +64,10 @@ def without(duels: Sequence[Duel], player: Entry, strings: Sequence[Entry]) -> l
     return [duel for duel in duels if duel.is_validation or not {side.name for side in duel.players} <= own]
 
 
+@pytest.mark.attack(
+    "puppets_of_ones_own_login", family="people", outcome="they never count",
+    tries="Lets folders of one login lose against one's player.",
+)  # fmt: skip
 def test_puppets_of_ones_own_login_lift_nobody() -> None:
     draw = random.Random(1)
     own = puppets(10)
@@ -75,6 +79,10 @@ def test_puppets_of_ones_own_login_lift_nobody() -> None:
     assert abs(with_them - elo(HONEST, honest_duels(random.Random(1)))) < 25
 
 
+@pytest.mark.attack(
+    "puppets_that_meet_one_player", family="people", outcome="as if they were not there",
+    tries="Lets puppets meet one's player only.",
+)  # fmt: skip
 def test_puppets_that_meet_only_their_player_are_as_if_they_were_not_there() -> None:
     honest = honest_duels(random.Random(1))
     own = puppets(10)
@@ -84,6 +92,10 @@ def test_puppets_that_meet_only_their_player_are_as_if_they_were_not_there() -> 
     assert elo([*HONEST, *own], [*honest, *alone]) == elo(HONEST, honest)
 
 
+@pytest.mark.attack(
+    "puppets_of_a_team", family="people", outcome="they never count",
+    tries="Lets the team's other accounts lose.",
+)  # fmt: skip
 @pytest.mark.parametrize("named", [True, False])
 def test_a_teams_puppets_lift_nobody_and_naming_somebody_binds_nobody(named: bool) -> None:
     honest = honest_duels(random.Random(1))
@@ -98,6 +110,10 @@ def test_a_teams_puppets_lift_nobody_and_naming_somebody_binds_nobody(named: boo
     assert (lifted == 0) if named else (lifted > 1)
 
 
+@pytest.mark.attack(
+    "renamed_account_as_puppet", family="people", outcome="it never counts",
+    tries="Renames the account and plays against one's former self.",
+)  # fmt: skip
 def test_another_login_of_the_same_account_is_the_same_side() -> None:
     honest = honest_duels(random.Random(1))
     strings = puppets(3, "malory2")

@@ -333,19 +333,6 @@ def test_final_ranks_use_the_final_draw_alone():
     assert [entry.login for entry in final.waiting] == ["carol"]
 
 
-def test_copies_in_parallel_folders_are_tries_of_the_final_ranks_too():
-    """Else the best of twenty equal copies would be ahead by luck, with the interval of a single entry."""
-    copies = [make.entry("alice", agent=f"a{i}", version=str(i)) for i in range(20)]
-    random = np.random.default_rng(1)
-    results = [make.result(copy, random.normal(size=20).tolist(), beacon="final", at=LATE) for copy in copies]
-    results += [make.result(make.entry("alice", version="gone"), [9.0, 8.0], beacon="lucky", at=EARLY)]
-    results += [make.result(BOB, random.normal(size=20).tolist(), beacon="final", at=LATE)]
-
-    final = build_standings(make.challenge(), [*copies, BOB], results, official=True, final_beacon="final").tasks[0]
-
-    assert {row.entry.login: (row.tries, row.attempts) for row in final.rows} == {"alice": (20, 21), "bob": (1, 1)}
-
-
 @pytest.mark.parametrize("failed", ["first", "second"])
 def test_a_version_with_a_failed_draw_has_no_score(failed):
     """Else an agent could fail whenever a draw goes badly, and come back until one does not."""

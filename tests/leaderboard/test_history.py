@@ -104,6 +104,23 @@ def test_a_version_that_failed_has_no_place_but_a_failure_of_ours_says_nothing()
     assert tracks(board([again], results), results) == {"alice": ((FIRST, 1), (THIRD, None), (FOURTH, 1))}
 
 
+def test_draws_of_one_version_are_pooled_at_every_moment_as_on_the_board():
+    results = [
+        make.result(ALICE, [returned], at=at, beacon=at[:10]) for returned, at in ((9.0, FIRST), (1.0, SECOND), (2.0, THIRD))
+    ]
+    results.append(make.result(BOB, [4.5], at=FIRST))
+
+    for draws, place in ((1, 1), (2, 1), (3, 2)):
+        recorded = [*results[:draws], results[-1]]
+        standings = board([ALICE, BOB], recorded)
+        (alice,) = (row for row in standings.tasks[0].rows if row.entry == ALICE)
+        assert (alice.place, alice.estimate.score) == (place, sum(result.returns[0] for result in results[:draws]) / draws)
+        assert tracks(standings, recorded)["alice"][-1][1] == place
+    newer = make.entry("alice", version="2")
+    later = [*results, make.result(newer, [7.0], at=FOURTH)]
+    assert tracks(board([newer, BOB], later), later)["alice"] == ((FIRST, 1), (THIRD, 2), (FOURTH, 1))
+
+
 def test_a_version_that_comes_back_after_a_failed_draw_has_no_score_as_on_the_board():
     results = [
         make.result(ALICE, [1.0], at=FIRST, beacon="first"),

@@ -2,6 +2,7 @@
 
 import fnmatch
 import io
+import json
 import shutil
 import stat
 import sys
@@ -136,6 +137,10 @@ class Actions:
                 raise StepFailedError(
                     f"Too many subjects specified (>{SUBJECTS}). The maximum number of subjects is {SUBJECTS}."
                 )
+        if path := inputs.get("sbom-path"):
+            components = json.loads(Path(path).read_text())
+            if not all(components.get(key) for key in ("bomFormat", "serialNumber", "specVersion")):
+                raise StepFailedError("Unsupported SBOM format. Must be valid SPDX or CycloneDX JSON.")
         self.attested.append((machine.github["job"], inputs))
         return {}
 

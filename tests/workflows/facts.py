@@ -73,6 +73,16 @@ RULES = {
             "A checksums file is at most 512 × 1,024 bytes.",
             {"src/subject.ts": "MAX_SUBJECT_CHECKSUM_SIZE_BYTES = 512 * MAX_SUBJECT_COUNT"},
         ),
+        Rule(
+            "components",
+            "A list of components needs a format, a serial number and a version, and at most 16 MiB.",
+            {"src/sbom.ts": "sbomObject?.serialNumber &&", "action.yml": "File size cannot exceed 16MB."},
+        ),
+        Rule(
+            "provenance",
+            "Without a predicate and without a list of components, where the subjects were built is attested.",
+            {"src/detect.ts": "return 'provenance'"},
+        ),
     ),
     "actions/checkout": (
         Rule(

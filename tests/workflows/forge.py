@@ -38,6 +38,18 @@ NEEDED = (
     ("GET", r"/labels$", "issues:read pull-requests:read"),
     ("GET", r"/collaborators/[^/]+/permission$", "contents:read"),
 )
+# The same of what stands in a query.
+NEEDED_OF_QUERIES = (
+    ("mutation", "issues:write pull-requests:write"),
+    (" status ", "statuses:read"),
+    (" comments(", "issues:read pull-requests:read"),
+)
+
+
+def _is_held(held: dict[str, str], needs: str | None) -> bool:
+    """Whether a token has one of the permissions that are enough."""
+    pairs = (one.split(":") for one in (needs or "").split())
+    return any(LEVELS.index(held.get(scope, "none")) >= LEVELS.index(level) for scope, level in pairs)
 
 
 class Forge:
@@ -203,7 +215,7 @@ class Forge:
         github = {
             "event_name": name, "event": event, "sha": sha, "ref": ref, "workflow_sha": sha, "run_id": noted.id,
             "run_attempt": noted.attempt, "repository": f"{OWNER}/{NAME}", "repository_id": str(REPOSITORY_ID),
-            "api_url": self.stand_in.address, "server_url": "https://github.com",
+            "ref_name": ref.split("/", 2)[2], "api_url": self.stand_in.address, "server_url": "https://github.com",
         }  # fmt: skip
         self._started[noted.id] = (path, name, event, sha, ref)
         if self.on_hold and name == "pull_request":
@@ -277,10 +289,9 @@ class Forge:
             token = (header or "").rpartition(" ")[2]
             needed = next((needs for verb, pattern, needs in NEEDED if verb == call.verb and re.search(pattern, path)), None)
             held = self.permissions.get(token, {})
-            if needed is None or not any(
-                LEVELS.index(held.get(scope, "none")) >= LEVELS.index(level)
-                for scope, level in (one.split(":") for one in needed.split())
-            ):
+            text = call.body["query"] if path.endswith("/graphql") else ""
+            every = [needed, *(needs for word, needs in NEEDED_OF_QUERIES if word in text)]
+            if not all(_is_held(held, needs) for needs in every):
                 overreaching.append(f"{call.verb} {path} with {held}")
         return overreaching
 
@@ -295,6 +306,12 @@ def triggered(filters: Any, name: str, event: dict[str, Any], ref: str, changed:
         return {"cron": event["schedule"]} in filters
     defaults = {"pull_request": ["opened", "synchronize", "reopened"]}
     types = filters.get("types", defaults.get(name))
+    if ref.startswith("refs/tags/"):
+        # A filter for branches alone lets no tag through, nor one for tags a branch.
+        tags = filters.get("tags", [] if "branches" in filters else ["**"])
+        return name == "push" and matches(ref.removeprefix("refs/tags/"), tags)
+    if name == "push" and "tags" in filters and "branches" not in filters:
+        return False
     branch = event["pull_request"]["base"]["ref"] if name == "pull_request" else ref.removeprefix("refs/heads/")
     paths, ignored = filters.get("paths"), filters.get("paths-ignore")
     wanted = event["workflow_run"]["name"] if name == "workflow_run" else None

@@ -20,8 +20,10 @@ class Asked:
         self.expressions = expressions
         self.conditions = {name: expressions.conditions(WORKFLOWS / f"{name}.yml") for name in NAMES}
 
-    def runs(self, name: str, job: str, *, status: str = OK, needs: Any = None, **github: Any) -> bool:
-        contexts = {"github": github, "needs": needs or {}, "inputs": {}, "vars": {}}
+    def runs(
+        self, name: str, job: str, *, status: str = OK, needs: Any = None, variables: Any = None, **github: Any
+    ) -> bool:
+        contexts = {"github": github, "needs": needs or {}, "inputs": {}, "vars": variables or {}}
         return self.expressions.holds(self.conditions[name][job]["if"], contexts, status)
 
 
@@ -39,6 +41,10 @@ def forked_run(expressions: Expressions, **changes: Any) -> dict[str, Any]:
     return event
 
 
+@pytest.mark.attack(
+    "run_of_another_event", family="bot", outcome="no report",
+    tries="Starts the report by a run of another workflow, event or branch.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -251,6 +257,40 @@ def test_a_verified_run_is_reported_whatever_came_of_it(asked: Asked, played: st
 
 def test_ci_runs_on_pushes_and_pull_requests(asked: Asked) -> None:
     assert all(asked.runs("ci", job) for job in jobs("ci"))
+
+
+UPSTREAM = {"PULLRANK_UPSTREAM": "true"}
+
+
+@pytest.mark.parametrize(
+    ("name", "job", "event_name", "runs_in_a_board"),
+    [
+        ("nightly", "nightly", "schedule", False), ("nightly", "nightly", "workflow_dispatch", True),
+        ("act", "act", "schedule", False), ("release", "build", "push", False),
+    ],
+)  # fmt: skip
+def test_what_belongs_to_the_software_runs_in_its_own_repository(
+    asked: Asked, name: str, job: str, event_name: str, runs_in_a_board: bool
+) -> None:
+    assert asked.runs(name, job, event_name=event_name, variables=UPSTREAM)
+    assert asked.runs(name, job, event_name=event_name) is runs_in_a_board
+
+
+@pytest.mark.parametrize(
+    ("built", "attested", "status", "expected"),
+    [
+        ("true", OK, OK, (True, True)), ("false", "skipped", OK, (False, False)), ("", "skipped", "skipped", (False, False)),
+        ("true", "failure", "failure", (False, False)),
+    ],
+)  # fmt: skip
+def test_a_release_is_published_once_it_is_attested(
+    asked: Asked, built: str, attested: str, status: str, expected: tuple[bool, bool]
+) -> None:
+    needs = {"build": {"result": OK, "outputs": {"here": built}}, "attest": {"result": attested, "outputs": {}}}
+
+    ran = tuple(asked.runs("release", job, needs=needs, status=status) for job in ("attest", "publish"))
+
+    assert ran == expected
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from scripts.github.official.shard_artifacts import shard_folders
 from scripts.github.official.shard_jobs import STEP_SECONDS
 from tests.workflows.files import NAMES, WORKFLOWS, jobs, steps, workflow
 
-PRIVILEGED = ["report", "commands", "queue", "evaluate", "official", "reconcile", "site", "image"]
+PRIVILEGED = ["report", "commands", "queue", "evaluate", "official", "reconcile", "site", "image", "release"]
 PINS = {
     "actions/checkout": "3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1",
     "actions/setup-python": "5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0",
@@ -24,7 +24,12 @@ PINS = {
 }
 PERMISSIONS: dict[str, dict[str, dict[str, str]]] = {
     "act": {"act": {"contents": "read"}},
-    "ci": {"lint": {"contents": "read"}, "test": {"contents": "read"}},
+    "ci": {"lint": {"contents": "read"}, "audit": {"contents": "read"}, "test": {"contents": "read"}},
+    "nightly": {"nightly": {"contents": "read"}},
+    "release": {
+        "build": {"contents": "read", "packages": "read"}, "attest": {"id-token": "write", "attestations": "write"},
+        "publish": {"contents": "write"},
+    },
     "preview": {"preview": {"contents": "read"}},
     "report": {"report": {"actions": "read", "contents": "read", "pull-requests": "write", "statuses": "write"}},
     "commands": {"command": {"actions": "write", "contents": "read", "pull-requests": "write"}},
@@ -57,6 +62,8 @@ RULES = ("challenge.yml", "moderation.yml")
 TRIGGERS = {
     "act": {"push", "pull_request", "schedule", "workflow_dispatch"},
     "ci": {"push", "pull_request", "merge_group"},
+    "nightly": {"schedule", "workflow_dispatch"},
+    "release": {"push"},
     "preview": {"pull_request"},
     "report": {"workflow_run"},
     "commands": {"issue_comment"},
@@ -67,9 +74,10 @@ TRIGGERS = {
     "site": {"push", "workflow_call", "workflow_dispatch"},
     "image": {"push", "workflow_call", "workflow_dispatch"},
 }
-# One line, a make target or the command; nothing that a shell could take apart.
+# One line, a make target or the command, or GitHub's own for a release; nothing that a shell could take apart.
 THIN = re.compile(
-    r'(make [a-z]+|\.venv/bin/pullrank [a-z]+( [a-z]+)?( --[a-z-]+( "\$[A-Z_]+(/[a-z]+)?"| _head| \.| check| record)?)*)'
+    r'(make [a-z]+|\.venv/bin/pullrank [a-z]+( [a-z]+)?( --[a-z-]+( "\$[A-Z_]+(/[a-z]+)?"| _head| \.| check| record)?)*'
+    r'|gh release create "\$TAG"( --[a-z-]+( "\$[A-Z_]+(/[a-z]+)?")?)*( "\$[A-Z_]+(/[A-Z0-9]+)?"(/\*\.\*)?)*)'
 )
 
 
@@ -99,6 +107,10 @@ def test_it_is_triggered_by_these_events_only(name: str) -> None:
     assert set(workflow(name)["on"]) == TRIGGERS[name]
 
 
+@pytest.mark.attack(
+    "pull_request_target", family="bot", outcome="there is none",
+    tries="Waits for a workflow that runs a pull request's code with main's token.",
+)  # fmt: skip
 def test_nothing_runs_on_pull_request_target() -> None:
     assert not [name for name in NAMES if "pull_request_target" in text(name)]
 
@@ -111,9 +123,39 @@ def test_every_action_is_pinned_to_the_commit_we_looked_at(name: str) -> None:
     assert [line for line in actions if line not in {f"{action}@{pin}" for action, pin in PINS.items()}] == []
 
 
+@pytest.mark.attack(
+    "title_or_branch_in_a_shell", family="bot", outcome="no expression stands in a script",
+    tries="Names a branch, title or label like a shell command.",
+)  # fmt: skip
 @pytest.mark.parametrize("name", NAMES)
 def test_no_expression_reaches_a_shell(name: str) -> None:
     assert [step["run"] for _, step in steps(name) if "${{" in step.get("run", "")] == []
+
+
+@pytest.mark.attack(
+    "title_or_branch_as_a_name", family="bot", outcome="names hold numbers and versions of ours",
+    tries="Names a branch or title so that the name of a job or an artifact holds it.",
+)  # fmt: skip
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_jobs_and_artifacts_hold_nothing_that_was_typed(name: str) -> None:
+    whole = workflow(name)
+    named = [whole.get("run-name", ""), *(job.get("name", "") for job in whole["jobs"].values())]
+    named += [step.get("name", "") for _, step in steps(name)]
+    named += [str(step["with"]["name"]) for _, step in steps(name) if "name" in step.get("with", {})]
+    expressions = {part for one in named for part in re.findall(r"\$\{\{ *(.*?) *\}\}", one)}
+
+    assert expressions <= {"matrix.shard", "matrix.manifest", "matrix.python", "matrix.part"}
+
+
+@pytest.mark.attack(
+    "file_of_the_environment", family="bot", outcome="no step writes these files",
+    tries="Gets text into the file from which later steps take their environment or their path.",
+)  # fmt: skip
+@pytest.mark.parametrize("name", NAMES)
+def test_no_step_writes_the_environment_of_others(name: str) -> None:
+    assert not re.search(r"GITHUB_(ENV|PATH|STATE)\b", text(name))
+    ours = (WORKFLOWS.parents[1] / "scripts").rglob("*.py")
+    assert not [path for path in ours if re.search(r"GITHUB_(ENV|PATH|STATE)\b", path.read_text())]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -140,6 +182,10 @@ def test_no_checkout_takes_every_branch(name: str) -> None:
     assert set(depths) <= {1, 2147483647}
 
 
+@pytest.mark.attack(
+    "head_checked_out_with_rights", family="bot", outcome="there is none",
+    tries="Waits for a privileged job that checks a pull request's code out.",
+)  # fmt: skip
 @pytest.mark.parametrize("name", PRIVILEGED)
 def test_a_privileged_workflow_never_checks_out_a_head(name: str) -> None:
     refs = [step["with"].get("ref", "main") for step in uses(name) if step["uses"].startswith("actions/checkout@")]
@@ -150,6 +196,10 @@ def test_a_privileged_workflow_never_checks_out_a_head(name: str) -> None:
     assert "refs/pull" not in text(name)
 
 
+@pytest.mark.attack(
+    "poisoned_cache", family="supply", outcome="nothing is cached",
+    tries="Fills a cache of a pull request's run that main's runs would restore.",
+)  # fmt: skip
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_cached(name: str) -> None:
     assert not [
@@ -195,7 +245,7 @@ def test_whoever_evaluates_knows_where_torchs_cpu_build_is_and_no_participant_sa
 
     assert set(environments) == {
         ("preview", "preview", "Preview"), ("evaluate", "play", "Play"), ("official", "evaluate", "Evaluate"),
-        ("ci", "test", "Test"),
+        ("ci", "test", "Test"), ("nightly", "nightly", "Run"),
     }  # fmt: skip
     assert {env[WHEELS] for env in environments.values()} == {public}
 
@@ -211,6 +261,10 @@ def test_in_the_untrusted_tier_a_token_reaches_only_the_step_that_reads_the_resu
     assert next(step for step in uses("preview"))["with"]["ref"] == "main"
 
 
+@pytest.mark.attack(
+    "token_of_the_job_that_runs_agents", family="bot", outcome="it cannot write",
+    tries="Steals the token of the job that runs the agent.",
+)  # fmt: skip
 def test_who_runs_agents_can_not_write() -> None:
     running = [("preview", "preview"), ("official", "evaluate"), ("evaluate", "play")]
 
@@ -231,7 +285,8 @@ def test_concurrency_is_as_designed() -> None:
     assert groups["site"] == {"group": "site", "cancel-in-progress": False}
     assert groups["preview"] == {"group": "preview-${{ github.event.pull_request.number }}", "cancel-in-progress": True}
     assert [name for name in NAMES if groups[name]["cancel-in-progress"] is True] == ["evaluate", "preview"]
-    assert "head_repository.id" in groups["report"]["group"]
+    # One report at a time tells all whose previews ended, so a waiting one that is replaced loses nothing.
+    assert groups["report"] == {"group": "report", "cancel-in-progress": False}
     # A group of its own for each comment: a waiting run of a shared group would be dropped for the next one.
     assert groups["commands"]["group"] == "commands-${{ github.event.comment.id }}"
 
@@ -372,9 +427,37 @@ def test_whatever_asks_the_remote_has_a_token() -> None:
     ]  # fmt: skip
 
     assert len(reading) >= 15
-    # It plays strangers' agents; what it reads is on the disk already.
-    assert without == ["preview/preview: Preview"]
+    # One plays strangers' agents, the other packs files; what they read is on the disk already.
+    assert without == ["preview/preview: Preview", "release/build: Write the files"]
 
 
 def _asks_the_remote(script: str) -> bool:
     return any(words in script for words in READS_THE_REMOTE)
+
+
+def test_a_release_is_attested_before_it_is_published_and_built_by_a_job_that_can_write_nothing() -> None:
+    release = jobs("release")
+    signing = [step["with"] for step in release["attest"]["steps"] if "actions/attest@" in step["uses"]]
+
+    assert workflow("release")["on"] == {"push": {"tags": ["v*"]}}
+    assert {"build", "attest"} == set(release["publish"]["needs"])
+    assert release["publish"]["if"] == "needs.attest.result == 'success'"
+    assert "continue-on-error" not in str(release)
+    assert [sorted(one) for one in signing] == [["subject-checksums"], ["sbom-path", "subject-digest", "subject-name"]]
+    assert [job for job, one in release.items() if one.get("environment") == "release"] == ["attest", "publish"]
+    assert [job for job, step in steps("release") if "checkout@" in step.get("uses", "")] == ["build"]
+
+
+def test_what_only_the_softwares_own_repository_runs_asks_one_variable() -> None:
+    asked = {name for name in NAMES if "vars.PULLRANK_UPSTREAM == 'true'" in text(name)}
+
+    assert asked == {"act", "nightly", "release"}
+
+
+def test_the_nightly_parts_are_the_makefiles() -> None:
+    (parts,) = re.findall(r"^NIGHTLY := (.*)$", (WORKFLOWS.parents[1] / "Makefile").read_text(), re.MULTILINE)
+
+    assert jobs("nightly")["nightly"]["strategy"] == {"fail-fast": False, "matrix": {"part": parts.split()}}
+    assert [
+        step["env"]["PART"] for _, step in steps("nightly") if step["run" if "run" in step else "uses"] == "make nightly"
+    ] == ["${{ matrix.part }}"]

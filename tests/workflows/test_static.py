@@ -101,7 +101,8 @@ def test_actionlint_finds_nothing() -> None:
 
 def test_every_workflow_is_looked_at() -> None:
     assert NAMES == [
-        "act", "ci", "commands", "evaluate", "image", "official", "preview", "queue", "reconcile", "report", "site",
+        "act", "ci", "commands", "evaluate", "image", "nightly", "official", "preview", "queue", "reconcile", "release",
+        "report", "site",
     ]  # fmt: skip
     assert {path.name for path in WORKFLOWS.iterdir()} == {f"{name}.yml" for name in NAMES}
 

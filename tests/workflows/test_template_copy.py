@@ -10,6 +10,7 @@ from tests.workflows.board import CHALLENGE, LEANS, agent, lay_out
 from tests.workflows.engine import Expressions
 from tests.workflows.files import NAMES, jobs, workflow
 from tests.workflows.forge import Forge
+from tests.workflows.remote import git
 from tests.workflows.runner import Job, LostError
 
 GATE = {"name": "Check that this is the right repository", "id": "here", "run": "make here"}
@@ -40,7 +41,11 @@ def test_a_fresh_copy_does_nothing_and_says_what_to_do(forge: Forge) -> None:
     forge.deliver("merge_group", {"action": "checks_requested"})
     forge.deliver("workflow_dispatch", {"inputs": {"pull": str(number), "sha": "a" * 40}})
 
+    git(forge.remote.bare, "tag", "v9", head)
+    forge.deliver("push", {"ref": "refs/tags/v9"}, ref="refs/tags/v9")
+
     assert {name for name, _ in forge.runs} == set(NAMES) - {"act"}  # which plays this story itself
+    assert forge.last("release").conclusion == "skipped"
     assert [name for name, run in forge.runs if run.conclusion not in ("success", "skipped")] == []
     ran = {name: job for name, job in everything(forge).items() if job.result != "skipped"}
     assert {step.name for job in ran.values() for step in job.steps if step.outcome != "skipped"} == {
@@ -83,7 +88,7 @@ def test_every_first_job_asks_right_after_its_checkout_and_every_later_step_wait
         assert gate == GATE
         open_steps = [step["name"] for step in later if "steps.here.outputs.here == 'true'" not in step.get("if", "")]
         # What another step's output decides needs no word of its own: a skipped step has none.
-        assert open_steps == (["Attest"] if name == "image" else [])
+        assert open_steps == (["Attest", "List the components", "Attest the components"] if name == "image" else [])
 
 
 def test_the_first_job_of_a_longer_workflow_hands_on_what_it_saw() -> None:

@@ -20,6 +20,11 @@ def lock_file(extra: str) -> bytes:
     return (ROOT / "evaluator" / "extras" / f"{extra}.txt").read_bytes()
 
 
+def image_lock() -> str:
+    """The lock file of what every image has."""
+    return (ROOT / "evaluator" / "requirements.txt").read_text()
+
+
 def build_context(extras: Sequence[str] = ()) -> dict[str, bytes]:
     """The files that the image is built from: path to content."""
     evaluator = ROOT / "evaluator"
@@ -45,6 +50,7 @@ NOT_MEASURING = frozenset({
     "typing-extensions",
 })  # fmt: skip
 _PIN = re.compile(r"([a-z0-9][a-z0-9._-]*)(==[^\\]+?)\s*\\?")
+_HASH = re.compile(r"\s+--hash=sha256:([0-9a-f]{64})\b")
 _DIRECT = "-r "
 
 
@@ -73,6 +79,19 @@ def _parse(text: str) -> Iterator[_Pin]:
 def pins(text: str) -> list[str]:
     """Every `name==version` of a lock, sorted, with its condition but without hashes and comments."""
     return sorted(pin.line for pin in _parse(text))
+
+
+def locked_hashes(text: str) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Name and version of every package of a lock to the SHA-256 of each file that may be installed for it."""
+    hashes: dict[tuple[str, str], tuple[str, ...]] = {}
+    key = ("", "")
+    for line in text.splitlines():
+        if match := _PIN.fullmatch(line):
+            key = (match[1], match[2].removeprefix("==").partition(";")[0].strip())
+            hashes.setdefault(key, ())
+        elif match := _HASH.match(line):
+            hashes[key] += (match[1],)
+    return hashes
 
 
 def measuring(text: str) -> list[str]:

@@ -4,19 +4,16 @@ The engine gets the layers unchanged, with a configuration of ours that keeps on
 """
 
 import contextlib
-import hashlib
-import json
-import tarfile
-import tempfile
 import threading
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.image_archive import image_archive
 from evaluator.host.docker.image_registry import Registry
 from evaluator.host.docker.layers import MAX_ENTRIES, examine_layers
 from evaluator.host.docker.manifest import ImageConfig, ImageManifest, check_size, read_config, read_manifest
 from evaluator.host.errors import AgentFault
+from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
 from evaluator.model.config.submission import ImageReference
 from evaluator.model.records.verdict import Verdict
@@ -28,7 +25,6 @@ LOAD_SECONDS = 600
 KEPT_IMAGES_MIB = 4096
 # The engine's message where WORKDIR is a file, which it reports as its own failure.
 _NO_FOLDER = "Cannot mkdir"
-_COPY_BYTES = 1 << 20
 # Both players of a duel may have the same image, and are opened at once.
 _image_lock = threading.Lock()
 
@@ -95,13 +91,14 @@ def _fetch_manifest(
 def _fetch(engine: Engine, reference: ImageReference, image_mib: int, seconds: float) -> str:
     registry = Registry(reference, seconds)
     manifest, config = _fetch_manifest(registry, reference, engine.platform, image_mib)
-    with tempfile.TemporaryDirectory(prefix="pullrank-image-") as folder:
+    name = local_name(reference)
+    with scratch_folder("image") as folder:
         files = _fetch_layers(registry, manifest, config, Path(folder), image_mib)
         try:
-            return engine.load(_archive(files, config.document, local_name(reference)), local_name(reference), LOAD_SECONDS)
+            return engine.load(image_archive(files, config.document, name), name, LOAD_SECONDS)
         except EngineError:
             with contextlib.suppress(EngineError):
-                engine.forget(local_name(reference))
+                engine.forget(name)
             raise
 
 
@@ -118,32 +115,6 @@ def _fetch_layers(
         left, entries = left - size, entries - count
         files.append(path)
     return files
-
-
-def _archive(layers: list[Path], config: bytes, name: str) -> Iterator[bytes]:
-    """An image archive in the form of `docker save`."""
-    config_name = f"{hashlib.sha256(config).hexdigest()}.json"
-    names = [f"{index}/layer.tar" for index in range(len(layers))]
-    yield from _member(config_name, len(config), [config])
-    for layer_name, path in zip(names, layers, strict=True):
-        yield from _member(layer_name, path.stat().st_size, _pieces(path))
-    index = json.dumps([{"Config": config_name, "RepoTags": [name], "Layers": names}]).encode()
-    yield from _member("manifest.json", len(index), [index])
-    yield bytes(2 * tarfile.BLOCKSIZE)
-
-
-def _member(name: str, size: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    member = tarfile.TarInfo(name)
-    member.size = size
-    yield member.tobuf(tarfile.GNU_FORMAT)
-    yield from pieces
-    yield bytes(-size % tarfile.BLOCKSIZE)
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(_COPY_BYTES):
-            yield piece
 
 
 def cannot_start(error: EngineError) -> AgentFault:

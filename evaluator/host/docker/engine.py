@@ -5,13 +5,14 @@ import functools
 import io
 import json
 import math
-import os
 import secrets
+import socket
+import struct
 import sys
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,61 +28,25 @@ from evaluator.host.docker.engine_errors import StoredImage, build_failure, comp
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, runtime_fault
 from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.docker.seccomp import seccomp_profile
+from evaluator.host.process_owner import ProcessOwner, current_boot, start_time, this_process
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContainerOwner:
-    """The process that a container belongs to; process ids alone are reused."""
-
-    pid: int
-    start: str
-    boot: str
-    namespace: str
-
-
-def this_process() -> ContainerOwner:
-    """This process as an owner."""
-    return ContainerOwner(pid=os.getpid(), start=_start_time(os.getpid()), boot=_read("/proc/sys/kernel/random/boot_id"),
-                 namespace=_namespace())  # fmt: skip
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return ""
-
-
-def _namespace() -> str:
-    try:
-        return str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        return ""
-
-
-def _start_time(pid: int) -> str:
-    """Field 22 of /proc/PID/stat; empty if the process does not exist or is a zombie."""
-    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
 
 
 def is_orphan(label: str, *, running: bool) -> bool:
     """Whether the owner in a container's label has ended."""
     try:
-        owner = ContainerOwner(**json.loads(label))
+        owner = ProcessOwner(**json.loads(label))
     except (ValueError, TypeError):
         return False
-    if owner.boot != _read("/proc/sys/kernel/random/boot_id"):
-        return not running
-    if owner.namespace != _namespace():
-        return False
-    return _start_time(owner.pid) != owner.start
+    return owner.has_ended or (owner.boot != current_boot() and not running)
 
 
 OWNER_LABEL = "org.pullrank.owner"
 CGROUP = Path("/sys/fs/cgroup")
+_USUAL_ADDRESS, _PID_FILE = "unix:///var/run/docker.sock", Path("/var/run/docker.pid")
+# The kernel's struct ucred: the process id, then user and group.
+_PEER = struct.Struct("i8x")
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 # Not found, or being removed: another evaluator removes the same orphan.
 _REMOVED_STATUS = (404, 409)
@@ -95,6 +60,23 @@ BUILD_SECONDS = 1800
 UIDS = range(1_879_048_192, 2_147_483_647)
 NARROW_UIDS = range(10_000, 60_000)
 ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
+
+
+class _Pieces(io.RawIOBase):
+    """Bytes that come in pieces, as a file."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._rest = pieces, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest and (piece := next(self._pieces, None)) is not None:
+            self._rest = piece
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
 
 
 class Engine:
@@ -147,6 +129,28 @@ class Engine:
             except docker.errors.ImageNotFound:
                 return None
 
+    def description(self, reference: str) -> dict[str, Any]:
+        """What the engine says of a local image.
+
+        Raises:
+            EngineError: there is no such image.
+        """
+        with _engine_errors(f"look at image {reference}"):
+            return dict(self._api.inspect_image(reference))  # type: ignore[no-untyped-call]
+
+    @contextlib.contextmanager
+    def exported(self, image: str) -> Iterator[tarfile.TarFile]:
+        """Every file of an image as an archive that is read forwards, by way of a container that never starts."""
+        owner = json.dumps(vars(this_process()), sort_keys=True)
+        with _engine_errors(f"read image {image}"):
+            container = self._api.create_container(image, ["true"], network_disabled=True, labels={OWNER_LABEL: owner})["Id"]
+            try:
+                pieces: Iterator[bytes] = self._api.export(container)
+                with tarfile.open(fileobj=io.BufferedReader(_Pieces(pieces)), mode="r|") as tar:
+                    yield tar
+            finally:
+                self._api.remove_container(container, force=True)
+
     @property
     def platform(self) -> str:
         """The platform of images that it runs, such as `linux/amd64`."""
@@ -196,8 +200,10 @@ class Engine:
                 if error.status_code not in _REMOVED_STATUS:
                     raise
 
-    def build(self, context: bytes, tag: str, arguments: dict[str, str], tell: Callable[[str], None]) -> None:
-        """Build an image from a tar archive; `tell` gets each line of the output.
+    def build(
+        self, context: bytes, tag: str, arguments: dict[str, str], tell: Callable[[str], None], *, cached: bool = True
+    ) -> None:
+        """Build an image from a tar archive; `tell` gets each line of the output. Not `cached`: every step is done anew.
 
         Raises:
             EngineError: the build failed; the message ends with its last lines.
@@ -205,7 +211,7 @@ class Engine:
         with _engine_errors("build the evaluator image"):
             stream = self._api.build(
                 fileobj=io.BytesIO(context), custom_context=True, tag=tag, buildargs=arguments, rm=True, forcerm=True,
-                network_mode="host", decode=True, timeout=BUILD_SECONDS,
+                network_mode="host", decode=True, timeout=BUILD_SECONDS, nocache=not cached,
             )  # fmt: skip
             last = ""
             for event in stream:
@@ -302,10 +308,30 @@ class Engine:
 
     def ran_out_of_memory(self, container: str) -> bool:
         """Whether the kernel killed it for lack of memory; only the engine's events say so, and late."""
+        return self._has_event(container, "oom")
+
+    def was_stopped(self, container: str) -> bool:
+        """Whether it was sent a signal through the engine; a signal from inside is no such event."""
+        return self._has_event(container, "kill")
+
+    def _has_event(self, container: str, event: str) -> bool:
         with _engine_errors("ask why the sandbox ended"):
-            wanted = {"container": container, "event": "oom"}
+            wanted = {"container": container, "event": event}
             until = math.ceil(time.time() + OOM_EVENT_SECONDS)
             return any(True for _ in self._api.events(since=1, until=until, filters=wanted, decode=True))
+
+    def incarnation(self) -> tuple[int, str]:
+        """The engine's process and its start time, which change with a restart; zero where it cannot be seen from here."""
+        address = kwargs_from_env().get("base_url", _USUAL_ADDRESS)
+        if not address.startswith("unix://") or not hasattr(socket, "SO_PEERCRED"):
+            return 0, ""
+        with contextlib.suppress(OSError, ValueError), socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(address.removeprefix("unix://"))
+            (pid,) = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+            if pid == 1:  # the service manager listens for it
+                pid = int(_PID_FILE.read_text())
+            return pid, start_time(pid)
+        return 0, ""
 
     def usage(self, container: str) -> Usage:
         """The resources it used, from the engine's statistics; the peak memory under cgroup v2 from the cgroup."""

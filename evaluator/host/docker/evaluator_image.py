@@ -2,16 +2,27 @@
 
 import hashlib
 import io
+import json
 import os
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
 
 from evaluator.host.digests.image_files import build_context
 from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.image_archive import image_archive
 
 EVALUATOR_REPOSITORY = "pullrank-evaluator"
 # The environment variable with one more package index for builds: the usual one has no CPU build of torch.
 WHEELS = "PULLRANK_WHEELS"
+# The folder of our files in the image.
+_HOME = "opt/pullrank"
+_REBUILT = "pullrank-evaluator-rebuilt"
+_CONFIG_SECONDS = 60
+# Stands for the time of a build; tools want one.
+_EPOCH = "1970-01-01T00:00:00Z"
+_KEPT = ("Cmd", "Entrypoint", "Env", "Labels", "User", "WorkingDir")
 
 
 def base_identity(engine: Engine, base: str) -> str:
@@ -30,14 +41,31 @@ def image_tag(base: str, extras: Sequence[str] = ()) -> str:
 
 
 def build_archive(extras: Sequence[str] = ()) -> bytes:
-    """The build context as a tar archive, which depends on the files' names and bytes only."""
+    """The build context as a tar archive, which depends on the files' names and bytes only.
+
+    Each folder in it is copied to the image's root: folders that the engine made would have the time of the build.
+    """
+    files = {_place(path): content for path, content in build_context(extras).items()}
+    folders = {str(parent) for path in (*files, f"extras/{_HOME}/-") for parent in PurePosixPath(path).parents} - {"."}
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for path, content in sorted(build_context(extras).items()):
+        for path in sorted(folders | files.keys()):
             member = tarfile.TarInfo(path)
-            member.size, member.mode, member.mtime = len(content), 0o644, 0
-            tar.addfile(member, io.BytesIO(content))
+            member.mtime = 0
+            if path in folders:
+                member.type, member.mode = tarfile.DIRTYPE, 0o755
+            else:
+                member.size, member.mode = len(files[path]), 0o644
+            tar.addfile(member, io.BytesIO(files.get(path, b"")))
     return buffer.getvalue()
+
+
+def _place(path: str) -> str:
+    """Where a file lies in the build context; what changes often comes last, so that a build repeats little."""
+    if path == "Dockerfile":
+        return path
+    folder = "code" if "/" in path else "extras" if path.startswith("extra-") else "locks"
+    return f"{folder}/{_HOME}/{path}"
 
 
 def ensure_evaluator_image(engine: Engine, base: str, tell: Callable[[str], None]) -> str:
@@ -46,7 +74,7 @@ def ensure_evaluator_image(engine: Engine, base: str, tell: Callable[[str], None
     Raises:
         EngineError: it cannot be built.
     """
-    return _ensure(engine, image_tag(base_identity(engine, base)), build_archive, {"BASE_IMAGE": base}, tell)
+    return _ensure(engine, image_tag(base_identity(engine, base)), build_archive, _arguments(base, ()), tell)
 
 
 def ensure_with_extras(engine: Engine, base: str, tell: Callable[[str], None], extras: Sequence[str]) -> str:
@@ -57,13 +85,17 @@ def ensure_with_extras(engine: Engine, base: str, tell: Callable[[str], None], e
     """
     if not extras:
         return ensure_evaluator_image(engine, base, tell)
-    arguments = {"BASE_IMAGE": base, "EXTRAS": " ".join(extras), "WHEELS": os.environ.get(WHEELS, "")}
     name = image_tag(base_identity(engine, base), extras)
     try:
-        return _ensure(engine, name, lambda: build_archive(extras), arguments, tell)
+        return _ensure(engine, name, lambda: build_archive(extras), _arguments(base, extras), tell)
     except EngineError as error:
         advice = f"{WHEELS} names an index where torch's CPU build is"
         raise EngineError(f"the extras {', '.join(extras)} cannot be had: {error}; {advice}") from error
+
+
+def _arguments(base: str, extras: Sequence[str]) -> dict[str, str]:
+    """The arguments of a build. Without extras there is only the base, so that an index makes no other layers."""
+    return {"BASE_IMAGE": base} | ({"EXTRAS": " ".join(extras), "WHEELS": os.environ.get(WHEELS, "")} if extras else {})
 
 
 def _ensure(
@@ -72,6 +104,53 @@ def _ensure(
     image_id = engine.image_id(name)
     if image_id is None:
         engine.build(context(), name, arguments, tell)
-        image_id = engine.image_id(name)
-    assert image_id is not None
+        image_id = _without_time(engine, name, tell)
     return image_id
+
+
+def rebuilt_digest(engine: Engine, base: str, tell: Callable[[str], None], extras: Sequence[str] = ()) -> str:
+    """The digest of the evaluator image when it is built again from nothing but its base; the new one is removed.
+
+    Raises:
+        EngineError: it cannot be built.
+    """
+    name = f"{_REBUILT}:{os.getpid()}"
+    try:
+        engine.build(build_archive(extras), name, _arguments(base, extras), tell, cached=False)
+        return image_digest(engine, name)
+    finally:
+        engine.forget(name)
+
+
+def image_digest(engine: Engine, reference: str) -> str:
+    """SHA-256 over what an image is: its layers and how it is started, and not when it was built.
+
+    This is the image's id where the engine took our configuration.
+    """
+    return f"sha256:{hashlib.sha256(_config(engine.description(reference))).hexdigest()}"
+
+
+def _without_time(engine: Engine, name: str, tell: Callable[[str], None]) -> str:
+    """Replace an image's configuration by one without the time of its build, so that its id depends on its files alone.
+
+    The engine has the layers already, so they are not sent. Containerd's image store wants them: there the id is another one
+    each time, and the layers are the same.
+    """
+    description = engine.description(name)
+    layers = [None] * len(description["RootFS"]["Layers"])
+    try:
+        return engine.load(image_archive(layers, _config(description), name), name, _CONFIG_SECONDS)
+    except EngineError as error:
+        tell(f"the image's id holds the time of its build: {error}")
+        return str(description["Id"])
+
+
+def _config(description: Mapping[str, Any]) -> bytes:
+    document = {
+        "architecture": description["Architecture"],
+        "os": description["Os"],
+        "created": _EPOCH,
+        "config": {name: value for name in _KEPT if (value := description["Config"].get(name))},
+        "rootfs": {"type": "layers", "diff_ids": description["RootFS"]["Layers"]},
+    }
+    return json.dumps(document, sort_keys=True).encode()

@@ -14,7 +14,7 @@ from typing import Any
 
 _FILE_CALLS = """
     access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
-    fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr flock fstat fstatfs
+    fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr fstat fstatfs
     fsync ftruncate futimesat getcwd getdents getdents64 getxattr lchown lgetxattr link linkat listxattr llistxattr
     lseek lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2 pwrite64 pwritev
     pwritev2 read readahead readlink readlinkat readv rename renameat renameat2 rmdir sendfile splice stat statfs statx
@@ -50,9 +50,11 @@ _ALLOWED = tuple(sorted(f"{_FILE_CALLS} {_WAITING} {_MEMORY} {_PROCESSES} {_SOCK
 
 # Every flag of clone that makes a namespace, except NEWTIME, whose bit is part of the signal number.
 _NEW_NAMESPACES = 0x7E020000
-# The bit of fcntl's commands F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW. Other locks are listed only in their own process
-# namespace, but those of open files in /proc/locks of every container, with two numbers that the caller can choose.
-_OPEN_FILE_LOCKS = 0x20
+# Allowed commands of fcntl: F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_SETOWN, F_GETOWN, F_SETSIG, F_GETSIG,
+# F_SETOWN_EX, F_GETOWN_EX, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ. No locks, by flock neither: a lock of an event
+# descriptor or of a namespace can be seen from every container, since the kernel has one file for all of them, and locks of
+# open files stand in /proc/locks of every container, with two numbers that the caller can choose.
+_FCNTLS = (0, 1, 2, 3, 4, 8, 9, 10, 11, 15, 16, 1030, 1031, 1032)
 # Allowed ioctls of terminals and files: TCGETS, TCSETS and the two that wait, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, FIONREAD,
 # FIONBIO, FIONCLEX, FIOCLEX.
 _IOCTLS = (0x5401, 0x5402, 0x5403, 0x5404, 0x540F, 0x5410, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
@@ -92,7 +94,7 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
             *(_rule(("ioctl",), (1, number, "SCMP_CMP_EQ")) for number in _IOCTLS),
             *(_rule(("prctl",), (0, number, "SCMP_CMP_EQ")) for number in _PRCTLS),
             *(_rule(("personality",), (0, number, "SCMP_CMP_EQ")) for number in _PERSONALITIES),
-            _rule(("fcntl",), (1, _OPEN_FILE_LOCKS, "SCMP_CMP_MASKED_EQ", 0)),
+            *(_rule(("fcntl",), (1, number, "SCMP_CMP_EQ")) for number in _FCNTLS),
             _rule(("clone",), (0, _NEW_NAMESPACES, "SCMP_CMP_MASKED_EQ", 0)),
             # clone3 has its flags in memory, where no filter can read them; without it libraries use clone. It is named here
             # since Docker 20.10 does not know defaultErrnoRet and would answer EPERM.

@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import platform
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -22,6 +21,7 @@ from evaluator.host.duels.matches import MatchSpec, PlayedMatch
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, openings
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
+from evaluator.host.process_owner import scratch_folder
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec, exit_fault
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
@@ -160,7 +160,7 @@ def evaluate_duel(
 def _attempt(request: DuelRequest, opener: SandboxFactory, progress: Callable[[int], None], shown: ShownFlag) -> _DuelRun:
     tickets = request.tickets()
     with contextlib.ExitStack() as stack:
-        folders = [Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pullrank-player-"))) for _ in range(2)]
+        folders = [Path(stack.enter_context(scratch_folder("player"))) for _ in range(2)]
         pool = stack.enter_context(ThreadPoolExecutor(2))
         seats = _open_sandboxes(request, opener, folders, pool, stack)
         setup = DuelSetup(

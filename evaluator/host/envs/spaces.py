@@ -146,17 +146,25 @@ class ActionDecoder:
     def is_settled(self, arrays: list[Array]) -> bool:
         """Whether stacked leaves can be a result of `settle`. Clipped values are at a bound, which may be off the grid.
 
+        Where the type's numbers lie wider apart than the grid, rounding twice may give another number than rounding once.
+
         Raises:
             IllegalActionError: one of them is not in the action space.
         """
         return all(
-            bool(((array == now) | self._is_clipped(part, array)).all())
+            bool(((array == now) | self._is_clipped(part, array) | self._is_coarse(array)).all())
             for part, array, now in zip(self._parts, arrays, self.settle(arrays), strict=True)
         )
 
     def _is_clipped(self, space: spaces.Space[Any], array: Array) -> Any:
         if self._clip and isinstance(space, spaces.Box) and array.dtype.kind == "f":
             return (array == space.low) | (array == space.high)
+        return False
+
+    def _is_coarse(self, array: Array) -> Any:
+        if self._grid is not None and array.dtype.kind == "f":
+            with np.errstate(over="ignore"):  # after the largest number of the type comes infinity
+                return 2.0 * np.spacing(np.abs(array)).astype(np.float64) >= self._grid
         return False
 
     def actions(self, arrays: list[Array]) -> list[Any]:
@@ -182,16 +190,39 @@ class ActionDecoder:
 
     def _box(self, space: spaces.Box, array: Array) -> Array:
         if array.dtype.kind == "f":
-            if not np.isfinite(array).all():
-                raise _illegal(array, ~np.isfinite(array), "is not a finite number")
-            if self._grid is not None:
-                array = (np.round(array / self._grid) * self._grid).astype(array.dtype)
+            _require_finite(array, array, "is not a finite number")
+            rounded = array if self._grid is None else _rounded(array, self._grid)
             if self._clip:
-                outside = (array < space.low) | (array > space.high)
+                outside = (rounded < space.low) | (rounded > space.high)
                 self.clipped += int(outside.sum())
-                return np.clip(array, space.low, space.high) if outside.any() else array
+                rounded = np.clip(rounded, space.low, space.high) if outside.any() else rounded
+            else:
+                _in_range(rounded, space.low, space.high)
+            if self._grid is not None:  # a multiple of the grid may lie outside of the type
+                _require_finite(rounded, array, "cannot be rounded to the task's grid")
+            return rounded
         _in_range(array, space.low, space.high)
         return array
+
+
+def _rounded(array: Array, grid: float) -> Array:
+    """The nearest multiples of the grid, in the array's type; infinite where the type has none."""
+    with np.errstate(all="ignore"):
+        rounded: Array = (np.round(array / grid) * grid).astype(array.dtype)
+        lost = ~np.isfinite(rounded)
+        if lost.any():
+            # In the array's type the grid may be zero or infinite, or the quotient too large: in double precision it is not.
+            # Where it is there, too, the grid is finer than any two numbers are apart.
+            wide = array[lost].astype(np.float64)
+            multiples = np.round(wide / grid)
+            rounded[lost] = np.where(np.isfinite(multiples), multiples * grid, wide).astype(array.dtype)
+    return rounded
+
+
+def _require_finite(array: Array, given: Array, why: str) -> None:
+    finite = np.isfinite(array)
+    if not finite.all():
+        raise _illegal(given, ~finite, why)
 
 
 def _in_range(array: Array, low: Any, high: Any) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from evaluator.model.config.submission import (
     parse_reference,
     submission_digest,
 )
-from evaluator.model.identifiers import SEGMENT
+from evaluator.model.identifiers import SEGMENT, portable_fault
 
 if TYPE_CHECKING:
     from evaluator.host.sandboxes.sandbox import OwnImage
@@ -30,6 +30,8 @@ POINTER_FAULT = "is a Git LFS pointer, not the file; run 'git lfs untrack' for i
 MAX_FOLDER_DEPTH = 6
 # Python writes these; they are never part of an agent.
 IGNORED_FOLDERS = frozenset({"__pycache__"})
+# Python imports these from anywhere, and nobody can read them.
+_BYTE_CODE = (".pyc", ".pyo")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +142,25 @@ def check_name(path: str) -> None:
         if not SEGMENT.fullmatch(segment) or segment in (".", ".."):
             rule = "letters, digits or '_.+-', beginning with a letter, digit or '_', at most 100"
             raise LoadError(f"{path!r}: names of files and folders are {rule}; rename it")
+
+
+def new_file_fault(path: str) -> str | None:
+    """Why a file of that name may not come in, though a folder that was accepted before may have one; None if it may."""
+    if IGNORED_FOLDERS & set(path.split("/")) or path.casefold().endswith(_BYTE_CODE):
+        return "Python's byte code is no part of an agent; remove it"
+    return next((fault for segment in path.split("/") if (fault := portable_fault(segment))), None)
+
+
+def new_names_fault(paths: Iterable[str]) -> str | None:
+    """Which new files or folders would be one where capitals do not matter; None if there are none."""
+    seen: dict[str, str] = {}
+    for path in paths:
+        parts = path.split("/")
+        for place in ("/".join(parts[:end]) for end in range(1, len(parts) + 1)):
+            other = seen.setdefault(place.casefold(), place)
+            if other != place:
+                return f"{place} differs from {other} only by case; rename one"
+    return None
 
 
 def _blobs(root: Path, limits: SubmissionLimits) -> tuple[SubmissionFile, ...]:

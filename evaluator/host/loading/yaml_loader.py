@@ -11,7 +11,7 @@ from evaluator.model.base import Frozen, explain
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.submission import Submission
-from evaluator.model.identifiers import INVISIBLE
+from evaluator.model.visible_text import INVISIBLE, printable_line
 
 MAX_SUBMISSION_BYTES = 1 << 16
 MAX_CHALLENGE_BYTES = 1 << 20
@@ -25,8 +25,8 @@ class LoadError(Exception):
     """A document cannot be used; each line of the message says what is wrong, where, and what to do."""
 
     def __init__(self, *lines: str) -> None:
-        super().__init__("\n".join(lines))
-        self.lines = lines
+        self.lines = tuple(map(printable_line, lines))
+        super().__init__("\n".join(self.lines))
 
 
 def parse_challenge(content: bytes, name: str = "challenge.yml") -> Challenge:

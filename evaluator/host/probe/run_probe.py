@@ -15,6 +15,7 @@ from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
+from evaluator.host.process_owner import scratch_folder
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import EvaluationRequest, evaluate_agent
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
@@ -160,14 +161,15 @@ def _folder(agent: str, orders: dict[str, object]) -> SubmissionFolder:
 def escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeCheck]:
     """Run `escape_attempts.py`, with an open port and a readable file here for it to find."""
     with (
-        tempfile.NamedTemporaryFile("w", prefix="pullrank-canary-") as canary,
+        scratch_folder("canary") as folder,
         socket.create_server(("127.0.0.1", 0)) as listener,
     ):
-        canary.write("a file of this machine")
-        canary.flush()
-        Path(canary.name).chmod(0o644)
+        canary = Path(folder, "canary")
+        canary.write_text("a file of this machine")
+        canary.chmod(0o644)
+        canary.parent.chmod(0o755)
         orders = {
-            "canary": canary.name,
+            "canary": str(canary),
             "port": listener.getsockname()[1],
             "environment": [*pinned_environment(), *ALLOWED_VARIABLES],
             "tmpfs_mib": limits.tmpfs_mib,

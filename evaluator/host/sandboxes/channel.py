@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import visible
 
 TICK = 0.25
 # A tick that takes so many seconds longer was the machine's fault: no agent can keep the referee from waking up.
@@ -258,5 +258,5 @@ def read_error_frame(body: bytes) -> AgentReportedFault:
 
 
 def clean_text(text: str) -> str:
-    """Text from the sandbox, without control and bidirectional characters, cut to 1000 characters."""
-    return INVISIBLE.sub("�", text.encode("utf-8", "replace").decode("utf-8"))[:1000]
+    """Text from the sandbox with nothing hidden in it, cut to 1000 characters."""
+    return visible(text)[:1000]

@@ -18,6 +18,7 @@ from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.process_owner import scratch_prefix
 from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
 from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
@@ -161,6 +162,8 @@ RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: "runsc"}
 STATE_SECONDS = 2.0
 KILL_SECONDS = 10.0
 _KILLED = 128 + signal.SIGKILL
+# How a container ends that its engine stops.
+_STOPPED = (_KILLED, 128 + signal.SIGTERM)
 _NEARLY_ALL = 0.95  # of the limit: what is reclaimed at the last moment is not in the peak
 # Exit codes of the init process when the entrypoint cannot be executed, or does not exist.
 _NOT_RUN = (126, 127)
@@ -196,7 +199,7 @@ class DockerSandbox:
         self._stream: ByteStream | None = None
         self._closed = False
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
-        self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
+        self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
         try:
             self._listener = self._listen() if config.over_socket else None
             self._open(config, spec)
@@ -255,6 +258,7 @@ class DockerSandbox:
         self._id = self._engine.create(image, command, spec.limits, {**options, "environment": environment})
         self._attached = self._engine.attach(self._id, stdin=not self._over_socket)
         self._drainer = drain_log(self._attached, self._log) if self._over_socket else None
+        self._incarnation = self._engine.incarnation()
         self._engine.start(self._id)
         self._watch.start()
 
@@ -294,15 +298,11 @@ class DockerSandbox:
             self._engine.pin(self._id, processor)
 
     def usage(self) -> Usage:
-        """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's last measurement counts."""
+        """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's measurement counts."""
         now = Usage()
         with contextlib.suppress(EngineError):
             now = self._measure()
-        seen = self._watch.seen
-        return Usage(
-            cpu_seconds=now.cpu_seconds or seen.cpu_seconds,
-            peak_memory_bytes=now.peak_memory_bytes or seen.peak_memory_bytes,
-        )
+        return now.or_larger(self._watch.seen)
 
     def post_mortem(self) -> AgentFault:
         """See `Sandbox`."""
@@ -312,6 +312,7 @@ class DockerSandbox:
             return AgentFault(Verdict.OUTPUT_LIMIT, message)
         if self._watch.reason:
             return AgentFault(Verdict.TIMEOUT, self._watch.reason)
+        self._refuse_foreign_stop(state)
         if state.get("OOMKilled") or (state.get("ExitCode") == _KILLED and self._ran_out_of_memory()):
             message = f"the agent used more than {self._limits.memory_mib} MiB of memory"
             return AgentFault(Verdict.OUT_OF_MEMORY, message)
@@ -319,6 +320,19 @@ class DockerSandbox:
         if self._own and code in _NOT_RUN and self._stream is None:
             return ExitError(f"the image's entrypoint cannot be run (exit code {code}); see the end of the log", code)
         return exit_fault(code)
+
+    def _refuse_foreign_stop(self, state: dict[str, Any]) -> None:
+        """Make sure that an end by a signal is the agent's: an engine that is restarted stops its containers, too.
+
+        Raises:
+            EngineError: the engine was restarted, or somebody stopped the container.
+        """
+        if state.get("ExitCode") not in _STOPPED or state.get("OOMKilled") or self._killers or self._id is None:
+            return
+        if self._engine.incarnation() != self._incarnation:
+            raise EngineError("the container engine was restarted during the evaluation; run it again")
+        if self._engine.was_stopped(self._id):
+            raise EngineError("somebody stopped the sandbox's container during the evaluation; run it again")
 
     def _ran_out_of_memory(self) -> bool:
         """Whether the kernel killed it for lack of memory.

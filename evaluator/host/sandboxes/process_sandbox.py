@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -19,6 +19,7 @@ from typing import Self
 from evaluator import signals
 from evaluator.host.digests.image_files import sandbox_sources
 from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.process_owner import abandoned_names, scratch_prefix
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
@@ -27,7 +28,10 @@ from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
 _CGROUP_PERIOD_MICROSECONDS = 100_000
+# What the kernel adds to the path of a process whose folder is gone.
+_REMOVED = " (deleted)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +58,11 @@ class ControlGroup:
             group.remove()
             return None
         return group
+
+    @classmethod
+    def left_behind(cls, folders: Sequence[Path]) -> Self:
+        """A group whose evaluator was killed, to be removed."""
+        return cls(folders={path.parent.name: path for path in folders}, unified=len(folders) == 1)
 
     def _limit(self, limits: Limits) -> None:
         memory, quota = str(limits.memory_mib * MIB), int(limits.cpus * _CGROUP_PERIOD_MICROSECONDS)
@@ -146,8 +155,8 @@ class ProcessSandbox:
         self._log = BoundedLog(spec.limits.log_kib * 1024, self._kill)
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
         self._stream: SocketStream | None = None
-        self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
-        self._group = ControlGroup.create(spec.limits, Path("/sys/fs/cgroup"), self._room.name)
+        self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
+        self._group = ControlGroup.create(spec.limits, CONTROL_GROUPS, self._room.name)
         self._listener = listen(self._room / "agent.sock")
         self._process: subprocess.Popen[bytes] | None = None
         try:
@@ -225,8 +234,7 @@ class ProcessSandbox:
 
     def usage(self) -> Usage:
         """See `Sandbox`."""
-        now = self._measure()
-        return now if now.cpu_seconds else self._watch.seen
+        return self._measure().or_larger(self._watch.seen)
 
     def post_mortem(self) -> AgentFault:
         """See `Sandbox`."""
@@ -273,6 +281,26 @@ class ProcessSandbox:
         if self._stream is not None:
             self._stream.close()
         shutil.rmtree(self._room, ignore_errors=True)
+
+
+def reap_processes() -> None:
+    """End what the process sandboxes of killed evaluators left running, and remove their control groups."""
+    folders = [*CONTROL_GROUPS.glob("pullrank-*"), *CONTROL_GROUPS.glob("*/pullrank-*")]
+    running = dict(_sandboxed())
+    for name in abandoned_names({*(path.name for path in folders), *running.values()}):
+        for pid in (pid for pid, room in running.items() if room == name):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        ControlGroup.left_behind([path for path in folders if path.name == name]).remove()
+
+
+def _sandboxed() -> Iterator[tuple[int, str]]:
+    """This user's processes that work in the sources of a process sandbox, with the name of its folder."""
+    for path in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            folder = path.readlink()
+            if folder.name.removesuffix(_REMOVED) == "sources" and path.parent.stat().st_uid == os.geteuid():
+                yield int(path.parent.name), folder.parent.name
 
 
 def _namespaces() -> list[str]:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
+from evaluator.host.process_owner import remove_abandoned_once
+from evaluator.host.sandboxes.process_sandbox import ProcessSandbox, reap_processes
 from evaluator.host.sandboxes.sandbox import SandboxFactory
 from evaluator.model.records.result import SandboxKind
 
@@ -37,6 +38,7 @@ def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | Non
     Raises:
         EngineError: the sandbox asked for is not available; `auto` falls back instead.
     """
+    reap_processes()
     try:
         kind = SandboxKind.DOCKER if wanted == "auto" else SandboxKind(wanted)
         return _PREPARE[kind](kind, base, tell, over_socket)
@@ -57,6 +59,7 @@ def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: boo
     if fault:
         raise EngineError(f"{fault}; 'pullrank gvisor --install' installs it, and nothing is evaluated without it")
     engine.reap()
+    remove_abandoned_once()
     config = DockerConfig(
         engine=engine,
         image=evaluator_image.ensure_evaluator_image(engine, base, tell),
@@ -69,6 +72,7 @@ def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: boo
 
 
 def _process(notice: str) -> SelectedSandbox:
+    remove_abandoned_once()
     return SelectedSandbox(kind=SandboxKind.PROCESS, opener=ProcessSandbox, base="process", notice=notice)
 
 

@@ -40,10 +40,16 @@ class BoundedLog:
 
 
 PERIOD_SECONDS = 1.0
+# Longer between two measurements than this, and the machine stood still: an engine that is asked gives up before that.
+LONGEST_PERIOD_SECONDS = 120.0
+FIRST_PAUSE_SECONDS = 0.05
 
 
 class Watchdog:
-    """Measures once a second; `reason` says why it stopped the sandbox, `seen` is the last measurement."""
+    """Measures once a second; `reason` says why it stopped the sandbox, `seen` is the largest measurement.
+
+    At the start it measures more often, since a sandbox that ends within a second cannot be measured afterwards.
+    """
 
     def __init__(
         self, limits: Limits, measure: Callable[[], Usage], stop: Callable[[], None], wall_seconds: float | None = None
@@ -53,14 +59,14 @@ class Watchdog:
         self._measure = measure
         self._stop = stop
         self._over = threading.Event()
-        self._begun = time.monotonic()
+        self._begun = self._last = time.monotonic()
         self.reason: str | None = None
         self.seen = Usage()
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
         """Start measuring."""
-        self._begun = time.monotonic()
+        self._begun = self._last = time.monotonic()
         self._thread.start()
 
     def finish(self) -> None:
@@ -70,20 +76,27 @@ class Watchdog:
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        while not self._over.wait(PERIOD_SECONDS):
+        pause = FIRST_PAUSE_SECONDS
+        while True:
             with contextlib.suppress(EngineError):
-                now = self._measure()
-                # A sandbox that has ended cannot be measured: the last values stay.
-                self.seen = Usage(
-                    cpu_seconds=now.cpu_seconds or self.seen.cpu_seconds,
-                    peak_memory_bytes=now.peak_memory_bytes or self.seen.peak_memory_bytes,
-                )
+                self.seen = self._measure().or_larger(self.seen)
             self.reason = self._excess()
             if self.reason:
                 self._stop()
                 return
+            if self._over.wait(min(pause, PERIOD_SECONDS)):
+                return
+            pause *= 2
+
+    def _skip_standstill(self) -> None:
+        """Leave out of the wall time that the machine was asleep, which is not the agent's doing."""
+        now = time.monotonic()
+        if now - self._last > LONGEST_PERIOD_SECONDS:
+            self._begun += now - self._last - PERIOD_SECONDS
+        self._last = now
 
     def _excess(self) -> str | None:
+        self._skip_standstill()
         wall = time.monotonic() - self._begun
         if (self.seen.cpu_seconds or 0) > self._limits.cpu_seconds:
             return f"the agent used more than {self._limits.cpu_seconds:g} processor seconds"

@@ -2,7 +2,6 @@
 
 import dataclasses
 import platform
-import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
+from evaluator.host.process_owner import scratch_folder
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
@@ -223,7 +223,7 @@ def evaluate_agent(
 
 def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFactory, callbacks: _Callbacks) -> _EvaluationRun:
     def in_sandbox() -> _EvaluationRun:
-        with tempfile.TemporaryDirectory(prefix="pullrank-agent-") as name:
+        with scratch_folder("agent") as name:
             try:
                 return _in_sandbox(request, opener, Path(name), callbacks)
             except AgentFault as fault:  # such as an agent's image that cannot be fetched

@@ -206,8 +206,8 @@ class ScriptPerformance:
 def evaluate_script(session: ScriptSession, sandbox: Sandbox) -> ScriptPerformance:
     """Serve the script in a sandbox to its end, and decide its verdict."""
     outcome = serve_script(session, sandbox.stream())
+    usage = sandbox.usage()  # before anything else: a container that has ended cannot be measured
     fault, code = _fault(outcome, sandbox.post_mortem)
-    usage = sandbox.usage()
     sandbox.end()
     log = sandbox.log_tail()
     judged = _ScriptEnding(session.offer.rules, outcome, fault, code, log)

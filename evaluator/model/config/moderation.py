@@ -1,8 +1,9 @@
-"""moderation.yml: entries that are excluded, verified, or only a rehearsal."""
+"""moderation.yml: entries that are excluded, verified, or only a rehearsal, and results in quarantine."""
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.model.base import Frozen
 from evaluator.model.identifiers import AgentName, Digest, Login, LongLine, Url
@@ -63,6 +64,51 @@ class RehearsalEntry(Frozen):
     """The day, in quotes: "2026-05-01"."""
 
 
+_Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+
+
+class Quarantine(Frozen):
+    """Results that are hidden because something went wrong while they were measured; `pullrank quarantine` writes it."""
+
+    since: _Moment
+    """The evaluation of the first hidden result, in UTC and in quotes: "2026-05-01T12:00:00Z"."""
+    until: _Moment
+    """When it was declared: what is evaluated later counts."""
+    commit: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+    """The commit since which something was wrong."""
+    login: Login | None = None
+    """Only results of this owner, and duels with it; all owners when left out."""
+    image: Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
+    """Only results made with this image; all images when left out."""
+    replay: bool = True
+    """Whether what is hidden is evaluated again."""
+    who: Login
+    """The maintainer who decided."""
+    why: LongLine
+    """What went wrong, shown on the board."""
+    link: Url | None = None
+    """Where it is discussed."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if self.until < self.since:
+            raise ValueError("a quarantine must not end before it begins")
+        return self
+
+    def covers(self, logins: Iterable[str], image: str | None, evaluated_at: str) -> bool:
+        """Whether it hides a record of these owners; logins are compared without case."""
+        return (
+            self.since <= evaluated_at <= self.until
+            and (self.login is None or self.login.casefold() in {login.casefold() for login in logins})
+            and self.image in (None, image)
+        )
+
+    @property
+    def in_words(self) -> str:
+        """What is said of a hidden result."""
+        return f"in quarantine since {self.until[:10]}" + (", will be replayed" if self.replay else "")
+
+
 class Moderation(Frozen):
     """What the hosts decided about entries."""
 
@@ -72,6 +118,9 @@ class Moderation(Frozen):
     """Entries that the hosts vouch for."""
     rehearsals: tuple[RehearsalEntry, ...] = Field(default=(), max_length=10000)
     """Versions that the hosts entered to try the board; `pullrank rehearse` writes them."""
+
+    quarantines: tuple[Quarantine, ...] = Field(default=(), max_length=1000)
+    """Results that are hidden for now."""
 
     def of(self, login: str, agent: str) -> Exclusion | None:
         """The exclusion of an entry, if there is one."""

@@ -3,7 +3,7 @@
 import enum
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -13,6 +13,7 @@ from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, misplaced
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.identifiers import Line, LongLine, TaskId, Text, Url
+from evaluator.model.visible_text import name_fault, one_line, text_fault
 
 DEFAULT = "numpy"
 GRPC = "grpc"
@@ -209,6 +210,26 @@ class Submission(Frozen):
         everything = self.model_dump(mode="json")
         # A later field is left out where it is not used, so that earlier agents keep their digest.
         return {name: everything[name] for name in IDENTITY_FIELDS} | ({"loopback": True} if self.loopback else {})
+
+    def wording_faults(self) -> Iterator[tuple[tuple[int | str, ...], str]]:
+        """What of its names and texts is refused where it is new: the keys that lead there, and why.
+
+        No part of the validation, so that versions of earlier rules stay readable; pages show them without what hides.
+        """
+        names: dict[tuple[int | str, ...], str | None] = {
+            ("name",): self.name, ("algorithm",): self.algorithm, ("license",): self.license,
+            **{("authors", index): author for index, author in enumerate(self.authors)},
+        }  # fmt: skip
+        for place, text in names.items():
+            if text is not None and (fault := name_fault(text)):
+                yield place, f"'{'.'.join(map(str, place))}' {fault}"
+        if fault := text_fault(self.description or ""):
+            yield ("description",), f"'description' {fault}"
+        for name, answer in self.meta.items():
+            if fault := text_fault(name):
+                yield ("meta",), f"a key of 'meta' {fault}"
+            if isinstance(answer, str) and (fault := text_fault(answer)):
+                yield ("meta", name), f"'meta.{one_line(name)}' {fault}"
 
     @property
     def source(self) -> str:

@@ -74,7 +74,7 @@ class _AgentPageRenderer:
         above, below = self._templates.page(_ANY_AGENT_PAGE, "agent_ends.html.jinja").split("<!-- the page -->")
         scales = _scales(standings)
         task_links = {task.id: Markup(urls.href(_ANY_AGENT_PAGE, urls.task_page(task.id))) for task in tasks}
-        self._rows = TableRows(scales, task_links, context.reproduced, is_final=standings.challenge.is_final)
+        self._rows = TableRows(scales, task_links, context.reproduced)
         self._shared: Mapping[str, Any] = {
             "above": Markup(above),
             "below": Markup(below),
@@ -179,5 +179,5 @@ def _measured(profile: AgentProfile) -> list[tuple[Task, Result]]:
 def _description(profile: AgentProfile) -> str:
     entry = profile.entry
     whose = "somebody who is not shown yet" if entry.anonymous else entry.login
-    place = f" Place {profile.overall.place} overall." if profile.overall and not entry.is_aside else ""
+    place = f" Place {profile.overall.place} overall." if profile.overall and not profile.overall.is_aside else ""
     return f"{entry.submission.name}: {entry.submission.algorithm}, by {whose}.{place}"

@@ -20,6 +20,8 @@ class TaskResult:
     task: Task
     row: Row | None = None
     failure: Failure | None = None
+    quarantine: str = ""
+    """What is said where its record is in quarantine."""
 
     @property
     def result(self) -> Result | None:
@@ -41,6 +43,8 @@ class GameResult:
     board: GameStandings
     row: GameRow | None = None
     failure: GameFailure | None = None
+    quarantine: str = ""
+    """As in `TaskResult`."""
     opponents: tuple[Opponent, ...] = ()
 
 
@@ -86,4 +90,6 @@ def _rows_and_failures(
     """Each chosen agent on a leaderboard with its row, its failure, or nothing while it waits."""
     yield from ((name, {"row": row}) for row in board.rows if (name := row.entry.name) in chosen)
     yield from ((name, {"failure": failure}) for failure in board.failures if (name := failure.entry.name) in chosen)
-    yield from ((name, {}) for entry in board.waiting if (name := entry.name) in chosen)
+    for entry in board.waiting:
+        if entry.name in chosen:
+            yield entry.name, {"quarantine": entry.quarantined.get(board.task.id, "")}

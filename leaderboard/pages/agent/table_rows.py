@@ -15,7 +15,7 @@ from leaderboard.core.standings import Row
 from leaderboard.pages.agent.profile import TaskResult
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
-from leaderboard.text.format import NONE, day, number, numbers, ranks, span, tries_mark
+from leaderboard.text.format import NONE, day, held_reason, number, numbers, ranks, span, tries_mark
 
 DrawnReturns = Iterable[tuple[Task, Result, tuple[ReturnSpread, str]]]
 """Each with the statistics of the result's returns, and their histogram."""
@@ -78,11 +78,9 @@ class TableRows:
         scales: Mapping[str, ChartScale],
         page_links: Mapping[str, Markup],
         reproduced: Collection[str],
-        *,
-        is_final: bool,
     ) -> None:
         """`scales` and `page_links` are by task id; `reproduced` are the keys of reproduced results."""
-        self._scales, self._links, self._reproduced, self._is_final = scales, page_links, reproduced, is_final
+        self._scales, self._links, self._reproduced = scales, page_links, reproduced
         self._tasks: dict[str, _TaskCells] = {}
 
     def scores(self, task_results: Iterable[TaskResult]) -> Markup:
@@ -99,7 +97,7 @@ class TableRows:
 
     def _score(self, entered: TaskResult) -> str:
         row, result, shared = entered.row, entered.result, self._cells_of(entered.task)
-        end = _WAITS
+        end = _WAITS.replace("waiting", escape_line(entered.quarantine)) if entered.quarantine else _WAITS
         if result:
             again = _REPRODUCED if result.key in self._reproduced else ""
             when = escape_line(day(result.provenance.evaluated_at))
@@ -108,7 +106,9 @@ class TableRows:
             return f"<tr>{_NO_PLACE}<td>{shared.link}</td>{_NO_ROW}{end}</tr>"
         tied = _TIED if row.with_leader and row.place > 1 else ""
         if row.tries > 1:
-            tied += f' <span class="pr-tag">{tries_mark(row.tries, is_final=self._is_final)}</span>'
+            tied += f' <span class="pr-tag">{tries_mark(row.tries)}</span>'
+        if row.held_by is not None:
+            tied += f' <span class="pr-by">{escape_line(held_reason(row.held_by))}</span>'
         return f"<tr>{_place(row)}<td>{shared.link}{tied}</td>{_value(row, shared)}{end}</tr>"
 
     def _cells_of(self, task: Task) -> _TaskCells:
@@ -139,7 +139,7 @@ def _value(row: Row, shared: _TaskCells) -> str:
 
 
 def _place(row: Row) -> str:
-    if row.entry.is_aside or row.estimate.is_missing:
+    if row.is_aside or row.estimate.is_missing:
         return _NO_PLACE
     place = f'<span class="pr-medal pr-medal-{row.place}">{row.place}</span>' if row.place <= _MEDAL_PLACES else row.place
     return f"<td>{place}</td><td>{ranks(row.rank_low, row.rank_high)}</td>"

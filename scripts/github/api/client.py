@@ -5,6 +5,7 @@ PyGithub provides the connection, the token, pacing, errors and rate limits; eve
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -76,6 +77,20 @@ def _retry_policy(sleep: Callable[[float], None]) -> _RetryPolicy:
     )  # fmt: skip
 
 
+@dataclass(frozen=True, kw_only=True)
+class GraphQLChange:
+    """One change among several that are made in one request."""
+
+    name: str
+    """Of the mutation, such as addComment."""
+    input: dict[str, Any]
+
+    @property
+    def input_type(self) -> str:
+        """The type of its input, by GitHub's rule for names."""
+        return f"{self.name[0].upper()}{self.name[1:]}Input"
+
+
 class GitHub:
     """One repository on GitHub."""
 
@@ -99,13 +114,23 @@ class GitHub:
             seconds_between_requests=pace / 4, seconds_between_writes=pace,
         ).requester  # fmt: skip
         self._graphql_url = graphql_url or self._requester.graphql_url
+        self._repository = repository
+        self._pace = pace
         self._labelled: set[str] = set()
+        self.label_nodes: dict[str, str] = {}
+        """Names of labels in GraphQL, as far as they were asked for."""
+        self._left: dict[str, int] = {}
+        self._artifacts: dict[tuple[int, str], Any] = {}
 
     @property
     def requests_left(self) -> int | None:
-        """Requests left this hour, by the last answer; None before the first."""
-        left, _ = self._requester.rate_limiting
-        return left if left >= 0 else None
+        """Requests left this hour, by the last answer; None before the first. GraphQL has a limit of its own."""
+        return self._left.get("core")
+
+    @property
+    def points_left(self) -> int | None:
+        """Points of GraphQL left this hour, by the last answer; None before the first."""
+        return self._left.get("graphql")
 
     # Pull requests and runs
 
@@ -157,10 +182,12 @@ class GitHub:
         """The workflow runs of a commit, newest first."""
         return [responses.parse_run(answer) for answer in self._all("/actions/runs", head_sha=head_sha)]
 
-    def runs_of_workflow(self, workflow: str, branch: str, at_most: int) -> list[WorkflowRun]:
-        """The latest runs of a workflow file on a branch, newest first."""
+    def runs_of_workflow(
+        self, workflow: str, branch: str | None, at_most: int, status: str | None = None
+    ) -> list[WorkflowRun]:
+        """The latest runs of a workflow file on a branch, or on any, newest first; of some status alone if one is given."""
         path = f"/actions/workflows/{url_segment(workflow)}/runs"
-        return [responses.parse_run(answer) for answer in self._all(path, at_most=at_most, branch=branch)]
+        return [responses.parse_run(answer) for answer in self._all(path, at_most=at_most, branch=branch, status=status)]
 
     def attempts(self, run_id: int) -> int:
         """How often a run was started."""
@@ -176,9 +203,11 @@ class GitHub:
 
     def artifact(self, run_id: int, name: str, cap: int) -> bytes | None:
         """The zip of a run's artifact; None if there is none, it has expired, or it is larger than `cap` bytes."""
+        known = self._artifacts.get((run_id, name))
+        listed = [known] if known else self._all(f"/actions/runs/{run_id}/artifacts", name=name)
         artifacts = [
             artifact
-            for artifact in self._all(f"/actions/runs/{run_id}/artifacts", name=name)
+            for artifact in listed
             if artifact["name"] == name and not artifact["expired"] and artifact["size_in_bytes"] <= cap
         ]
         if not artifacts:
@@ -186,6 +215,14 @@ class GitHub:
         newest = max(artifacts, key=lambda artifact: int(artifact["id"]))
         headers, _ = self._send("GET", f"{self._base}/actions/artifacts/{newest['id']}/zip", {})
         return download(str(headers.get("location", "")), cap, scheme=urlsplit(self._api_url).scheme)
+
+    def list_artifacts(self, name: str, at_most: int) -> None:
+        """Learn of the newest artifacts of a name at once, so that `artifact` need not list each run's own."""
+        for artifact in self._all("/actions/artifacts", at_most=at_most, name=name):
+            where = (int((artifact["workflow_run"] or {}).get("id") or 0), str(artifact["name"]))
+            known = self._artifacts.get(where)
+            if known is None or int(known["id"]) < int(artifact["id"]):
+                self._artifacts[where] = artifact
 
     # Comments, reactions, labels, statuses
 
@@ -318,6 +355,52 @@ class GitHub:
         answer = self._send("POST", self._graphql_url, {}, {"query": text, "variables": variables})[1]
         return answer if isinstance(answer, dict) else {}
 
+    def query_repository(self, fields: str, variables: dict[str, Any], declared: str = "", rest: str = "") -> dict[str, Any]:
+        """The fields of the repository that a GraphQL query asks for.
+
+        Args:
+            fields: what is asked of the repository.
+            variables: values of the query's variables.
+            declared: their names and types, such as `, $first: Int!`.
+            rest: fragments.
+
+        Raises:
+            CommandError: GitHub refused, could not be reached, or answered in part only.
+        """
+        owner, _, name = self._repository.partition("/")
+        text = (
+            f"query($owner: String!, $name: String!{declared}) {{ repository(owner: $owner, name: $name) {{ {fields} }} }}"
+        )
+        answer = self.query(f"{text}\n{rest}", {"owner": owner, "name": name, **variables})
+        repository = (answer.get("data") or {}).get("repository")
+        if answer.get("errors") or not isinstance(repository, dict):
+            raise CommandError(OUR_FAULT, f"GitHub did not answer a query: {_first_error(answer)}")
+        return repository
+
+    def mutate(self, changes: Sequence[GraphQLChange]) -> dict[int, str]:
+        """Make several changes in one request, in order; returns why some were not made, by their position.
+
+        It takes as long as one request for each of them would, since GitHub limits what is written in a minute, too.
+
+        Raises:
+            CommandError: GitHub refused all of them or could not be reached.
+        """
+        declared = ", ".join(f"$v{i}: {change.input_type}!" for i, change in enumerate(changes))
+        fields = " ".join(f"c{i}: {change.name}(input: $v{i}) {{ clientMutationId }}" for i, change in enumerate(changes))
+        answer = self.query(
+            f"mutation({declared}) {{ {fields} }}", {f"v{i}": change.input for i, change in enumerate(changes)}
+        )
+        if not isinstance(answer.get("data"), dict):
+            raise CommandError(OUR_FAULT, f"GitHub made no change: {_first_error(answer)}")
+        if (pause := self._pace * (len(changes) - 1)) > 0:
+            self._sleep(pause)
+        refused = {}
+        for error in answer.get("errors") or []:
+            place = str((error.get("path") or [""])[0])
+            if place[1:].isdigit():
+                refused[int(place[1:])] = " ".join(str(error.get("message")).split())[:200]
+        return refused
+
     def _ask(self, verb: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
         """The answer to one request; None for 404 if `missing` allows it."""
         try:
@@ -345,7 +428,7 @@ class GitHub:
     def _send(self, verb: str, url: str, parameters: dict[str, Any], body: Any = None) -> tuple[dict[str, Any], Any]:
         for left in reversed(range(REQUEST_TRIES)):
             try:
-                return self._requester.requestJsonAndCheck(verb, url, parameters=parameters, input=body)
+                headers, answer = self._requester.requestJsonAndCheck(verb, url, parameters=parameters, input=body)
             except GithubException as error:
                 raise GitHubError(
                     error.status, f"GitHub answered {error.status} to {verb} {url}: {_error_message(error)}"
@@ -358,7 +441,16 @@ class GitHub:
                 raise GitHubError(
                     0, f"GitHub did not answer {verb} {url}: {type(error).__name__}; try again later"
                 ) from error
+            else:
+                if (remaining := str(headers.get("x-ratelimit-remaining", ""))).isdigit():
+                    self._left[str(headers.get("x-ratelimit-resource", "core"))] = int(remaining)
+                return headers, answer
         raise AssertionError
+
+
+def _first_error(answer: dict[str, Any]) -> str:
+    errors = answer.get("errors") or [{}]
+    return " ".join(str(errors[0].get("message") or "it gave no reason").split())[:200]
 
 
 def _error_message(error: GithubException) -> str:

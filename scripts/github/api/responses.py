@@ -96,6 +96,8 @@ class IssueComment:
     author_type: str
     body: str
     created_at: str
+    node_id: str = ""
+    """Its name in GraphQL."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,6 +176,7 @@ def parse_comment(answer: Any) -> IssueComment:
         author_type=str(user.get("type", "User")),
         body=str(answer.get("body") or ""),
         created_at=str(answer["created_at"]),
+        node_id=str(answer["node_id"]),
     )
 
 

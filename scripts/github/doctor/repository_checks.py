@@ -17,7 +17,10 @@ from scripts.github.doctor.check_runner import (
 from scripts.repository.layout import MAIN_BRANCH
 
 # The workflow files and their triggers; a test compares both with the files.
-WORKFLOWS = ("act", "ci", "commands", "evaluate", "image", "official", "preview", "queue", "reconcile", "report", "site")
+WORKFLOWS = (
+    "act", "ci", "commands", "evaluate", "image", "nightly", "official", "preview", "queue", "reconcile", "release",
+    "report", "site",
+)  # fmt: skip
 WORKFLOW_EVENTS = ("issue_comment", "merge_group", "pull_request", "push", "schedule", "workflow_dispatch", "workflow_run")
 # Every action that they use, directly or through another action.
 USED_ACTIONS = (

@@ -5,12 +5,12 @@ refused. `record_results` records what passed.
 """
 
 import hashlib
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from evaluator.host.process_owner import scratch_folder
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import VerificationStatus, first_line
@@ -139,7 +139,7 @@ def check_shards(
     received = receive_shards(assignment, work, given)
     handed = received.handed
     secret = season_secret(official.secret, work.challenge)
-    with tempfile.TemporaryDirectory(prefix="pullrank-opened-") as place:
+    with scratch_folder("opened") as place:
         if secret:
             handed = decrypted_copies(handed, Path(place), secret)
         passed = [_inspect_file(official, work, item, now) for item in handed]

@@ -7,6 +7,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -14,17 +15,19 @@ from pathlib import Path
 from evaluator.host.seeds.encryption import with_new_provenance as amended_sealed
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.canonical_json import parse_strict
+from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_with_self_hash
-from evaluator.model.records.parse import parse_duel, parse_result
+from evaluator.model.records.parse import parse_duel, parse_record, parse_result
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import quarantine_of
 from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_unasked
 from scripts.github.official.check_result import ResultOrDuel
 from scripts.github.official.commit_facts import CommitFacts
-from scripts.github.official.workload import OfficialRun, Workload
+from scripts.github.official.workload import OfficialRun, Workload, read_moderation
 from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
 from scripts.runs.play_duels import duel_outcome, player_names
 
@@ -100,6 +103,8 @@ def read_replaced(accepted: Path) -> dict[str, str]:
 # GitHub takes 2 GiB in one push. Small pushes lose less if the job is killed or others push first.
 PART_BYTES = 500_000_000
 PART_FILES = 2_000
+# Lines of a commit's message that name records.
+MESSAGE_LINES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,9 +137,9 @@ class PushPatience:
 def record_accepted(
     official: OfficialRun, season: str, accepted: Path, now: datetime, patience: PushPatience = PushPatience()
 ) -> PublishedRound:
-    """Record what `check` accepted: one commit per result, both branches in one push, again if others pushed first.
+    """Record what `check` accepted: both branches in one push, again if others pushed first.
 
-    A large round is pushed in parts of results with their traces.
+    A large round is pushed in parts of results with their traces, each part one commit on either branch.
 
     Raises:
         CommandError: the remote refuses for another reason, or others push first too often.
@@ -144,9 +149,10 @@ def record_accepted(
     files += [(path, parse_duel(path.read_bytes())) for path in store.duel_files()]
     older = read_replaced(accepted)
     fresh: list[NewFile] = []
+    moderation = read_moderation(official.clone, "HEAD")
     with open_branches(official.clone, season) as branches:
         for part in _parts(store, files):
-            fresh += _push_part(branches, store, part, older, now, patience)
+            fresh += _push_part(branches, store, part, (older, moderation), now, patience)
     recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in older)
     final = tuple(accepted_record for _, accepted_record, at in fresh if at.endswith(f".try{INTERNAL_ERROR_TRIES}{RESULT}"))
     filled_in = len(fresh) - len(recorded)
@@ -180,18 +186,35 @@ def _push_part(
     branches: DataBranches,
     store: ResultStore,
     part: Sequence[AcceptedFile],
-    older: Mapping[str, str],
+    replacing: tuple[Mapping[str, str], Moderation],
     now: datetime,
     patience: PushPatience,
 ) -> list[NewFile]:
-    """Push one part; returns the new files in it."""
+    """Push one part; returns the new files in it. `replacing`: amended objects by path, and what is in quarantine."""
+    older, moderation = replacing
     for attempt in range(patience.tries):
         tips = branches.tips()
-        fresh = _new_files(part, branches.objects(tips.get(RESULTS_BRANCH)), older)
+        existing = branches.objects(tips.get(RESULTS_BRANCH))
+        fresh = _new_files(part, _without_replayed(branches, part, existing, moderation), older)
         if not fresh or branches.push(_build_commits(branches, tips, store, fresh, older, now)):
             return fresh
         patience.pause(attempt + 1)
     raise CommandError(OUR_FAULT, f"others pushed first {patience.tries} times; nothing is lost, the next run records it")
+
+
+def _without_replayed(
+    branches: DataBranches, part: Sequence[AcceptedFile], existing: dict[str, str], moderation: Moderation
+) -> dict[str, str]:
+    """The existing objects without those in quarantine that a new record replaces; the branch's history keeps them."""
+    if not any(quarantine.replay for quarantine in moderation.quarantines):
+        return existing
+    paths = [path for _, record in part if (path := record.path() + RESULT) in existing]
+    replayed = set()
+    for path, content in zip(paths, branches.repository.read([existing[path] for path in paths]), strict=True):
+        with suppress(ValueError):
+            quarantine = quarantine_of(parse_record(content, quick=True), moderation)
+            replayed |= {path} if quarantine and quarantine.replay else set()
+    return {path: name for path, name in existing.items() if path not in replayed}
 
 
 def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], older: Mapping[str, str]) -> list[NewFile]:
@@ -219,11 +242,20 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], older
     return fresh
 
 
-def _commit_message(record: ResultOrDuel, *, is_older: bool) -> str:
+def _commit_line(record: ResultOrDuel, *, is_older: bool) -> str:
     verb = "fill in" if is_older else "record"
     if isinstance(record, Duel):
         return f"{verb}: {player_names(record)} {duel_outcome(record)} on {record.task}"
     return f"{verb}: {record.login}/{record.agent} {record.verdict} on {record.task}"
+
+
+def _commit_message(lines: Sequence[str]) -> str:
+    """One line for one record; for several their number, and below it the lines."""
+    if len(lines) == 1:
+        return lines[0]
+    more = len(lines) - MESSAGE_LINES
+    shown = sorted(lines)[:MESSAGE_LINES] + ([f"and {more} more"] if more > 0 else [])
+    return "\n".join([f"record: {len(lines)} results", "", *shown])
 
 
 def _build_commits(
@@ -234,14 +266,15 @@ def _build_commits(
     older: Mapping[str, str],
     now: datetime,
 ) -> dict[str, str]:
+    """One commit on each branch: every commit writes its tasks' lists of folders again, as long as the board is large."""
+    message = _commit_message([_commit_line(record, is_older=path in older) for _, record, path in fresh])
     recorded, traced = [], []
     for file, record, path in fresh:
-        message = _commit_message(record, is_older=path in older)
-        recorded.append(BranchCommit(message=message, files=((path, file.read_bytes()),)))
+        recorded.append((path, file.read_bytes()))
         if isinstance(record, Result) and record.trace_sha256 and path not in older:
-            at = path.removesuffix(RESULT) + TRACE
-            traced.append(BranchCommit(message=message, files=((at, store.trace_of(file).read_bytes()),)))
-    built = {RESULTS_BRANCH: branches.build(tips.get(RESULTS_BRANCH), recorded, now)}
-    if traced:
-        built[branches.traces] = branches.build(tips.get(branches.traces), traced, now)
+            traced.append((path.removesuffix(RESULT) + TRACE, store.trace_of(file).read_bytes()))
+    built = {}
+    for branch, files in ((RESULTS_BRANCH, recorded), (branches.traces, traced)):
+        if files:
+            built[branch] = branches.build(tips.get(branch), [BranchCommit(message=message, files=tuple(files))], now)
     return built

@@ -13,9 +13,10 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
-from leaderboard.planning.admission import AdmissionContext, admit
+from leaderboard.planning.admission import admit, tasks_by_name
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.quota import Deferred
 from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack_shards
@@ -31,9 +32,9 @@ from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.run_context import (
     MembershipLookup,
     RunContext,
+    admission_at,
     current_run_context,
     members_of,
-    merge_times,
     refuse_changed_seeds,
 )
 from scripts.repository.layout import LOCAL
@@ -134,16 +135,18 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     if clone.resolve("HEAD") != full_sha(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
     challenge = _read_document(clone, sha, "challenge.yml", parse_challenge)
-    moderation = _read_document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
+    moderation = read_moderation(clone, sha)
     if challenge is None:
         raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
     wanted, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
     commits = {(e.login, e.agent, e.digest): origin.versions[AgentName(e.login, e.agent)].sha for e in wanted}
     aside: dict[str, bytes] = {}
-    results, duels = read_recorded(clone, results_sha, aside)
+    every_result, every_duel = read_recorded(clone, results_sha, aside)
+    results = without_quarantined(every_result, moderation, only_replayed=True)
+    duels = without_quarantined(every_duel, moderation, only_replayed=True)
     refuse_changed_seeds(challenge, results)
     moment = _with_members(official, challenge, wanted)
-    gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, origin.versions), members=moment.members)
+    gate = admission_at(moment.now, origin, moment.members)
     admitted = admit(challenge, wanted, results, duels, measured, gate)
     items = _newcomers_first(admitted.items)
     if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
@@ -160,6 +163,15 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     )  # fmt: skip
 
 
+def read_moderation(clone: GitRepository, sha: str) -> Moderation:
+    """moderation.yml at a commit; empty without one.
+
+    Raises:
+        CommandError: it is faulty.
+    """
+    return _read_document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
+
+
 def _standing_entries(
     official: OfficialRun, sha: str, challenge: Challenge, moderation: Moderation
 ) -> tuple[list[Entry], str, VersionOrigins, MeasurementContext]:
@@ -173,11 +185,7 @@ def _standing_entries(
         say(escape_commands(line))
     wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
     digests = {AgentName(entry.login, entry.agent): entry.digest for entry in wanted}
-    tasks = {
-        AgentName(entry.login, entry.agent): [task.id for task in challenge.tasks if entry.submission.plays(task)]
-        for entry in wanted
-    }
-    origin = version_origins(clone, entries_sha, digests, tasks, season.began)
+    origin = version_origins(clone, entries_sha, digests, tasks_by_name(challenge, wanted), season.began)
     is_drawn_alike = challenge.sealed_beacon or final
     measured = MeasurementContext(
         runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or (final.sha if final else "none"),

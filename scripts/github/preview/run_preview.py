@@ -20,21 +20,24 @@ from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, NoRunReason, Refused, WithdrawnEntry
+from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
+from leaderboard.planning.admission import AdmissionContext
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
 from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.recorded_standings import final_entries
 from scripts.github.preview.artifact import LOG_FILE
 from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, evaluation_name
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry, open_checkout
 from scripts.repository.layout import LOCAL, SUBMISSIONS
-from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults
+from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.evaluate_missing import Evaluator, open_evaluator
 from scripts.runs.play_duels import WorkflowDuelOptions, duel_line, play_duel
 
@@ -153,9 +156,10 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
             read = assemble(clone.blobs(session.pull.head_sha, path), session.checkout.challenge.submissions)
             submission = SubmissionEntry(login=login, agent=agent, path=session.checkout.root / path, folder=read)
             tasks = eligible_tasks(submission, list(session.checkout.challenge.tasks))
-            if people := tuple(people_faults(session.checkout.challenge, submission, path)):
-                raise LoadError(*people)
-            shut = {task.id: why for task, why in closed_tasks(session.checkout.challenge, submission, session.now)}
+            if faults := (*wording_faults(submission, path), *people_faults(session.checkout.challenge, submission, path)):
+                raise LoadError(*faults)
+            at_merge = AdmissionContext(now=session.now)
+            shut = {task.id: why for task, why in closed_tasks(session.checkout.challenge, submission, at_merge)}
             for task_id, why in shut.items():
                 session.skip(f"{evaluation_name(login, agent, task_id)}: {why}")
             folder.tasks = tuple(task for task in tasks if task.id not in shut)
@@ -198,17 +202,24 @@ def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentSta
 
 def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName, SubmissionEntry]]:
     """The official board as it is checked out, and its agents."""
-    results, _ = checkout.recorded
-    duels, _ = checkout.recorded_duels
+    results = without_quarantined(checkout.recorded[0], checkout.moderation)
+    duels = checkout.duels
     ranking = {
         submission.name: submission
         for submission in checkout.read_all()[0]
         if (submission.path.is_relative_to(checkout.root / SUBMISSIONS) or submission.baseline)
         and checkout.moderation.of(submission.login, submission.agent) is None
     }
-    entries = tuple(submission.entry() for submission in ranking.values())
+    final = final_entries(checkout) if checkout.challenge.is_final else None
+    entries = final.entries if final else [submission.entry() for submission in ranking.values()]
+    shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent) is None)
     return RecordedResults(
-        challenge=checkout.challenge, entries=entries, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
+        challenge=checkout.challenge,
+        entries=shown,
+        results=tuple(results),
+        duels=tuple(duels),
+        at=datetime.now(UTC),
+        final_beacon=final.beacon if final else None,
     ), ranking
 
 

@@ -1,6 +1,6 @@
 """`pullrank bot announce`: tells merged pull requests their official scores, ranks and pages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evaluator.model.config.participants import People
@@ -9,28 +9,39 @@ from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry
-from leaderboard.planning.reasons import Reason, SubmissionsEnded
+from leaderboard.planning.admission import tasks_by_name
+from leaderboard.planning.reasons import Reason, SubmissionsEnded, reason_in_words
 from leaderboard.preview.hypothetical_standings import official_state
 from scripts.console import OK, say
-from scripts.git.beacon import version_beacons
+from scripts.git.beacon import known_origins
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import check_paths, owners_on
-from scripts.git.season_commits import checked_season_commits
 from scripts.git.tree_diff import UnreadableError, tree_changes
+from scripts.github.api.client import GraphQLChange
+from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
 from scripts.github.api.responses import PullRequest
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.deliver import StickyComment, newest_run, sticky_comments, write_sticky
-from scripts.github.pull_request.outcome import LABEL_STYLES, OFFICIAL_LABEL, rules_after_merge
+from scripts.github.pull_request.deliver import (
+    DELIVERED_AT_ONCE,
+    StickyComment,
+    label_change,
+    label_nodes_of,
+    make_changes,
+    newest_run,
+    snapshot_stickies,
+    sticky_changes,
+)
+from scripts.github.pull_request.outcome import OFFICIAL_LABEL, rules_after_merge
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
 # Merged pull requests to read, the last updated first, a hundred per request; a label marks those that are done. A comment
 # updates its pull request, so this is more than are ever commented between two runs.
 PULLS_LOOKED_AT = 1000
-# GitHub lets a repository write 500 texts per hour, and each pull request takes two.
+# GitHub lets a repository write 500 texts per hour; a pull request that was never previewed takes one.
 PULLS_PER_RUN = 200
-# Of 1,000 requests per hour, so many are left for the jobs that report previews.
-REQUESTS_RESERVED = 300
+# Of 1,000 points of GraphQL per hour, so many are left for the other jobs; twenty pull requests take two.
+POINTS_RESERVED = 100
 _NO_RUN = Provenance(evaluated_at="2000-01-01T00:00:00Z")
 
 
@@ -50,12 +61,11 @@ def announce_merged(context: BotContext) -> int:
     """Comment on every merged pull request about which there is something new to say."""
     merges = _unannounced_merges(context)
     written = looked_at = 0
-    for merge in merges:
+    while looked_at < len(merges) and written < PULLS_PER_RUN and _has_points(context):
         # Pull requests without news do not count: 200 of them would hide all others.
-        if written == PULLS_PER_RUN or not _has_requests(context):
-            break
-        written += _announce(context, merge)
-        looked_at += 1
+        part = merges[looked_at : looked_at + min(DELIVERED_AT_ONCE, PULLS_PER_RUN - written)]
+        written += _announce(context, part)
+        looked_at += len(part)
     say(f"{looked_at} merged pull requests were looked at.")
     if later := len(merges) - looked_at:
         say(f"{later} merged pull requests are told by a later run, so that the hour's requests last for everybody.")
@@ -64,26 +74,39 @@ def announce_merged(context: BotContext) -> int:
 
 def pulls_with_news(context: BotContext) -> Iterator[int]:
     """Numbers of merged pull requests that `announce_merged` would comment on or label. Writes nothing."""
-    for merge in _unannounced_merges(context):
-        if not _has_requests(context):
+    merges = _unannounced_merges(context)
+    for begin in range(0, len(merges), DELIVERED_AT_ONCE):
+        if not _has_points(context):
             break
-        if _has_news(context, merge):
-            yield merge.pull.number
+        part = merges[begin : begin + DELIVERED_AT_ONCE]
+        snapshots = read_pulls(context.github, [merge.pull.number for merge in part], with_status=False)
+        for merge in part:
+            snapshot = snapshots.get(merge.pull.number)
+            if snapshot and _has_news(context, merge, snapshot):
+                yield merge.pull.number
 
 
-def _has_requests(context: BotContext) -> bool:
-    left = context.github.requests_left
-    return left is None or left >= REQUESTS_RESERVED
+def _has_points(context: BotContext) -> bool:
+    left = context.github.points_left
+    return left is None or left >= POINTS_RESERVED
 
 
 def _unannounced_merges(context: BotContext) -> list[MergedPull]:
-    pulls = [pull for pull in context.github.merged_pulls(MAIN_BRANCH, PULLS_LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
-    return [merge for pull in pulls if (merge := read_merge(context, pull))]
+    pulls = context.github.merged_pulls(MAIN_BRANCH, PULLS_LOOKED_AT)
+    # What is in quarantine is told again, also where everything had been told.
+    hidden = {entry.name for entry in context.entries if entry.quarantined}
+    merges = (read_merge(context, pull) for pull in pulls if hidden or OFFICIAL_LABEL not in pull.labels)
+    return [
+        merge
+        for merge in merges
+        if merge
+        and (OFFICIAL_LABEL not in merge.pull.labels or any(AgentName.folded(*name) in hidden for name in merge.agents))
+    ]
 
 
-def _has_news(context: BotContext, merge: MergedPull) -> bool:
+def _has_news(context: BotContext, merge: MergedPull, snapshot: PullSnapshot) -> bool:
     body, is_complete = _comment(context, merge)
-    return is_complete or not _is_said(sticky_comments(context, merge.pull), body)
+    return is_complete or not _is_said(snapshot_stickies(context, snapshot), body)
 
 
 def _comment(context: BotContext, merge: MergedPull) -> tuple[str, bool]:
@@ -118,22 +141,41 @@ def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
     )
 
 
-def _announce(context: BotContext, merge: MergedPull) -> bool:
-    """Write what is new, and label a pull request that is done; returns whether anything was written."""
-    body, is_complete = _comment(context, merge)
-    stickies = sticky_comments(context, merge.pull)
-    is_news = not _is_said(stickies, body)
-    if is_news:
-        if newest_run(stickies) > context.surroundings.run_id:
-            return False
-        # A merge is final, so nothing is checked again before writing.
-        write_sticky(context, merge.pull, body, stickies)
-        write_summary(context.surroundings.summary_path, body)
-    if is_complete:
-        context.github.ensure_labels({OFFICIAL_LABEL: LABEL_STYLES[OFFICIAL_LABEL]})
-        context.github.add_label(merge.pull.number, OFFICIAL_LABEL)
-    say(f"#{merge.pull.number}: {'told' if is_complete else 'told as far as it is recorded'}.")
-    return is_news or is_complete
+def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
+    """Write what is new, and label the pull requests that are done; returns to how many anything was written."""
+    snapshots = read_pulls(context.github, [merge.pull.number for merge in part], with_status=False)
+    changes: list[tuple[PullRequest, GraphQLChange]] = []
+    done: dict[int, bool] = {}
+    for merge in part:
+        snapshot = snapshots.get(merge.pull.number)
+        if snapshot is None:
+            continue
+        body, is_complete = _comment(context, merge)
+        if OFFICIAL_LABEL in merge.pull.labels and not is_complete:  # what was told is in quarantine now
+            context.github.remove_label(merge.pull.number, OFFICIAL_LABEL)
+        stickies = snapshot_stickies(context, snapshot)
+        own: list[GraphQLChange] = []
+        if not _is_said(stickies, body):
+            if newest_run(stickies) > context.surroundings.run_id:
+                continue
+            # A merge is final, so nothing is checked again before writing.
+            own += sticky_changes(context, snapshot, body)
+            write_summary(context.surroundings.summary_path, body)
+        elif not is_complete:
+            say(f"#{merge.pull.number}: nothing is new.")
+            continue
+        if is_complete:
+            nodes = label_nodes_of(context.github, {OFFICIAL_LABEL})
+            own.append(label_change(snapshot, nodes[OFFICIAL_LABEL]))
+        elif OFFICIAL_LABEL in merge.pull.labels:
+            context.github.remove_label(merge.pull.number, OFFICIAL_LABEL)
+        changes += [(merge.pull, change) for change in own]
+        done[merge.pull.number] = is_complete
+    failed = make_changes(context, changes)
+    for number, is_complete in done.items():
+        words = "told" if is_complete else "told as far as it is recorded"
+        say(f"#{number}: {f'GitHub refused a change ({failed[number]})' if number in failed else words}.")
+    return len(done)
 
 
 def _is_said(stickies: list[StickyComment], body: str) -> bool:
@@ -145,12 +187,14 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
     """The comment's state, and whether nothing can be added to it later."""
     if not merge.agents:
         return WithdrawnEntry(agents=merge.removed, merged=True), True
-    now = {(entry.login, entry.agent): entry for entry in context.entries}
+    now = {(entry.login, entry.agent): entry for entry in context.recorded.entries}
     brought = {AgentName(e.login, e.agent): e for e in _entries_at(context, merge.sha) if (e.login, e.agent) in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
-    if current:
-        held, rules = _rules(context, current)
-        state = replace(official_state(context.recorded, current, merge.sha, _run_url(context, merge), held), rules=rules)
+    late = _after_the_end(context, merge, brought)
+    if current or late:
+        held, rules = _rules(context, current) if current else ({}, ())
+        state = official_state(context.recorded, current, merge.sha, _run_url(context, merge), held)
+        state = replace(state, rules=rules, held=(*state.held, *late))
         return state, not (state.pending or state.held or state.unshown)
     older = _superseded_state(context, merge, brought)
     # A hidden board's scores are announced when it is shown.
@@ -160,39 +204,38 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
 def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
     """Which agents and tasks the rules hold back, and the lines about the rules for the comment."""
     challenge = context.checkout.challenge
-    if late := _after_the_end(context, current):
-        return late, ()
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return {}, ()
-    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in context.entries}
-    beacons = version_beacons(context.clone, context.main, digests)
-    return rules_after_merge(context.recorded, beacons, current, context.now, context.is_member)
+    entries, main = context.recorded.entries, context.final.beacon if context.final else context.main
+    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
+    origins = known_origins(context.clone, main, digests, tasks_by_name(challenge, entries))
+    return rules_after_merge(context.recorded, origins, current, context.now, context.is_member)
 
 
-def _after_the_end(context: BotContext, current: list[AgentName]) -> dict[tuple[AgentName, str], Reason]:
-    """Of merged agents, those that came after the season's submissions had ended, on every task."""
-    challenge = context.checkout.challenge
-    final = checked_season_commits(context.clone, context.main, challenge).final if challenge.is_final else None
-    if final is None:
-        return {}
-    standing = {(entry.name, entry.digest) for entry in _entries_at(context, final.sha)}
-    return {
-        (entry.name, task.id): SubmissionsEnded(challenge.season)
-        for entry in context.entries
-        if AgentName(entry.login, entry.agent) in current and (entry.name, entry.digest) not in standing
+def _after_the_end(context: BotContext, merge: MergedPull, brought: Mapping[AgentName, Entry]) -> tuple[str, ...]:
+    """A line for each version that a merge after the end of submissions brought, and each of its tasks."""
+    final, challenge = context.final, context.checkout.challenge
+    if final is None or merge.sha not in context.late_commits:
+        return ()
+    standing = {(entry.name, entry.digest) for entry in final.entries}
+    late = [entry for _, entry in sorted(brought.items()) if (entry.name, entry.digest) not in standing]
+    reason = reason_in_words(SubmissionsEnded(challenge.season))
+    return tuple(
+        f"{entry.shown} on {task.title or task.id}: {reason}"
+        for entry in late
         for task in challenge.tasks
         if entry.submission.plays(task)
-    }
+    )
 
 
 def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[AgentName, Entry]) -> CommentState:
     """The state after a later merge changed or removed the agents: the recorded results of this version are final."""
-    others = tuple(entry for entry in context.entries if (entry.login, entry.agent) not in brought)
+    others = tuple(entry for entry in context.recorded.entries if (entry.login, entry.agent) not in brought)
     then = replace(context.recorded, entries=(*others, *brought.values()))
     state = official_state(then, list(brought), merge.sha, _run_url(context, merge))
     if state.unshown or any(agent.rows or agent.games for agent in state.agents):
         return replace(state, pending=())
-    newer = [name for name in merge.agents if name in {(entry.login, entry.agent) for entry in context.entries}]
+    newer = [name for name in merge.agents if name in {(entry.login, entry.agent) for entry in context.recorded.entries}]
     if newer:
         return replace(official_state(context.recorded, newer, None), pending=())
     return WithdrawnEntry(agents=tuple("/".join(name) for name in merge.agents), merged=True)

@@ -1,19 +1,20 @@
 """What every privileged bot command works with: the event, GitHub, the checkout, and what is recorded."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.comments.states import CommentContext
+from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.standings import Entry
 from leaderboard.preview.hypothetical_standings import RecordedResults
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.season_commits import checked_season_commits
+from scripts.git.recorded_standings import FinalEntries, entries_at_the_end
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment
@@ -42,17 +43,15 @@ class BotContext:
 
     @cached_property
     def results(self) -> list[Result]:
-        """All recorded results."""
-        results, damaged = self.checkout.recorded
-        say_damaged("result", damaged)
-        return results
+        """All recorded results that are not in quarantine."""
+        say_damaged("result", self.checkout.recorded[1])
+        return without_quarantined(self.checkout.recorded[0], self.checkout.moderation)
 
     @cached_property
     def duels(self) -> list[Duel]:
-        """All recorded duels."""
-        duels, damaged = self.checkout.recorded_duels
-        say_damaged("duel", damaged)
-        return duels
+        """All recorded duels that are not in quarantine."""
+        say_damaged("duel", self.checkout.recorded_duels[1])
+        return self.checkout.duels
 
     @cached_property
     def main(self) -> str:
@@ -66,8 +65,25 @@ class BotContext:
     def entries(self) -> list[Entry]:
         """The agents on main, with the baselines among the examples; without excluded ones and faulty folders."""
         entries, _ = read_entries(self.clone, self.main, self.checkout.challenge)
+        return self._not_excluded(entries)
+
+    @cached_property
+    def final(self) -> FinalEntries | None:
+        """The versions that stood when submissions ended, without excluded ones; None while they have not ended."""
+        challenge = self.checkout.challenge
+        final = entries_at_the_end(self.clone, self.main, challenge) if challenge.is_final else None
+        return replace(final, entries=tuple(self._not_excluded(final.entries))) if final else None
+
+    @cached_property
+    def late_commits(self) -> frozenset[str]:
+        """The commits of main after the one that ended submissions."""
+        commits = self.clone.first_parent(self.main)
+        return frozenset(commits[: commits.index(self.final.beacon)] if self.final else ())
+
+    def _not_excluded(self, entries: Iterable[Entry]) -> list[Entry]:
         moderation = self.checkout.moderation
-        return [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
+        taking_part = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
+        return list(self.checkout.with_quarantines(taking_part))
 
     @cached_property
     def history(self) -> frozenset[str]:
@@ -76,13 +92,11 @@ class BotContext:
 
     @cached_property
     def recorded(self) -> RecordedResults:
-        """What the official leaderboard is computed from: once submissions have ended, the final draws alone."""
-        challenge = self.checkout.challenge
-        final = checked_season_commits(self.clone, self.main, challenge).final if challenge.is_final else None
+        """What the official leaderboard is computed from: once submissions have ended, with the versions that stood then."""
+        final = self.final
         return RecordedResults(
-            challenge=challenge, entries=tuple(self.entries), at=self.now, final_beacon=final.sha if final else None,
-            results=tuple(result for result in self.results if final is None or result.beacon == final.sha),
-            duels=tuple(duel for duel in self.duels if final is None or duel.beacon == final.sha),
+            challenge=self.checkout.challenge, entries=final.entries if final else tuple(self.entries), at=self.now,
+            results=tuple(self.results), duels=tuple(self.duels), final_beacon=final.beacon if final else None,
         )  # fmt: skip
 
     @property

@@ -1,58 +1,20 @@
-"""Delivers an outcome to its pull request: the comment that the bot updates, one label, and the commit's status."""
+"""Delivers outcomes to their pull requests: the comment that the bot updates, one label, and the commit's status.
 
-from collections.abc import Iterable
+Of several pull requests all comments and labels are read in one request and written in another, since all jobs of a
+repository share a thousand requests in an hour; a commit's status is a request of its own.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from leaderboard.comments.render_comment import comment_run, render_comment
 from scripts.console import say
-from scripts.github.api.client import STATUS_CONTEXT, GitHub
-from scripts.github.api.responses import CommitStatus, IssueComment, PullRequest
+from scripts.github.api.client import STATUS_CONTEXT, GitHub, GraphQLChange
+from scripts.github.api.pull_snapshots import PullSnapshot, label_nodes, read_pulls
+from scripts.github.api.responses import CommitStatus, IssueComment, PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import LABEL_STYLES, VERDICT_LABELS, Outcome
 from scripts.github.workflow.outputs import write_summary
-
-
-def deliver_outcome(context: BotContext, pull: PullRequest, run_id: int, outcome: Outcome) -> None:
-    """Write comment, labels and status, if the pull request is still at that commit and no later run has spoken.
-
-    The step's summary gets the same text in any case.
-    """
-    body = render_comment(outcome.state, context.comment_context(pull, run_id))
-    write_summary(context.surroundings.summary_path, body)
-    is_commented = not pull.author.endswith("[bot]")  # A robot reads no comments.
-    stickies = sticky_comments(context, pull) if is_commented else []
-    if newest_run(stickies) > run_id or not _is_current(context, pull):
-        say(f"#{pull.number} has moved on or a later run has spoken; nothing was written.")
-        return
-    if is_commented:
-        write_sticky(context, pull, body, stickies)
-    _update_labels(context, pull, outcome)
-    status = bot_status(context.github, pull.head_sha, context.surroundings.bot)
-    if status is None or (status.state, status.description) != (outcome.status, outcome.words):
-        address = f"{context.repository_url}/pull/{pull.number}"
-        context.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
-    say(f"#{pull.number}: {outcome.words}")
-
-
-def _is_current(context: BotContext, pull: PullRequest) -> bool:
-    now = context.github.pull(pull.number)
-    return now.head_sha == pull.head_sha and now.state == "open" and now.base_ref == pull.base_ref
-
-
-def _update_labels(context: BotContext, pull: PullRequest, outcome: Outcome) -> None:
-    labels = context.github.labels(pull.number)
-    for name in VERDICT_LABELS:
-        if name in labels and name != outcome.label:
-            context.github.remove_label(pull.number, name)
-    if outcome.label is not None and outcome.label not in labels:
-        context.github.ensure_labels({outcome.label: LABEL_STYLES[outcome.label]})
-        context.github.add_label(pull.number, outcome.label)
-
-
-def bot_status(github: GitHub, sha: str, bot: str) -> CommitStatus | None:
-    """The bot's latest status of a commit; a status that another account set under our name does not count."""
-    ours = (status for status in github.statuses(sha) if status.context == STATUS_CONTEXT and status.creator == bot)
-    return next(ours, None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +24,161 @@ class StickyComment:
     comment_id: int
     run_id: int
     body: str
+    node_id: str = ""
+    """Its name in GraphQL."""
+
+
+# Pull requests that are written to at once.
+DELIVERED_AT_ONCE = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """An outcome on its way to a pull request."""
+
+    pull: PullRequest
+    run_id: int
+    """The run that the comment names."""
+    outcome: Outcome
+    is_last_word: bool = False
+    """Whether it replaces a comment that names a later run; it then names that run."""
+
+
+def deliver_outcomes(context: BotContext, deliveries: Sequence[Delivery]) -> list[str]:
+    """Write comments, labels and statuses of pull requests that are still at their commit and that no later run spoke of.
+
+    Returns a line for each change that GitHub refused.
+    """
+    refused: list[str] = []
+    for begin in range(0, len(deliveries), DELIVERED_AT_ONCE):
+        part = deliveries[begin : begin + DELIVERED_AT_ONCE]
+        snapshots = read_pulls(context.github, [delivery.pull.number for delivery in part])
+        current = [
+            (delivery, snapshot)
+            for delivery in part
+            if (snapshot := _current_snapshot(context, delivery, snapshots.get(delivery.pull.number)))
+        ]
+        refused += _write_together(context, current)
+    return refused
+
+
+def _current_snapshot(context: BotContext, delivery: Delivery, snapshot: PullSnapshot | None) -> PullSnapshot | None:
+    """The pull request, if it is still at the delivery's commit and no later run has spoken."""
+    pull = delivery.pull
+    if snapshot is not None:
+        now = snapshot.pull
+        is_same = now.head_sha == pull.head_sha and now.state == "open" and now.base_ref == pull.base_ref
+        if is_same and (delivery.is_last_word or _spoken_run(context, snapshot) <= delivery.run_id):
+            return snapshot
+    say(f"#{pull.number} has moved on or a later run has spoken; nothing was written.")
+    return None
+
+
+def _spoken_run(context: BotContext, snapshot: PullSnapshot) -> int:
+    return newest_run(snapshot_stickies(context, snapshot))
+
+
+def snapshot_stickies(context: BotContext, snapshot: PullSnapshot) -> list[StickyComment]:
+    """The bot's sticky comments that a snapshot has, oldest first; read anew if it has not all comments."""
+    if snapshot.comments is None:
+        return sticky_comments(context, snapshot.pull)
+    return our_comments(snapshot.comments, context.surroundings.bot)
+
+
+def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullSnapshot]]) -> list[str]:
+    """Comments and labels first: a commit whose status is final is not looked at again."""
+    labels = label_nodes_of(context.github, _labels_named(current))
+    changes = [
+        (delivery.pull, change)
+        for delivery, snapshot in current
+        for change in (*_comment_changes(context, delivery, snapshot), *_label_changes(delivery, snapshot, labels))
+    ]
+    refused = make_changes(context, changes)
+    for delivery, snapshot in current:
+        if delivery.pull.number not in refused:
+            _write_status(context, delivery, snapshot)
+    return [f"#{number}: GitHub refused a change: {why}" for number, why in refused.items()]
+
+
+def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, GraphQLChange]]) -> dict[int, str]:
+    """Make changes of pull requests in one request; returns by number why GitHub refused one.
+
+    Another job may have written a first comment meanwhile, or the request was sent twice because its answer was lost: of
+    the pull requests with a new comment one of several is kept.
+    """
+    if not changes:
+        return {}
+    refused = context.github.mutate([change for _, change in changes])
+    created = [pull.number for pull, change in changes if change.name == "addComment"]
+    for snapshot in read_pulls(context.github, created, with_status=False).values():
+        _repair_sticky(context.github, snapshot_stickies(context, snapshot))
+    return {changes[position][0].number: why for position, why in refused.items()}
+
+
+def _labels_named(current: Sequence[tuple[Delivery, PullSnapshot]]) -> set[str]:
+    """The labels that pull requests have to get or lose."""
+    wanted = {delivery.outcome.label for delivery, _ in current if delivery.outcome.label}
+    return wanted | {name for _, snapshot in current for name in snapshot.pull.labels if name in VERDICT_LABELS}
+
+
+def label_nodes_of(github: GitHub, wanted: set[str]) -> dict[str, str]:
+    """Names in GraphQL of our labels; those that are wanted are made if they are missing."""
+    if not wanted <= github.label_nodes.keys():
+        names = sorted(LABEL_STYLES)
+        github.label_nodes |= label_nodes(github, names)
+        if missing := wanted - github.label_nodes.keys():
+            github.ensure_labels({name: LABEL_STYLES[name] for name in sorted(missing)})
+            github.label_nodes |= label_nodes(github, names)
+    return github.label_nodes
+
+
+def _comment_changes(context: BotContext, delivery: Delivery, snapshot: PullSnapshot) -> Iterator[GraphQLChange]:
+    if delivery.pull.author.endswith("[bot]"):  # A robot reads no comments.
+        return
+    run_id = max(delivery.run_id, _spoken_run(context, snapshot) if delivery.is_last_word else 0)
+    body = render_comment(delivery.outcome.state, context.comment_context(delivery.pull, run_id))
+    write_summary(context.surroundings.summary_path, body)
+    yield from sticky_changes(context, snapshot, body)
+
+
+def sticky_changes(context: BotContext, snapshot: PullSnapshot, body: str) -> Iterator[GraphQLChange]:
+    """What gives the pull request's sticky comment this text; several of them are made one at once."""
+    stickies = snapshot_stickies(context, snapshot)
+    if not stickies:
+        yield GraphQLChange(name="addComment", input={"subjectId": snapshot.node_id, "body": bounded_body(body)})
+    elif len(stickies) > 1:
+        write_sticky(context, snapshot.pull, body, stickies)
+    elif stickies[0].body != body:
+        yield GraphQLChange(name="updateIssueComment", input={"id": stickies[0].node_id, "body": bounded_body(body)})
+
+
+def _label_changes(delivery: Delivery, snapshot: PullSnapshot, nodes: dict[str, str]) -> Iterator[GraphQLChange]:
+    there, wanted = snapshot.pull.labels, delivery.outcome.label
+    gone = [nodes[name] for name in VERDICT_LABELS if name in there and name != wanted and name in nodes]
+    if gone:
+        yield GraphQLChange(name="removeLabelsFromLabelable", input={"labelableId": snapshot.node_id, "labelIds": gone})
+    if wanted is not None and wanted not in there:
+        yield label_change(snapshot, nodes[wanted])
+
+
+def label_change(snapshot: PullSnapshot, label_node: str) -> GraphQLChange:
+    """What adds a label to a pull request."""
+    return GraphQLChange(name="addLabelsToLabelable", input={"labelableId": snapshot.node_id, "labelIds": [label_node]})
+
+
+def _write_status(context: BotContext, delivery: Delivery, snapshot: PullSnapshot) -> None:
+    pull, outcome, status = delivery.pull, delivery.outcome, snapshot.status
+    is_ours = status is not None and status.creator == context.surroundings.bot
+    if status is None or not is_ours or (status.state, status.description) != (outcome.status, outcome.words):
+        address = f"{context.repository_url}/pull/{pull.number}"
+        context.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
+    say(f"#{pull.number}: {outcome.words}")
+
+
+def bot_status(github: GitHub, sha: str, bot: str) -> CommitStatus | None:
+    """The bot's latest status of a commit; a status that another account set under our name does not count."""
+    ours = (status for status in github.statuses(sha) if status.context == STATUS_CONTEXT and status.creator == bot)
+    return next(ours, None)
 
 
 def our_comments(comments: Iterable[IssueComment], bot: str) -> list[StickyComment]:
@@ -70,7 +187,7 @@ def our_comments(comments: Iterable[IssueComment], bot: str) -> list[StickyComme
     for comment in comments:
         run_id = comment_run(comment.body)
         if run_id is not None and comment.author == bot and comment.author_type == "Bot":
-            stickies.append(StickyComment(comment_id=comment.id, run_id=run_id, body=comment.body))
+            stickies.append(StickyComment(comment_id=comment.id, run_id=run_id, body=comment.body, node_id=comment.node_id))
     return sorted(stickies, key=lambda sticky: sticky.comment_id)
 
 

@@ -19,16 +19,16 @@ from leaderboard.comments.states import (
 )
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
-from leaderboard.planning.admission import AdmissionContext, phase_refusal, refusals
+from leaderboard.planning.admission import phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from leaderboard.planning.quota import OwnerAccounts
 from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.preview.hypothetical_standings import RecordedResults
 from leaderboard.text.format import format_utc
-from scripts.git.beacon import SeedBeacon
+from scripts.git.beacon import VersionOrigins
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.workflow.run_context import MembershipLookup, members_of, merge_times
+from scripts.github.workflow.run_context import MembershipLookup, admission_at, members_of
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
 VERDICT_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
@@ -126,7 +126,9 @@ def previewed_outcome(state: Previewed) -> Outcome:
             state=state, status=StatusState.ERROR, words="a part failed on our side; it is tried again", ours=True
         )
     total = len(verdicts) + len(games)
-    failed = sum(verdict is not Verdict.OK for verdict in verdicts) + sum(game.refusal is not None for game in games)
+    rows = [row for agent in state.agents for row in agent.rows]
+    failed = sum(row.result.verdict is not Verdict.OK or row.failed_before is not None for row in rows)
+    failed += sum(game.refusal is not None for game in games)
     if failed or any(agent.faults or agent.copy_of for agent in state.agents) or not total:
         words = f"{failed} of {total} evaluations failed; the comment says why" if failed else "no score: mend the faults"
         return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
@@ -189,7 +191,7 @@ def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
 
 def rules_after_merge(
     recorded: RecordedResults,
-    beacons: dict[AgentName, SeedBeacon],
+    origins: VersionOrigins,
     agents: Sequence[AgentName],
     now: datetime,
     asked: MembershipLookup,
@@ -201,23 +203,25 @@ def rules_after_merge(
     if not mine:
         return {}, tuple(hidden_until(challenge, now))
     members = members_of(challenge, [entry.login for entry in mine], asked)
-    gate = AdmissionContext(now=now, arrived=merge_times(recorded.entries, beacons), members=members)
+    gate = admission_at(now, origins, members)
     refused = refusals(challenge, recorded.entries, gate)
     accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
     held: dict[tuple[AgentName, str], Reason] = {}
     for entry in mine:
         for task in challenge.tasks:
             if entry.submission.plays(task):
-                reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, now)
+                stays = origins.tasks.get((AgentName(entry.login, entry.agent), task.id))
+                beacon = challenge.sealed_beacon or (stays[-1].sha if stays else "")
+                reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, beacon, now)
                 if reason:
                     held[entry.name, task.id] = reason
     logins = sorted({entry.login.casefold() for entry in mine})
     return held, (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
 
 
-def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, now: datetime) -> QuotaExhausted | None:
-    version = (entry.login.casefold(), entry.digest)
+def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, beacon: str, now: datetime) -> QuotaExhausted | None:
+    draw = (entry.login.casefold(), entry.digest, beacon)
     for account in accounts.of(entry.login, [task_id]):
-        if version not in account.first and (full := account.exhausted(now)):
+        if draw not in account.first and (full := account.exhausted(now)):
             return full
     return None

@@ -1,34 +1,27 @@
 """`pullrank bot reconcile`: settles what event-driven steps missed, retries our failures, and reports those that stay."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import Broken, NoRunReason
 from leaderboard.core.versions import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, evaluation_id, given_up, given_up_duels
-from scripts.console import OK, CommandError, say
-from scripts.git.path_guard import GuardedPaths
+from scripts.console import OK, say
 from scripts.github.api.client import open_failure_issues, update_issue
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.deliver import bot_status, deliver_outcome, newest_run, sticky_comments
-from scripts.github.pull_request.outcome import FINAL_STATES, Outcome, no_agent_outcome, no_run_outcome, refused_outcome
-from scripts.github.pull_request.report import (
-    PreviewCase,
-    guard_pull,
-    latest_run,
-    outcome_without_scores,
-    rerun,
-    scored_outcome,
-)
+from scripts.github.pull_request.deliver import Delivery, deliver_outcomes
+from scripts.github.pull_request.outcome import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
+from scripts.github.pull_request.report import PreviewCase, guard_pull, rerun
+from scripts.github.pull_request.settle import PREVIEW_FILE, find_backlog, isolated, settle_ended
 from scripts.repository.layout import MAIN_BRANCH
 from scripts.runs.play_duels import player_names
 
 FAILURE_ISSUE_TITLE = "Something of the board itself keeps failing"
 OFFICIAL_WORKFLOW = "official.yml"
+# The newest preview runs, a hundred in each request; an older one costs a request of its own.
+RUNS_LISTED = 300
 INTRODUCTION = (
     "Each line failed on our side as often as it is tried by itself. Nothing of it is held against an entrant. "
     "This issue is kept by the bot, and it closes it once all is mended.\n"
@@ -43,13 +36,20 @@ def reconcile_pulls(context: BotContext) -> int:
     trouble: list[str] = []
     issues = open_failure_issues(context.github, context.surroundings.bot)
     issue_url = next((issue.html_url for issue in issues if issue.title == FAILURE_ISSUE_TITLE), None)
-    waiting: list[tuple[PreviewCase, GuardedPaths]] = []
-    for pull in context.github.open_pulls(base=MAIN_BRANCH):
-        with _isolated(pull, trouble):
-            trouble += _settle_pull(context, pull, issue_url, waiting)
-    for case, paths in waiting:
-        with _isolated(case.pull, trouble):
-            trouble += _deliver_or_retry(context, case, scored_outcome(context, case, paths), issue_url)
+    runs = context.github.runs_of_workflow(PREVIEW_FILE, None, RUNS_LISTED)
+    backlog = find_backlog(context, runs, trouble, is_complete=True)
+    for pull in backlog.unstarted:
+        with isolated(pull, trouble):
+            if outcome := _unstarted_outcome(context, pull):
+                trouble += deliver_outcomes(context, [Delivery(pull=pull, run_id=0, outcome=outcome, is_last_word=True)])
+
+    def with_issue(outcome: Outcome) -> Outcome:
+        state = outcome.state
+        return replace(outcome, state=replace(state, issue_url=issue_url)) if isinstance(state, Broken) else outcome
+
+    for case, outcome in settle_ended(context, backlog.ended, trouble, adjust=with_issue, is_last_word=True):
+        with isolated(case.pull, trouble):
+            trouble += _retry_failed(context, case, outcome)
     ended = _ended_runs(context)
     trouble += _lost_results(context) + _workflow_failures(ended)
     body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
@@ -59,67 +59,15 @@ def reconcile_pulls(context: BotContext) -> int:
     return OK
 
 
-@contextmanager
-def _isolated(pull: PullRequest, trouble: list[str]) -> Iterator[None]:
-    """Log and note a failure of one pull request, so that the others are still settled."""
-    try:
-        yield
-    except CommandError as error:
-        say(f"#{pull.number}: {error}")
-    # Heads, artifacts and comments are untrusted: no list of exceptions would be complete.
-    except Exception as error:  # noqa: BLE001
-        # The message is not logged: it may quote untrusted text.
-        say(f"#{pull.number}: {type(error).__name__}, which is a defect of the bot; report it")
-    else:
-        return
-    trouble.append(f"#{pull.number} could not be settled; the log of the run says why")
-
-
-def _settle_pull(
-    context: BotContext, pull: PullRequest, issue_url: str | None, waiting: list[tuple[PreviewCase, GuardedPaths]]
-) -> list[str]:
-    """Deliver the outcome of a pull request without a final status, or append it to `waiting` if it has to be scored.
-
-    Returns a line if it keeps failing on our side.
-    """
-    status = bot_status(context.github, pull.head_sha, context.surroundings.bot)
-    if status is not None and status.state in FINAL_STATES:
-        return []
-    preview_run = latest_run(context, pull)
-    if preview_run is None:
-        if outcome := _unstarted_outcome(context, pull):
-            deliver_outcome(context, pull, _commented_run(context, pull), outcome)
-        return []
-    if preview_run.conclusion is None:
-        return []
-    case = PreviewCase(run=preview_run, pull=pull, trusted=False)
-    decision = outcome_without_scores(context, case)
-    if isinstance(decision, Outcome):
-        return _deliver_or_retry(context, case, decision, issue_url)
-    waiting.append((case, decision))
-    return []
-
-
-def _deliver_or_retry(context: BotContext, case: PreviewCase, outcome: Outcome, issue_url: str | None) -> list[str]:
-    """Deliver an outcome, and rerun the preview if it failed on our side; returns a line if it failed too often."""
-    tried = 0
-    if isinstance(outcome.state, Broken):
-        tried = outcome.state.tried
-        outcome = replace(outcome, state=replace(outcome.state, issue_url=issue_url))
-    elif outcome.ours:
-        tried = context.github.attempts(case.run.id)
-    deliver_outcome(context, case.pull, max(case.run.id, _commented_run(context, case.pull)), outcome)
+def _retry_failed(context: BotContext, case: PreviewCase, outcome: Outcome) -> list[str]:
+    """Rerun a preview that failed on our side; returns a line if it failed too often."""
     if not outcome.ours:
         return []
+    tried = outcome.state.tried if isinstance(outcome.state, Broken) else context.github.attempts(case.run.id)
     if tried >= INTERNAL_ERROR_TRIES:
         return [f"the preview of #{case.pull.number} failed {tried} times: {case.run.html_url}"]
     rerun(context, case.pull, case.run)
     return []
-
-
-def _commented_run(context: BotContext, pull: PullRequest) -> int:
-    """The latest run that the sticky comment reports; a comment for an older run would not be written."""
-    return newest_run(sticky_comments(context, pull))
 
 
 def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None:
@@ -137,9 +85,9 @@ def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None
 
 def _lost_results(context: BotContext) -> list[str]:
     """Lines for official evaluations of current versions that failed on our side at every try."""
-    at = version_folders(context.entries)
+    at = version_folders(context.recorded.entries)
     marks = given_up(context.results, at)
-    current = {(*entry.name, entry.digest) for entry in context.entries}
+    current = {(*entry.name, entry.digest) for entry in context.recorded.entries}
     measured = {evaluation_id(result, at) for result in context.results if result.verdict is not Verdict.INTERNAL_ERROR}
     lost = {
         f"{result.login}/{result.agent} on {result.task} has no official result"
@@ -154,9 +102,9 @@ def _lost_results(context: BotContext) -> list[str]:
 
 def _lost_duels(context: BotContext) -> set[str]:
     """The same for duels between current versions."""
-    at = version_folders(context.entries)
+    at = version_folders(context.recorded.entries)
     marks = given_up_duels(context.duels, at)
-    current = {(*entry.name, entry.digest) for entry in context.entries}
+    current = {(*entry.name, entry.digest) for entry in context.recorded.entries}
     measured = {duel.path() for duel in context.duels if duel.verdict is Verdict.OK}
     return {
         f"{player_names(duel)} on {duel.task} has no official result"

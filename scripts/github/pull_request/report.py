@@ -15,7 +15,7 @@ from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import NoRunReason
 from leaderboard.preview.hypothetical_standings import preview_state
-from scripts.console import OK, USAGE, CommandError, say
+from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
@@ -24,7 +24,7 @@ from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.preview.artifact import ZIP_BYTES, ArtifactError, read_artifact
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.deliver import deliver_outcome
+from scripts.github.pull_request.deliver import Delivery, deliver_outcomes
 from scripts.github.pull_request.outcome import (
     Outcome,
     broken_outcome,
@@ -157,7 +157,9 @@ def report_preview(context: BotContext) -> int:
     if isinstance(case, NoPull):
         say(f"Nobody is told: {case.words}.")
         return OK
-    deliver_outcome(context, case.pull, case.run.id, preview_outcome(context, case))
+    outcome = preview_outcome(context, case)
+    if refused := deliver_outcomes(context, [Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome)]):
+        raise CommandError(OUR_FAULT, *refused)
     return OK
 
 

@@ -42,9 +42,8 @@ class SlashCommand:
 
 
 def parse_command(body: str) -> SlashCommand | None:
-    """The command on the first line; None if there is none."""
-    lines = body.splitlines()
-    match = _COMMAND.fullmatch(lines[0]) if lines else None
+    """The command on the first line, as readers see lines; None if there is none."""
+    match = _COMMAND.fullmatch(body.partition("\n")[0].removesuffix("\r"))
     if match is None or (match["argument"] and match["verb"] != "evaluate"):
         return None
     return SlashCommand(verb=match["verb"], argument=match["argument"] or "")
@@ -117,7 +116,7 @@ def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha
 
 
 def _rank(context: BotContext, pull: PullRequest) -> Reaction:
-    entries = [entry for entry in context.entries if entry.login.casefold() == pull.author.casefold()]
+    entries = [entry for entry in context.recorded.entries if entry.login.casefold() == pull.author.casefold()]
     shown = [standing(context.recorded, entry.login, entry.agent) for entry in entries]
     return _answer(context, pull, Ranked(agents=tuple(agent for agent in shown if agent and agent.rows)))
 

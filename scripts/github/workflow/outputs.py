@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from evaluator.host.sandboxes.channel import clean_text
+from evaluator.model.visible_text import one_line, without_commands
 from scripts.console import OUR_FAULT, CommandError
 
 LINE_CHARACTERS = 500
@@ -13,7 +13,7 @@ LINE_CHARACTERS = 500
 
 def escape_commands(text: str) -> str:
     """One line of at most 500 characters that no runner takes for a command; without control characters."""
-    line = clean_text(" ".join(text.split())).replace("##[", "## [").replace("::", ": :")
+    line = without_commands(one_line(text)).replace("::", ": :")
     return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
 
 

@@ -10,9 +10,10 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.entry import AgentName
+from leaderboard.planning.admission import AdmissionContext
 from scripts.console import OUR_FAULT, USAGE, CommandError
-from scripts.git.beacon import SeedBeacon
+from scripts.git.beacon import SeedBeacon, VersionOrigins
 
 MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
@@ -69,11 +70,22 @@ def members_of(challenge: Challenge, logins: Iterable[str], is_member: Membershi
     return members
 
 
-def merge_times(entries: Iterable[Entry], found_beacons: Mapping[AgentName, SeedBeacon]) -> dict[AgentName, datetime]:
-    """When each entry's version came to main."""
-    beacons = {(login.casefold(), agent): beacon for (login, agent), beacon in found_beacons.items()}
-    merged = ((entry.name, beacons.get(entry.name)) for entry in entries)
-    return {name: datetime.fromisoformat(beacon.committed_at).astimezone(UTC) for name, beacon in merged if beacon}
+def admission_at(
+    now: datetime, origins: VersionOrigins, members: Mapping[str, frozenset[str]] | None = None
+) -> AdmissionContext:
+    """What admission depends on at a moment: merge times of the versions on main and, if asked for, the teams' members."""
+    return AdmissionContext(
+        now=now,
+        arrived={AgentName.folded(*name): _merged_at(beacon) for name, beacon in origins.versions.items()},
+        entered={
+            (AgentName.folded(*name), task_id): _merged_at(stays[0]) for (name, task_id), stays in origins.tasks.items()
+        },
+        members=members,
+    )
+
+
+def _merged_at(beacon: SeedBeacon) -> datetime:
+    return datetime.fromisoformat(beacon.committed_at).astimezone(UTC)
 
 
 # The end of a job is public, and an agent can be slow on purpose to signal something: jobs end at full multiples of this.

@@ -24,7 +24,7 @@ function takeOver(place) {
   const heads = headsOf(table);
   const decimals = Number(given.decimals);
   const marks = given.marks.split(" ").filter(Boolean).map(Number);
-  const board = { decimals, isFinal: "final" in given, forge: given.forge, scale: { low: Number(given.low), high: Number(given.high), marks } };
+  const board = { decimals, forge: given.forge, scale: { low: Number(given.low), high: Number(given.high), marks } };
   let columns = columnsOf(heads, board);
   const tools = controls(heads, { isGame, unranked: Number(given.unranked) }, change, save, offerColumns);
   const picks = isGame ? null : panel({ task: given.task, decimals }, (who) => pick(who, false));

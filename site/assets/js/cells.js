@@ -83,10 +83,10 @@ const KINDS = {
     cell: (entry) => el("td", { class: "pr-ranks" }, hasPlace(entry) ? ranks(entry.rank_low, entry.rank_high) : NONE),
     fields: { rank_low: (entry) => entry.rank_low, rank_high: (entry) => entry.rank_high },
   }),
-  agent: (head, { isFinal }) => ({
+  agent: () => ({
     upFirst: true,
     value: (entry) => entry.name || entry.agent,
-    cell: (entry) => agent(entry, isFinal),
+    cell: agent,
     fields: { login: (e) => e.login, agent: (e) => e.agent, name: (e) => e.name, flags: (e) => e.flags },
   }),
   score: (head, { decimals }) => ({
@@ -178,7 +178,7 @@ function place(entry) {
   return el("td", { class: "pr-place" }, el("span", medal, entry.place));
 }
 
-function agent(entry, isFinal) {
+function agent(entry) {
   const name = el("bdi", { class: "pr-clamp" }, entry.name || entry.agent);
   const gone = entry.flags.includes("withdrawn") || entry.flags.includes("excluded");
   const page = `${AGENTS}${encodeURIComponent(entry.login)}/${encodeURIComponent(pageName(entry.agent))}/`;
@@ -186,7 +186,7 @@ function agent(entry, isFinal) {
     gone ? el("span", { class: "pr-agent" }, name) : el("a", { class: "pr-agent", href: page, title: entry.name }, name),
     entry.flags.filter((flag) => flag !== "anonymous").map((flag) => [" ", el("span", { class: "pr-tag" }, WORDS[flag] ?? flag)]),
     entry.with_leader && entry.place > 1 && [" ", el("span", { class: "pr-tie" }, "statistically tied with the leader")],
-    entry.tries > 1 && [" ", el("span", { class: "pr-tag" }, isFinal ? `one of ${entry.tries} versions` : `provisional, ${entry.tries} versions tried`)],
+    entry.tries > 1 && [" ", el("span", { class: "pr-tag" }, `provisional, ${entry.tries} versions tried`)],
   );
 }
 

@@ -4,7 +4,7 @@
 const LONGEST = 8000;
 const LINE = 60;
 const TEXT = 2000;
-const NAME_RULE = "1 to 40 lower-case letters, digits, '.', '_' or '-', not ending in .json, .html, .md, .svg or .xml";
+const NAME_RULE = "1 to 40 lower-case letters, digits, '.', '_' or '-', not ending in .json, .html, .md, .svg or .xml, and no device's name in Windows";
 const LOGIN_RULE = "a GitHub login: letters, digits, inner hyphens and '_', at most 39 characters";
 /** What the file of an agent must define, by its adapter; scripts/commands/check.py has the same. */
 const DEFINES = {
@@ -50,10 +50,10 @@ export function faults(draft, rules) {
     add("login", "may not take part on this board; its rules say why");
   }
   add("agent", matches(rules.patterns.agent, draft.agent) ? "" : `must be ${NAME_RULE}`);
-  add("name", lineFault(draft.name, rules));
-  add("algorithm", lineFault(draft.algorithm, rules));
+  add("name", nameFault(draft.name, rules));
+  add("algorithm", nameFault(draft.algorithm, rules));
   for (const field of ["license", "authors"]) {
-    for (const one of field === "authors" ? people(draft) : [draft[field]]) add(field, one && lineFault(one, rules));
+    for (const one of field === "authors" ? people(draft) : [draft[field]]) add(field, one && nameFault(one, rules));
   }
   if (people(draft).length > 20) add("authors", "up to 20 names");
   add("description", textFault(draft.description, rules));
@@ -137,23 +137,31 @@ function unbalanced(code) {
   return open.length ? { line: open[open.length - 1].line, words: `'${open[open.length - 1].sign}' was never closed` } : null;
 }
 
-function lineFault(text, rules) {
+/** As `name_fault` in evaluator/model/visible_text.py; texts are brought into the form NFC before. */
+function nameFault(text, rules) {
   if (/[\n\t]/.test(text)) return "must be a single line";
   if (!text || text !== text.trim()) return "must not be empty or begin or end with a space";
   if ([...text].length > LINE) return `has ${[...text].length} characters, at most ${LINE} are allowed; shorten it`;
-  return invisibleFault(text, rules);
+  const fault = invisibleFault(text, rules.patterns.invisible_in_names);
+  if (fault) return fault;
+  const odd = [...text].find((sign) => sign !== " " && /[\p{Zs}\p{Co}]/u.test(sign));
+  if (odd) return /\p{Zs}/u.test(odd) ? `holds the blank ${named(odd)}; write a plain space` : `holds the private character ${named(odd)}; write a common one`;
+  if (/[\p{Mn}\p{Me}]{3}/u.test(text)) return "has more than 2 accents on one letter; remove some";
+  return /[\p{L}\p{N}]/u.test(text) ? "" : "has neither a letter nor a digit; write a name";
 }
 
 function textFault(text, rules) {
   if ([...text].length > TEXT) return `has ${[...text].length} characters, at most ${TEXT} are allowed; shorten it`;
-  return invisibleFault(text, rules);
+  return invisibleFault(text, rules.patterns.invisible);
 }
 
-function invisibleFault(text, rules) {
-  const match = new RegExp(rules.patterns.invisible, "u").exec(text);
-  if (!match) return "";
-  const code = match[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
-  return `holds the invisible character U+${code}; remove it`;
+function invisibleFault(text, pattern) {
+  const match = new RegExp(pattern, "u").exec(text);
+  return match ? `holds the invisible character ${named(match[0])}; remove it` : "";
+}
+
+function named(sign) {
+  return `U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 function people(draft) {

@@ -50,13 +50,13 @@ function fill(rules) {
     const all = at("all").checked;
     return {
       ...Object.fromEntries(["login", "agent", "name", "algorithm", "kind", "adapter", "image", "description", "license", "authors", "source"]
-        .map((id) => [id, at(id).value])),
+        .map((id) => [id, id === "source" ? at(id).value : at(id).value.normalize("NFC")])),
       all,
       tasks: all ? [] : [...form.querySelectorAll("[data-task]:checked:not(:disabled)")].map((box) => box.dataset.task),
       terms: at("terms")?.checked ?? false,
       meta: Object.fromEntries(rules.fields.map((field) => {
         const input = at(`meta-${field.name}`);
-        return [field.name, input.type === "checkbox" ? input.checked : input.value];
+        return [field.name, input.type === "checkbox" ? input.checked : input.value.normalize("NFC")];
       })),
     };
   }

@@ -9,10 +9,14 @@ import pytest
 
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
+from leaderboard.build import build_standings
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameExcluded
+from scripts.terminal_tables import standings_tables
+from tests.leaderboard import make
 from tests.leaderboard.api.leaderboards import CONTEXT, SCRIPT, all_boards, departed, documents, scripts
-from tests.leaderboard.pages import game_samples, samples
+from tests.leaderboard.pages import everything, game_samples, samples
+from tests.leaderboard.pages.test_page_renderer import words
 
 BOARDS = all_boards()
 
@@ -243,3 +247,46 @@ def test_on_a_local_board_everything_but_previews_counts():
     files = documents(board, replace(CONTEXT, results=(row.result, local)))
 
     assert len(read(files, "api/agents/alice/angle-rule.json")["tasks"][0]["history"]) == 1
+
+
+def test_a_row_whose_place_another_version_holds_says_so_in_every_document_and_page(capsys):
+    chosen, other, bob = (make.entry(login, agent=agent, version=agent) for login, agent in
+                          (("alice", "chosen"), ("alice", "other"), ("bob", "agent")))  # fmt: skip
+    task, game = make.task("one"), make.game()
+    results = [
+        make.result(entry, [score - 0.1, score + 0.1] * 6, on=task, at=at, beacon=beacon, key=make.digest(f"{score}"))
+        for entry, score, at, beacon in (
+            (chosen, 0.9, make.NOON, "merge"), (other, 0.8, make.NOON, "merge"),
+            (chosen, 0.2, "2026-03-01T00:00:00Z", "final"), (other, 0.7, "2026-03-01T00:00:00Z", "final"),
+            (bob, 0.5, "2026-03-01T00:00:00Z", "final"),
+        )
+    ]  # fmt: skip
+    duels = [make.duel(one, on=game, beacon=beacon) for one in (chosen, other, bob) for beacon in ("merge", "final")]
+    for one, before, after in ((chosen, "wwww", "lldd"), (other, "wlwl", "wwwl")):
+        duels += [make.duel(one, bob, played, on=game, beacon=at) for played, at in ((before, "merge"), (after, "final"))]
+    rules = make.challenge(task, game).model_copy(update={"badges": True})
+    board = build_standings(rules, [chosen, other, bob], results, official=True, duels=duels, final_beacon="final")
+    printed, files = json.loads(json.dumps(standings_document(board))), documents(board)
+
+    lists = [printed["overall"], printed["tasks"][0]["rows"], printed["games"][0]["rows"]]
+    lists += [read(files, "api/overall.json")["rows"]]
+    lists += [read(files, f"api/tasks/{name}/leaderboard.json")["rows"] for name in ("one", "game")]
+    for rows in lists:
+        held = [(row["agent"], row.get("held_by")) for row in rows if row["place"] is None]
+        assert held == [("other", "alice/chosen")]
+        assert (sorted(row["place"] for row in rows[:2]), {row["tries"] for row in rows}) == ([1, 2], {1})
+    why = "no place: alice/chosen, another version of its owner, holds it, chosen by the live scores before the end"
+    for name in ("one", "game"):
+        table = read(files, f"api/tasks/{name}/table.json")
+        last = dict(zip(table["columns"], table["rows"][-1], strict=True))
+        assert (last["agent"], last["place"], last["flags"], last["message"]) == ("other", None, ["another version"], why)
+        *_, line = csv.DictReader(io.StringIO(files[f"api/tasks/{name}/leaderboard.csv"].decode()))
+        assert (line["agent"], line["place"], line["flags"], line["medal"]) == ("other", "", "another version", "")
+    badge = read(files, "badges/alice/other/one.json")
+    assert badge["message"].startswith("another version · ")
+    pages = everything.render(board, CONTEXT)
+    assert words(pages["agents/alice/other.md"]).count(why) == 2
+    for path in ("tasks/one.md", "tasks/game.md", "index.md"):
+        assert "An owner holds one place." in words(pages[path])
+    standings_tables(board)
+    assert "another version" in capsys.readouterr().out

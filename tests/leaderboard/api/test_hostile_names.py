@@ -18,6 +18,7 @@ from tests.leaderboard.pages import samples
 from tests.leaderboard.test_visibility import BEFORE, UNTIL, A, B, board, people, secretive, whole
 from tests.leaderboard.test_visibility import challenge as rules
 
+SHOWN = "=cmd|'/c'!A1</script><img src=x>\"]]>&\\ \ufffd?,;`{{x}}"
 EVIL = "=cmd|'/c'!A1</script><img src=x>\"]]>&\\ \u202e\ud800,;`{{x}}"
 
 
@@ -42,17 +43,25 @@ def files():
     return documents(hostile())
 
 
-def test_json_stays_json_and_holds_the_text_as_it_is(files):
+@pytest.mark.attack(
+    "quotes_in_a_document", family="pages", outcome="stays JSON",
+    tries="Ends a text of a JSON document, or the element that holds it.",
+)  # fmt: skip
+def test_json_stays_json_and_holds_the_text_as_it_is_shown(files):
     agent = json.loads(files["api/agents/mallory/evil.json"])
 
-    assert agent["name"] == EVIL.replace("\ud800", "?")
+    assert agent["name"] == SHOWN
 
 
+@pytest.mark.attack(
+    "formula_in_a_table", family="pages", outcome="an apostrophe makes it text",
+    tries="Has a name that a spreadsheet runs as a formula.",
+)  # fmt: skip
 def test_no_spreadsheet_takes_a_name_for_a_formula(files):
     lines = list(csv.DictReader(io.StringIO(files["api/tasks/CartPole-v1/leaderboard.csv"].decode(), newline="")))
 
     assert len(lines) == 1
-    assert lines[0]["name"] == "'" + EVIL.replace("\ud800", "?")
+    assert lines[0]["name"] == "'" + SHOWN
     assert not [value for value in lines[0].values() if value.startswith(("=", "+", "@", "\t", "\r"))]
     assert lines[0]["score"] == "4.0"
 
@@ -64,6 +73,10 @@ def test_a_negative_number_is_no_formula():
     assert lines[0]["score"] == "-104.2"
 
 
+@pytest.mark.attack(
+    "markup_in_feeds_and_badges", family="pages", outcome="well formed, runs nothing",
+    tries="Writes elements into feeds and the SVG of badges.",
+)  # fmt: skip
 def test_feeds_and_badges_are_well_formed_and_run_nothing(files):
     for path, content in files.items():
         if path.endswith((".atom", ".svg")):
@@ -75,6 +88,10 @@ def test_feeds_and_badges_are_well_formed_and_run_nothing(files):
     assert "img src=x" in "".join(badge.itertext())
 
 
+@pytest.mark.attack(
+    "labels_of_metrics", family="pages", outcome="the document parses, without the name",
+    tries="Ends a label of the OpenMetrics document.",
+)  # fmt: skip
 def test_metrics_parse_whatever_a_task_is_called(files):
     families = {family.name: family for family in text_string_to_metric_families(files["metrics.txt"].decode())}
 
@@ -82,6 +99,10 @@ def test_metrics_parse_whatever_a_task_is_called(files):
     assert EVIL[:5] not in files["metrics.txt"].decode()
 
 
+@pytest.mark.attack(
+    "anonymity_undone_by_a_document", family="people", outcome="no name, digest or key is there",
+    tries="Looks for the names behind anonymous entries in documents for machines.",
+)  # fmt: skip
 def test_no_document_names_anybody_before_the_date():
     names = ("ann", "bobby")
     season = whole(people(anonymous_until=UNTIL), [secretive(name) for name in names])

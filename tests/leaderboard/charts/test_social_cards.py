@@ -90,6 +90,10 @@ def test_long_text_is_cut():
     assert cut_to_width("W" * 60, 30, 300).endswith("...")
 
 
+@pytest.mark.attack(
+    "name_on_a_picture", family="pages", outcome="drawn or replaced",
+    tries="Has a name that the picture's font or size cannot hold.",
+)  # fmt: skip
 @pytest.mark.parametrize("text", ["<img src=x>", "\u202eمرحبا", "😀" * 9, "a\nb\x00c", " "])
 def test_hostile_names_are_drawn_or_replaced(text):
     assert all(draw_card(card) for card in social_cards.social_cards(hostile_board(text)))

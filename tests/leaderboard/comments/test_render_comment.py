@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import INVISIBLE
 from leaderboard.comments import phrases
 from leaderboard.comments.render_comment import COMMENT_LIMIT, comment_length, render_comment
 from leaderboard.comments.states import (
@@ -119,6 +119,10 @@ def hostile(text: str) -> dict[str, CommentState]:
     }
 
 
+@pytest.mark.attack(
+    "markup_in_a_comment", family="bot", outcome="shown as code",
+    tries="Writes mentions, references, closing words and markup into what the bot quotes.",
+)  # fmt: skip
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_stays_text_in_every_field(text: str) -> None:
     for state in hostile(text).values():
@@ -338,6 +342,10 @@ def test_without_a_site_nothing_links_there() -> None:
     assert "its page on the board" not in body
 
 
+@pytest.mark.attack(
+    "comment_above_githubs_limit", family="bot", outcome="cut, and closed well",
+    tries="Has faults and logs so long that GitHub refuses the comment.",
+)  # fmt: skip
 def test_a_comment_is_never_too_long() -> None:
     long = "\N{GRINNING FACE}`" * 500
     crash = made.failed(made.TAXI, Verdict.CRASHED, long[:1000])
@@ -378,6 +386,10 @@ def test_the_line_at_fault_is_found(message: str, place: tuple[str, int] | None)
     assert phrases.fault_place(result) == place
 
 
+@pytest.mark.attack(
+    "shell_in_a_line_to_copy", family="bot", outcome="the line is left out",
+    tries="Names an agent like a shell command, for whoever copies the bot's line.",
+)  # fmt: skip
 @pytest.mark.parametrize("name", ["x; rm -rf ~", "$(id)", "../../x", "a b", "x\n", "-x"])
 def test_no_odd_name_reaches_a_line_that_is_made_to_be_copied(name: str) -> None:
     body = render_comment(made.previewed(made.agent(made.POLE_ROW, agent=name)), made.CONTEXT)

@@ -2,7 +2,7 @@
 
 from evaluator.model.records.result import PREVIEW_BEACON
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import OwnerAttempts, OwnerDraw, owner_groups
+from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, PersonIndex, held_places, owner_groups
 from tests.leaderboard import make
 
 ALICE, BOB = make.entry("alice"), make.entry("bob")
@@ -35,3 +35,14 @@ def test_an_example_has_one_try() -> None:
     draws = [OwnerDraw(example.name, "1", "a"), OwnerDraw(example.name, "1", "b")]
 
     assert counted(*draws, entries=(example,)).tries(example.name) == 1
+
+
+def test_who_shares_a_person_with_others_is_one_owner_with_all_of_them() -> None:
+    """Found in any order: the one in the middle joins two owners that were apart."""
+    entries = [make.entry(login) for login in ("ann", "bob", "cyd", "dora")]
+    members = {"ann": frozenset(["1", "2"]), "bob": frozenset(["3", "4"]), "cyd": frozenset(["2", "3"])}
+    groups = OwnerGroups(PersonIndex({}), members, frozenset())
+
+    held = held_places(groups, entries, lambda entry: (-ord(entry.login[0]),))
+
+    assert held == {entries[0].name: "cyd/agent", entries[1].name: "cyd/agent"}

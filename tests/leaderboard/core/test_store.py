@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -197,3 +198,35 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytes
         write_atomically(tmp_path / "file.json", b"x")
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_writer_left_is_gone_after_the_next_write(tmp_path: Path) -> None:
+    target = tmp_path / "file.json"
+    (tmp_path / ".writing-file.json").write_bytes(b"much longer than what comes next")
+
+    write_atomically(target, b"short")
+
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file.json": b"short"}
+
+
+def test_writers_of_one_file_do_not_mix(tmp_path: Path) -> None:
+    target = tmp_path / "file.json"
+    contents = [bytes([97 + number]) * (1 + number * 40_000) for number in range(12)]
+
+    with ThreadPoolExecutor(12) as pool:
+        for _ in range(5):
+            list(pool.map(lambda content: write_atomically(target, content), contents))
+
+            assert target.read_bytes() in contents
+            assert [path.name for path in tmp_path.iterdir()] == ["file.json"]
+
+
+def test_link_in_place_of_the_unfinished_file_is_not_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"mine")
+    (tmp_path / ".writing-file.json").symlink_to(elsewhere)
+
+    with pytest.raises(OSError, match="symbolic links"):
+        write_atomically(tmp_path / "file.json", b"x")
+
+    assert elsewhere.read_bytes() == b"mine"

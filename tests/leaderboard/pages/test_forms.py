@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.participants import Ban, CustomField, People
 from evaluator.model.config.training_script import ScriptRules
@@ -72,6 +74,10 @@ def test_tables_and_code_of_a_shown_comment_can_be_reached_and_read():
     assert "<pre>" not in table
 
 
+@pytest.mark.attack(
+    "title_on_the_compare_page", family="pages", outcome="shown as text",
+    tries="Closes an option of a form with a title.",
+)  # fmt: skip
 def test_titles_of_tasks_stay_text_on_the_compare_page():
     task = Task(id="x", title=HOSTILE)
     page = render_pages(samples.board(samples.task_board(task)), samples.CONTEXT)["compare.md"]

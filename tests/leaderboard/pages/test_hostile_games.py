@@ -14,6 +14,10 @@ from tests.leaderboard.pages.test_game_page import document, shown
 from tests.leaderboard.text.test_escape_markdown import HOSTILE, Text, rendered, seen
 
 
+@pytest.mark.attack(
+    "markup_on_the_page_of_a_duel", family="pages", outcome="shown as text",
+    tries="Writes markup into the names and messages of a duel.",
+)  # fmt: skip
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_changes_no_tag_of_a_duels_page(text):
     plain, hostile = duel_page("plain"), duel_page(text)
@@ -23,6 +27,10 @@ def test_hostile_text_changes_no_tag_of_a_duels_page(text):
     assert document(hostile)["matches"][0]["why"].endswith(text[:300])
 
 
+@pytest.mark.attack(
+    "markup_on_the_page_of_a_game", family="pages", outcome="shown as text",
+    tries="Writes markup into the names and messages of a game's players.",
+)  # fmt: skip
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_changes_no_tag_of_a_games_page(text):
     def tags(typed):

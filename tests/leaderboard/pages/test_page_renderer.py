@@ -180,6 +180,10 @@ def test_an_agent_may_have_the_name_of_a_folders_page(name):
     assert urls.task_page(name.upper()) == f"tasks/_{name.upper()}.md"
 
 
+@pytest.mark.attack(
+    "markup_in_every_field", family="pages", outcome="shown as text",
+    tries="Writes HTML, Markdown, Jinja and addresses of scripts into every field of an entry.",
+)  # fmt: skip
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_in_every_field_changes_no_tag(text):
     assert tags(hostile_board(text)) == tags(hostile_board("plain"))

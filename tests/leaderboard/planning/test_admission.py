@@ -136,6 +136,10 @@ def test_people_that_are_taken_and_those_that_are_not_reach_the_plan() -> None:
     assert planned(season(people=PEOPLE.model_copy(update={"hosts": ("ann",)})), [entry("ann")])[0] == ["a", "b"]
 
 
+@pytest.mark.attack(
+    "team_theft", family="people", outcome="binds nobody",
+    tries="Names a strong competitor as an author, to bar or bind them.",
+)  # fmt: skip
 def test_each_may_be_in_one_team_and_nobody_can_be_claimed_against_his_will() -> None:
     def by(login, *authors):
         return replace(entry(login), submission=Submission(name="x", algorithm="x", authors=authors))

@@ -23,8 +23,9 @@ def rules(quota=None, **fields):
     return challenge(A, B).model_copy(update={"quota": quota, **fields})
 
 
-def held(season, entries, results, *, arrived=None, now=NOW):
-    items = missing_work(season, entries, results, MeasurementContext(runtime_digest=digest("runtime"), beacon="test"))
+def held(season, entries, results, *, arrived=None, now=NOW, beacons=None):
+    where = MeasurementContext(runtime_digest=digest("runtime"), beacon="test", beacons=beacons or {})
+    items = missing_work(season, entries, results, where)
     accounts = OwnerAccounts(season, entries, results, [])
     kept, waiting = apply_quotas(season, items, accounts, arrived or {}, now)
     return [(i.entry.shown, i.task_id) for i in kept], [
@@ -81,6 +82,25 @@ def test_a_version_counts_once_whatever_it_plays_and_however_often() -> None:
 
     assert [task_id for _, task_id in kept] == ["a", "b"]  # it is free, on another task too
     assert waiting == []
+
+
+def test_a_version_that_comes_back_counts_again_and_its_tasks_do_not() -> None:
+    ann = entry("ann", version="1")
+    beacons = {((ann.login, ann.agent), task_id): ("first", "again") for task_id in ("a", "b")}
+    used = result(ann, [1.0], on=A, at=LAST_MONTH, beacon="first")
+
+    kept, waiting = held(rules(Quota(total=1)), [ann], [used], beacons=beacons)
+
+    assert kept == [("ann/agent", "a"), ("ann/agent", "b")]  # on the first beacon, which was counted
+    assert [(name, task_id) for name, task_id, _ in waiting] == [("ann/agent", "a"), ("ann/agent", "b")]
+    assert held(rules(Quota(total=2)), [ann], [used], beacons=beacons)[1] == []
+
+
+def test_final_draws_wait_for_no_quota() -> None:
+    season = rules(Quota(total=1)).model_copy(update={"final": "1"})
+    assert season.is_final
+
+    assert held(season, [entry("ann", version="2")], [old("ann", "1", MORNING)])[1] == []
 
 
 def test_a_limit_that_was_lowered_below_what_was_used_holds() -> None:

@@ -7,7 +7,10 @@ import pytest
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
+from evaluator.model.records.verdict import Verdict
 from leaderboard.build import build_standings
+from leaderboard.comments.render_comment import render_comment
+from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.core.standings import Entry, Estimate
 from leaderboard.preview.hypothetical_standings import (
     RecordedResults,
@@ -15,6 +18,7 @@ from leaderboard.preview.hypothetical_standings import (
     preview_state,
     standing,
 )
+from scripts.github.pull_request.outcome import StatusState, previewed_outcome
 from tests.leaderboard.make import challenge, digest, entry, hypothetical_row, result, task
 
 HEAD, EVALUATOR = "a" * 40, "b" * 40
@@ -105,6 +109,69 @@ def test_once_submissions_have_ended_the_final_draws_alone_count_and_are_no_trie
     )
 
     assert [(row.tries, round(row.estimate.score, 6)) for row in board.now.tasks[0].rows] == [(1, 0.5), (1, 0.4)]
+
+
+def ended(*others: Result) -> RecordedResults:
+    """A board after the end: bob's two versions, and ann's, each with a final draw."""
+    first, second, ann = entry("bob"), entry("bob", agent="second"), entry("ann")
+    board = recorded(
+        (first, result(first, spread(0.7), on=ONE, beacon="live")),
+        (second, result(second, spread(0.6), on=ONE, beacon="live")),
+        (ann, result(ann, spread(0.4), on=ONE, beacon="end")),
+    )  # fmt: skip
+    final = [result(who, spread(score), on=ONE, beacon="end") for who, score in ((first, 0.3), (second, 0.9))]
+    return dataclasses.replace(board, results=(*board.results, *final, *others), final_beacon="end")
+
+
+def test_a_comment_tells_which_version_of_an_owner_holds_its_place() -> None:
+    second, first = (standing(ended(), "bob", agent) for agent in ("second", "agent"))
+
+    assert second is not None
+    assert first is not None
+    (row,), (own,) = second.rows, first.rows
+    assert (row.place, row.rank_low, row.held_by, row.estimate and round(row.estimate.score, 6)) == (
+        None, None, "bob/agent", 0.9,
+    )  # fmt: skip
+    assert (own.place, own.entries, own.held_by, own.leader_name) == (2, 2, None, "ann/agent")
+    said = render_comment(Ranked(agents=(second,)), CommentContext(run_id=1, repository="https://github.com/a/b"))
+    assert "one: no place. An owner holds one in the final ranks, and `bob/agent` had the best score" in said
+
+
+def test_after_the_end_a_preview_takes_no_place_and_is_compared_with_the_final_draws() -> None:
+    row = hypothetical_row(ended(), previewing(entry("zoe"), 0.8))
+
+    assert row is not None
+    assert (row.place, row.rank_low, row.tries, row.leader_name) == (None, None, 1, "bob/second")
+    assert row.estimate is not None
+
+
+@pytest.mark.parametrize("folder", ["agent", "renamed"])
+def test_a_preview_of_a_version_with_a_failed_draw_says_that_it_has_no_score(folder: str) -> None:
+    broken = result(entry("zoe"), on=ONE, beacon="first")
+    again = result(entry("zoe"), spread(0.5), on=ONE, beacon="second", at="2026-05-01T00:00:00Z")
+    board = dataclasses.replace(BOARD, results=(*BOARD.results, broken, again))
+    played = previewing(entry("zoe"), 0.95).model_copy(update={"agent": folder})
+
+    state = preview_state(preview(played), board, run_url=None)
+    other = preview_state(preview(previewing(entry("zoe", version="2"), 0.95)), board, run_url=None)
+
+    (row,), (fine,) = state.agents[0].rows, other.agents[0].rows
+    assert (row.failed_before, row.place, row.rank_low, fine.failed_before, fine.place) == (
+        Verdict.CRASHED, None, None, None, 1,
+    )  # fmt: skip
+    said = render_comment(state, CommentContext(run_id=1, repository="https://github.com/a/b"))
+    assert "❌ No score on one" in said
+    assert "An official evaluation of the same files ended as `crashed` before" in said
+    assert previewed_outcome(state).status is StatusState.FAILURE
+    assert previewed_outcome(other).status is StatusState.SUCCESS
+
+
+def test_a_failure_of_ours_before_says_nothing_of_the_version() -> None:
+    ours = result(entry("zoe"), on=ONE, beacon="first", verdict="internal_error")
+    row = hypothetical_row(dataclasses.replace(BOARD, results=(*BOARD.results, ours)), previewing(entry("zoe"), 0.95))
+
+    assert row is not None
+    assert (row.failed_before, row.place) == (None, 1)
 
 
 def test_the_same_version_is_measured_by_its_preview() -> None:

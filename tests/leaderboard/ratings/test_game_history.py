@@ -47,6 +47,16 @@ def test_a_duel_played_again_changes_nothing_before():
     assert moments[0].elo[BOB.name] < 0 < moments[1].elo[BOB.name]
 
 
+def test_draws_of_several_stays_are_pooled_on_every_day():
+    stays = [make.duel(ALICE, BOB, outcomes, beacon=beacon, at=at(day)) for day, beacon, outcomes in
+             ((1, "first", "wwwl"), (2, "second", "lllw"), (3, "third", "lldw"))]  # fmt: skip
+
+    for days in (2, 3):
+        board, moments = history([ALICE, BOB], [*validated(1, ALICE, BOB), *stays[:days]])
+        assert moments[-1].elo == {row.entry.name: row.rating.elo for row in board.rows}
+        assert abs(moments[1].elo[BOB.name]) < 1
+
+
 def test_an_earlier_version_stands_for_its_player_until_the_next_is_validated():
     newer = make.entry("bob", version="2")
     duels = [

@@ -121,6 +121,37 @@ def test_tries_of_an_owner_widen_its_interval():
     assert rows(tried)["alice"].rating == rows(once)["alice"].rating
 
 
+def test_in_final_ranks_the_best_live_rating_of_an_owner_holds_its_place():
+    other = make.entry("alice", agent="other")
+    live = [*admitted(ALICE, other, BOB), make.duel(ALICE, BOB, "wwwl"), make.duel(other, BOB, "wlld")]
+    last = [duel for one in (ALICE, other, BOB) for duel in admitted(one, beacon="final", at=LATE)]
+    last += [make.duel(who, BOB, outcomes, beacon="final", at=LATE) for who, outcomes in ((ALICE, "lllw"), (other, "wwww"))]
+
+    ranked = final_board([ALICE, other, BOB], [*live, *last])
+
+    assert [(row.entry.shown, None if row.is_aside else row.place, row.held_by, row.tries) for row in ranked.rows] == [
+        ("bob/agent", 1, None, 1), ("alice/agent", 2, None, 1), ("alice/other", None, "alice/agent", 1),
+    ]  # fmt: skip
+    assert ranked.rows[2].rating.elo > ranked.rows[0].rating.elo
+    assert (ranked.rows[0].since, ranked.rows[1].attempts) == (make.NOON, 2)
+    assert ranked.held == {other.name: "alice/agent"}
+
+
+def test_in_final_ranks_a_player_without_a_live_rating_holds_no_place_before_one_with_one():
+    other = make.entry("alice", agent="a-newer")
+    live = [*admitted(ALICE, BOB), make.duel(ALICE, BOB, "lll" + "d")]
+    last = [duel for one in (ALICE, other, BOB) for duel in admitted(one, beacon="final", at=LATE)]
+    last += [make.duel(who, BOB, "wwll", beacon="final", at=LATE) for who in (ALICE, other)]
+
+    assert final_board([ALICE, other, BOB], [*live, *last]).held == {other.name: "alice/agent"}
+    # Without any duel before the end the first by name is as good as another.
+    assert final_board([ALICE, other, BOB], last).held == {ALICE.name: "alice/a-newer"}
+
+
+def final_board(entries, duels):
+    return build_game_standings(make.game(), entries, duels, official=True, season="1", final_beacon="final")
+
+
 def test_who_left_takes_its_duels_along():
     duels = [*admitted(ALICE, BOB, CAROL), make.duel(ALICE, BOB, "wl"), make.duel(CAROL, ALICE, "wwww")]
 

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.identifiers import INVISIBLE
+from evaluator.model.visible_text import INVISIBLE
 from leaderboard.text import escape_markdown
 
 MKDOCS = Path(__file__).parents[3] / "mkdocs.yml"
@@ -123,6 +123,10 @@ def test_in_a_heading_nothing_happens(text, more):
     assert html.words.startswith(seen(text))
 
 
+@pytest.mark.attack(
+    "pipe_in_a_table", family="pages", outcome="shown as text",
+    tries="Ends a cell or a table of Markdown.",
+)  # fmt: skip
 @pytest.mark.parametrize("more", [False, True])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_in_a_markdown_table_nothing_happens(text, more):
@@ -142,6 +146,10 @@ def test_in_html_and_in_an_attribute_nothing_happens(text, more):
     assert html.words.strip() == seen(text)
 
 
+@pytest.mark.attack(
+    "log_that_closes_its_block", family="pages", outcome="shown as text",
+    tries="Closes the block in which a page shows a log.",
+)  # fmt: skip
 @pytest.mark.parametrize("text", HOSTILE)
 def test_preformatted_text_keeps_its_lines(text):
     html = rendered(f"{escape_markdown.preformatted(text)}\n\nafter", more=True)
@@ -172,6 +180,10 @@ def test_the_outcome_can_always_be_written(text):
     escape_markdown.preformatted(text).encode("utf-8")
 
 
+@pytest.mark.attack(
+    "text_that_runs_backwards", family="pages", outcome="a mark in its place",
+    tries="Turns the direction of the text around, or hides in it.",
+)  # fmt: skip
 @pytest.mark.parametrize("character", ["\u202e", "\u2066", "\u200b", "\x00", "\x1b", "\u2028", "\ufeff"])
 def test_what_hides_or_reorders_leaves_a_mark(character):
     assert escape_markdown.escape(f"a{character}b") == "a&#65533;b"
@@ -181,6 +193,10 @@ def test_what_is_ours_stays():
     assert escape_markdown.escape(escape_markdown.escape("<")) == "&#60;"
 
 
+@pytest.mark.attack(
+    "address_of_a_script", family="pages", outcome="words, no link",
+    tries="Gives an address of a script, a file, or with a user and password.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     "url",
     [

@@ -137,4 +137,4 @@ def test_every_verb_is_listed() -> None:
 def test_a_line_for_people_holds_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     say("one :smile: [red]two[/red]\x1b[2J\x9b2J\r\x07\tthree\nfour")
 
-    assert capsys.readouterr().err == "one :smile: [red]two[/red][2J2J\tthree\nfour\n"
+    assert capsys.readouterr().err == "one :smile: [red]two[/red]�[2J�2J �\tthree\nfour\n"

@@ -11,7 +11,7 @@ from tests.scripts.checkouts import LAST_LEGAL, ROOT, duels, game_board, records
 SANDBOX = ("--sandbox", "process")
 # What speaks to GitHub, to a container engine or for ever: only the start is shown here.
 ELSEWHERE = {"probe", "bot", "image", "recorded", "doctor", "init", "import-evalai", "season", "demo", "rehearse"}
-RUN = {"new", "check", "evaluate", "duel", "tournament", "rank", "verify", "plan", "site", "schemas"}
+RUN = {"new", "check", "evaluate", "duel", "tournament", "rank", "verify", "plan", "site", "schemas", "quarantine"}
 
 
 def test_no_verb_is_forgotten() -> None:
@@ -35,6 +35,7 @@ def test_a_board_from_a_new_agent_to_its_site(tmp_path: Path) -> None:
     for words in (("rank", "--json"), ("plan", "--json", *SANDBOX), ("verify", "--json")):
         assert started(board, *words) == run(board, *words), words
     assert [outcome["standing"] for outcome in json.loads(run(board, "verify", "--json")[1])] == ["verified"] * 4
+    assert started(board, "quarantine", "--lift") == run(board, "quarantine", "--lift")
     assert started(board, "site", "build")[0] == 0
     assert "Last" in (board / "build/site/tasks/tictactoe/index.html").read_text()
     assert records(board) == before

@@ -8,7 +8,7 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
 from scripts.console import CommandError
-from scripts.git.beacon import SeedBeacon, find_beacon, version_beacons, version_origins
+from scripts.git.beacon import SeedBeacon, find_beacon, known_origins, version_origins
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits, season_commits
@@ -169,7 +169,7 @@ def test_twenty_folders_of_one_login_draw_once(board: Clone) -> None:
     asked = {("alice", f"a{number}"): version for number in range(20)}
 
     assert {item.sha for item in beacons(board.repository, board.head, asked).values()} == {first}
-    assert {item.sha for item in version_beacons(board.repository, board.head, asked).values()} == {first}
+    assert {item.sha for item in known_origins(board.repository, board.head, asked, {}).versions.values()} == {first}
 
 
 def test_other_words_and_another_folder_keep_the_beacon(board: Clone) -> None:

@@ -15,12 +15,20 @@ def board(tmp_path: Path) -> Clone:
     return make_board(tmp_path, agent_files("bob"))
 
 
+@pytest.mark.attack(
+    "commit_that_is_an_option", family="supply", outcome="refused",
+    tries="Names a commit like an option of git.",
+)  # fmt: skip
 @pytest.mark.parametrize("sha", ["", "HEAD", "main", "--upload-pack=touch x", "a" * 39, "A" * 40, "a" * 40 + "\n", "a" * 41])
 def test_only_full_commit_ids_reach_a_command_line(sha: str) -> None:
     with pytest.raises(CommandError, match="not a full commit id"):
         full_sha(sha)
 
 
+@pytest.mark.attack(
+    "head_fetched_as_data", family="supply", outcome="fetched as data",
+    tries="Brings hooks and configuration with the head of a pull request.",
+)  # fmt: skip
 def test_a_pull_requests_head_is_fetched_by_its_id_as_data(board: Clone, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "origin.git", "fork")
     fork = Clone(tmp_path / "fork")

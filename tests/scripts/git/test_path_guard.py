@@ -82,6 +82,10 @@ def test_inside_the_authors_folder_the_rules_hold(board: Clone, path: str, fault
     assert "\n" not in paths.faults[0]
 
 
+@pytest.mark.attack(
+    "login_of_the_examples", family="people", outcome="refused",
+    tries="Registers the login that stands for the example agents.",
+)  # fmt: skip
 def test_an_account_called_like_the_examples_owner_is_refused(board: Clone) -> None:
     paths = judge(board, board.commit(agent_files("Local")), PullAuthor(login="Local", id=9))
 
@@ -89,12 +93,20 @@ def test_an_account_called_like_the_examples_owner_is_refused(board: Clone) -> N
     assert "stands for the example agents" in paths.faults[0]
 
 
+@pytest.mark.attack(
+    "rename_from_outside", family="supply", outcome="seen as a deletion outside",
+    tries="Renames a file of the evaluator into one's own folder.",
+)  # fmt: skip
 def test_a_rename_from_outside_is_a_deletion_outside(board: Clone) -> None:
     paths = judge(board, board.commit({"evaluator/e.py": None, **agent_files("Alice", source=b"x = 1\n")}))
 
     assert paths.outside == ("evaluator/e.py",)
 
 
+@pytest.mark.attack(
+    "file_that_becomes_a_link", family="supply", outcome="refused",
+    tries="Turns a file that is on main into a symbolic link.",
+)  # fmt: skip
 def test_a_file_that_becomes_a_link_is_seen_though_its_path_is_old(board: Clone) -> None:
     board.commit(agent_files("Alice"))
     board.push()
@@ -125,6 +137,10 @@ def test_names_that_differ_only_by_case_are_one_on_some_disks(board: Clone) -> N
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 1048576\n"
 
 
+@pytest.mark.attack(
+    "pointer_of_git_lfs", family="supply", outcome="refused in one line",
+    tries="Commits a pointer of Git LFS in place of weights.",
+)  # fmt: skip
 def test_a_pointer_of_git_lfs_is_not_taken_for_weights(board: Clone) -> None:
     paths = judge(board, board.commit({**agent_files("Alice"), "submissions/Alice/a/weights.npz": POINTER}))
 
@@ -173,12 +189,20 @@ def test_an_agent_with_a_name_that_is_refused_now_can_be_taken_away(board: Clone
     assert (gone.removed, gone.is_clean) == (("submissions/Alice/m.json",), True)
 
 
+@pytest.mark.attack(
+    "withdrawal_for_another", family="people", outcome="no score, and a person is asked",
+    tries="Deletes another's agent.",
+)  # fmt: skip
 def test_nobody_withdraws_for_another(board: Clone) -> None:
     paths = judge(board, board.commit(dict.fromkeys(agent_files("bob", "b"))))
 
     assert paths.outside == ("submissions/bob/b/agent.py", "submissions/bob/b/submission.yml")
 
 
+@pytest.mark.attack(
+    "copy_under_another_name", family="people", outcome="refused as a copy",
+    tries="Enters another's agent under one's own name and algorithm.",
+)  # fmt: skip
 def test_a_copy_of_anothers_agent_is_refused_whatever_it_calls_itself(board: Clone) -> None:
     copy = agent_files("Alice", "mine", AGENT + b"# bob's\n", b"name: All my own work\nalgorithm: genius\n")
     paths = judge(board, board.commit(copy))
@@ -187,12 +211,16 @@ def test_a_copy_of_anothers_agent_is_refused_whatever_it_calls_itself(board: Clo
     assert paths.faults == (f"submissions/Alice/mine: {fault_text}",)
 
 
+@pytest.mark.attack(
+    "twin_folder", family="people", outcome="refused",
+    tries="Enters one's own agent a second time, for another draw.",
+)  # fmt: skip
 def test_ones_own_agent_stands_in_one_folder(board: Clone) -> None:
     paths = judge(board, board.commit(agent_files("bob", "again", AGENT + b"# bob's\n")), PullAuthor(login="bob"))
 
     assert len(paths.faults) == 1
     assert paths.faults[0].startswith(
-        "submissions/bob/again: is the same agent as submissions/bob/b, and one version stands in"
+        "submissions/bob/again: is the same agent as submissions/bob/b, byte for byte, and one version stands in"
     )
 
 
@@ -226,6 +254,10 @@ def test_a_twin_that_came_to_main_meanwhile_is_seen(board: Clone) -> None:
     assert "same agent as submissions/Alice/y" in judge(board, head).faults[0]
 
 
+@pytest.mark.attack(
+    "login_registered_again", family="people", outcome="refused",
+    tries="Registers a login that was given up, to go on with its agents.",
+)  # fmt: skip
 def test_a_login_that_was_registered_again_does_not_inherit(board: Clone) -> None:
     author = PullAuthor(login="bob", id=99, known_ids=frozenset({2}))
     paths = judge(board, board.commit(agent_files("bob", "c")), author)
@@ -248,6 +280,10 @@ def test_what_main_did_meanwhile_is_not_the_pull_requests(board: Clone) -> None:
     assert judge(board, after).is_clean
 
 
+@pytest.mark.attack(
+    "change_smuggled_in_a_merge", family="supply", outcome="seen as outside",
+    tries="Smuggles a change of the evaluator into a merge commit.",
+)  # fmt: skip
 def test_a_merge_that_smuggles_a_change_is_seen(board: Clone) -> None:
     start = board.head
     head = board.commit(agent_files("Alice"))
@@ -260,6 +296,10 @@ def test_a_merge_that_smuggles_a_change_is_seen(board: Clone) -> None:
     assert judge(board, evil).outside == ("evaluator/e.py",)
 
 
+@pytest.mark.attack(
+    "history_of_its_own", family="supply", outcome="refused",
+    tries="Opens a pull request whose history has nothing in common with main.",
+)  # fmt: skip
 def test_a_history_of_its_own_is_refused(board: Clone) -> None:
     main = board.head
     tree = git(board.path, "write-tree")
@@ -276,6 +316,10 @@ def test_more_faults_than_anybody_reads_are_counted() -> None:
     assert paths.outside[-1] == "and 950 more"
 
 
+@pytest.mark.attack(
+    "path_that_is_no_text", family="supply", outcome="shown escaped",
+    tries="Names a file with bytes that are no text, escapes and text that runs backwards.",
+)  # fmt: skip
 def test_a_path_that_is_no_text_is_shown_escaped() -> None:
     change = TreeChange(status="A", old_mode="000000", new_mode="100644", path=b"\xff\x1b[31m/\xe2\x80\xae")
     paths = check_paths([change], "Alice", {})
@@ -283,6 +327,10 @@ def test_a_path_that_is_no_text_is_shown_escaped() -> None:
     assert paths.outside[0].isprintable()
 
 
+@pytest.mark.attack(
+    "attributes_that_run_a_filter", family="supply", outcome="nothing runs",
+    tries="Brings attributes, filters and drivers that git would run.",
+)  # fmt: skip
 def test_the_repositorys_own_configuration_runs_nothing(board: Clone, tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     for name in ("core.fsmonitor", "diff.external", "core.pager", "core.sshCommand", "diff.x.textconv"):
@@ -304,3 +352,87 @@ def test_an_untouched_manifest_matters_too(board: Clone) -> None:
     stolen = agent_files("Alice", "x", AGENT + b"# other\n", MANIFEST + b"entry: agent.py\n")
 
     assert "same agent as submissions/bob/c" in judge(board, board.commit(stolen)).faults[0]
+
+
+COPIED = AGENT + b"# bob's\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "how"),
+    [
+        pytest.param(
+            {"100755:submissions/Alice/mine/agent.py": COPIED}, "modes of files", id="modes",
+            marks=pytest.mark.attack(
+                "copy_with_other_modes", family="people", outcome="refused as a copy",
+                tries="Enters another's agent as one's own, with its files made executable.",
+            ),
+        ),
+        pytest.param(
+            {"submissions/Alice/mine/agent.py": COPIED.replace(b"\n", b"\r\n")}, "line ends", id="line ends",
+            marks=pytest.mark.attack(
+                "copy_with_other_line_ends", family="people", outcome="refused as a copy",
+                tries="Enters another's agent as one's own, with line ends of Windows.",
+            ),
+        ),
+        pytest.param(
+            {"submissions/Alice/mine/agent.py": COPIED.rstrip()}, "line ends", id="last line end",
+            marks=pytest.mark.attack(
+                "copy_without_last_line_end", family="people", outcome="refused as a copy",
+                tries="Enters another's agent as one's own, without the end of the last line.",
+            ),
+        ),
+        pytest.param(
+            {"submissions/Alice/mine/agent.py": COPIED, "submissions/Alice/mine/data/mine.txt": b""}, "empty files",
+            id="empty files",
+            marks=pytest.mark.attack(
+                "copy_with_an_empty_file", family="people", outcome="refused as a copy",
+                tries="Enters another's agent as one's own, with an empty file beside it.",
+            ),
+        ),
+        pytest.param(
+            {
+                "submissions/Alice/mine/agent.py": COPIED,
+                "submissions/Alice/mine/submission.yml": MANIFEST + b"main_file: agent.py\nextras: [numpy]\n",
+            },
+            "settings that run no other code", id="settings",
+            marks=pytest.mark.attack(
+                "copy_with_unused_settings", family="people", outcome="refused as a copy",
+                tries="Enters another's agent as one's own, with settings in the manifest that it does not use.",
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_a_copy_that_differs_in_nothing_that_matters_is_refused(board: Clone, files: dict[str, bytes], how: str) -> None:
+    paths = judge(board, board.commit({**agent_files("Alice", "mine", COPIED), **files}))
+
+    (fault,) = paths.faults
+    assert fault == (
+        f"submissions/Alice/mine: is the same agent as submissions/bob/b apart from {how}, which stands on main already; "
+        "enter one of your own"
+    )
+
+
+def test_a_copy_is_called_so_byte_for_byte_only_where_it_is(board: Clone) -> None:
+    copied = judge(board, board.commit(agent_files("Alice", "mine", COPIED)))
+    renamed = judge(board, board.commit(agent_files("Alice", "mine", COPIED, MANIFEST + b"# mine\n")))
+
+    assert [("byte for byte" in paths.faults[0], "is the same agent" in paths.faults[0]) for paths in (copied, renamed)] == [
+        (True, True), (False, True),
+    ]  # fmt: skip
+
+
+def test_other_code_and_other_bytes_of_weights_are_no_copy(board: Clone) -> None:
+    big = b"\n" * (200 << 10)
+    limits = SubmissionLimits()
+    board.commit({"submissions/bob/b/weights.bin": big, "submissions/bob/b/other.py": AGENT})
+    board.push()
+    main = git(board.path, "rev-parse", "origin/main")
+    weights = agent_files("Alice", "mine", COPIED) | {
+        "submissions/Alice/mine/weights.bin": big[:-1] + b"\r\n", "submissions/Alice/mine/other.py": AGENT,
+    }  # fmt: skip
+    other_weights = board.commit(weights)
+    entry = {"submissions/Alice/mine/submission.yml": MANIFEST + b"entry: other.py\n"}
+    other_entry = board.commit(weights | entry | {"submissions/Alice/mine/weights.bin": big})
+
+    for head in (other_weights, other_entry):
+        assert inspect_pull(board.repository, main, head, ALICE, limits).is_clean

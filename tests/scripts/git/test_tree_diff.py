@@ -44,6 +44,10 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
+@pytest.mark.attack(
+    "tree_bomb", family="supply", outcome="refused once, git is stopped",
+    tries="Commits a few trees that contain each other and unfold to a million paths.",
+)  # fmt: skip
 @pytest.mark.parametrize("path", ["submissions/alice", "submissions/alice/a", "submissions/alice/a/data"])
 def test_a_few_trees_that_unfold_to_a_million_paths_are_refused(board: Clone, path: str, printed: list[int]) -> None:
     paths = judge(board, commit_tree(board, path, bomb(board.path, 6), board.head))
@@ -53,6 +57,10 @@ def test_a_few_trees_that_unfold_to_a_million_paths_are_refused(board: Clone, pa
     assert sum(printed) <= tree_diff.LIST_BYTES + 10_000
 
 
+@pytest.mark.attack(
+    "tree_bomb_outside_the_folder", family="supply", outcome="refused once, little is unfolded",
+    tries="Commits a tree bomb outside of the author's folder.",
+)  # fmt: skip
 @pytest.mark.parametrize("path", ["docs", "submissions/zed", "submissions/bob/a/data"])
 def test_outside_the_authors_folder_little_is_unfolded(board: Clone, path: str, printed: list[int]) -> None:
     paths = judge(board, commit_tree(board, path, bomb(board.path, 12), board.head))
@@ -82,6 +90,10 @@ def test_a_folder_that_is_not_opened_is_named_as_a_whole(board: Clone) -> None:
     assert all((one.status, one.new_mode) == ("A", "040000") for one in changes if one.path.endswith(b"/"))
 
 
+@pytest.mark.attack(
+    "folder_without_a_floor", family="supply", outcome="refused",
+    tries="Nests folders as deep as git allows.",
+)  # fmt: skip
 @pytest.mark.parametrize("levels", [100, 5_000, 100_000])
 def test_a_folder_without_a_floor_is_refused(board: Clone, levels: int) -> None:
     (fault,) = judge(board, commit_tree(board, "submissions/alice/a/x", chain(board.path, levels), board.head)).faults
@@ -98,6 +110,10 @@ def test_a_folder_without_a_floor_elsewhere_is_outside(board: Clone) -> None:
     assert [path[:9] for path in paths.outside] == ["docs/d/d/"]
 
 
+@pytest.mark.attack(
+    "tree_of_a_million_names", family="supply", outcome="refused",
+    tries="Commits more files than anybody lists.",
+)  # fmt: skip
 def test_a_tree_with_more_names_than_are_listed_is_refused(board: Clone) -> None:
     blob = object_id("blob", b"x\n")
     names = ((BLOB, b"f%07d" % n, blob) for n in range(80_000))
@@ -109,6 +125,10 @@ def test_a_tree_with_more_names_than_are_listed_is_refused(board: Clone) -> None
     assert outside.outside == ("docs/",)
 
 
+@pytest.mark.attack(
+    "name_of_a_megabyte", family="supply", outcome="one short line",
+    tries="Gives a file a name of a megabyte.",
+)  # fmt: skip
 def test_a_very_long_name_is_one_short_line(board: Clone) -> None:
     tree = raw_tree([(BLOB, b"n" * 3_000_000, object_id("blob", b"x\n"))])
     *_, oid = write_objects(board.path, [("blob", b"x\n"), ("tree", tree)])
@@ -117,6 +137,10 @@ def test_a_very_long_name_is_one_short_line(board: Clone) -> None:
     assert len(fault) < 400
 
 
+@pytest.mark.attack(
+    "name_twice_in_a_tree", family="supply", outcome="refused",
+    tries="Writes a tree that holds a name twice, one for each reader.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     "entries",
     [
@@ -134,6 +158,10 @@ def test_a_name_that_stands_twice_is_refused(board: Clone, entries: list[tuple[s
     assert "malformed" in fault or "a file and a folder at once" in fault
 
 
+@pytest.mark.attack(
+    "root_that_holds_submissions_twice", family="supply", outcome="refused",
+    tries="Writes a root that holds the folder of submissions twice.",
+)  # fmt: skip
 def test_a_root_that_holds_submissions_twice_is_refused(board: Clone) -> None:
     """The first is main's own, so that a look at the first alone would see no change."""
     honest = git(board.path, "rev-parse", f"{board.head}:submissions")
@@ -145,6 +173,10 @@ def test_a_root_that_holds_submissions_twice_is_refused(board: Clone) -> None:
     assert "malformed" in judge(board, head).faults[0]
 
 
+@pytest.mark.attack(
+    "slash_in_a_name", family="supply", outcome="refused",
+    tries="Writes a tree with a slash in a name, to pass for the author's folder.",
+)  # fmt: skip
 def test_a_path_in_one_name_does_not_pass_for_the_authors_folder(board: Clone) -> None:
     blob = git(board.path, "hash-object", "-w", "--stdin", given=AGENT)
     (root,) = write_objects(board.path, [("tree", raw_tree([(BLOB, b"submissions/alice/a/agent.py", blob)]))])
@@ -153,6 +185,10 @@ def test_a_path_in_one_name_does_not_pass_for_the_authors_folder(board: Clone) -
     assert "malformed" in judge(board, head).faults[0]
 
 
+@pytest.mark.attack(
+    "many_spellings_of_a_login", family="people", outcome="one limit for all",
+    tries="Uses every spelling of a login for folders of its own.",
+)  # fmt: skip
 def test_many_spellings_of_a_login_share_one_limit(
     board: Clone, printed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +214,10 @@ def test_more_agents_than_one_pull_request_may_change_are_refused(board: Clone) 
     assert judge(board, head).faults == (f"the pull request changes more than {AGENTS_CHANGED} agents; make several of it",)
 
 
+@pytest.mark.attack(
+    "history_of_many_merges", family="supply", outcome="refused",
+    tries="Makes a history that meets main's in very many places.",
+)  # fmt: skip
 def test_many_places_where_histories_meet_are_refused(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_diff, "MERGE_BASES", 0)
 
@@ -191,6 +231,10 @@ def test_git_is_stopped_when_it_takes_too_long_or_prints_too_much(board: Clone) 
         board.repository.run("cat-file", "-p", board.head, at_most=10)
 
 
+@pytest.mark.attack(
+    "head_that_git_cannot_send", family="supply", outcome="its author is told, the others continue",
+    tries="Pushes objects that git cannot send.",
+)  # fmt: skip
 def test_a_head_that_keeps_git_from_sending_it_is_its_authors_fault(board: Clone, tmp_path: Path) -> None:
     origin = Clone(tmp_path / "origin.git")
     missing = write_objects(origin.path, [("tree", raw_tree([(BLOB, b"f", "1" * 40)]))])[0]

@@ -18,9 +18,10 @@ AGENT = b"class Agent:\n    def act(self, observation):\n        return 0\n"
 WHO = ("-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false")
 
 
-def git(place: Path, *arguments: str, given: bytes = b"") -> str:
-    """Plain git, as people have it."""
+def git(place: Path, *arguments: str, given: bytes = b"", at: str = "") -> str:
+    """Plain git, as people have it; `at` is the time of a commit, if not now."""
     environment = {"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(place), "GIT_CONFIG_NOSYSTEM": "1"}
+    environment |= {"GIT_COMMITTER_DATE": at} if at else {}
     command = ["git", *WHO, *arguments]
     done = subprocess.run(command, cwd=place, env=environment, input=given, capture_output=True, check=True)
     return done.stdout.decode().strip()
@@ -40,7 +41,9 @@ class Clone:
     def head(self) -> str:
         return git(self.path, "rev-parse", "HEAD")
 
-    def commit(self, files: Mapping[str, bytes | None], message: str = "change", parents: tuple[str, ...] = ()) -> str:
+    def commit(
+        self, files: Mapping[str, bytes | None], message: str = "change", parents: tuple[str, ...] = (), at: str = ""
+    ) -> str:
         """Commit files; None removes one. A path may begin with a mode and a colon."""
         for name, content in files.items():
             mode, _, path = name.rpartition(":") if name[:6].isdigit() and name[6:7] == ":" else ("100644", "", name)
@@ -53,7 +56,7 @@ class Clone:
                 git(self.path, "update-index", "--add", "--cacheinfo", f"{mode},{oid},{path}")
         tree = git(self.path, "write-tree")
         before = parents or ((self.head,) if self.has_commits() else ())
-        commit = git(self.path, "commit-tree", tree, *(w for p in before for w in ("-p", p)), "-m", message)
+        commit = git(self.path, "commit-tree", tree, *(w for p in before for w in ("-p", p)), "-m", message, at=at)
         git(self.path, "update-ref", "HEAD", commit)
         return commit
 

@@ -250,9 +250,14 @@ def test_an_open_season_is_closed_on_its_final_draws_alone(clone: Path) -> None:
     git(clone, "checkout", "-q", final)
     play(clone, clone, final)
     git(clone, "checkout", "-q", "main")
+    rules = challenge.read_text()
+    challenge.write_text(rules + "people: {anonymous_until: 2999-01-01}\n")
+    hidden = run(clone, "season", "close", "--by", "us")
+    challenge.write_text(rules)
     closed = run(clone, "season", "close", "--by", "us")
     ranked = json.loads(run(clone, "rank", "--official", "--json")[1])
 
+    assert (hidden[0], hidden[2].startswith("season 2026 still hides names")) == (2, True), hidden[2]
     assert closed[0] == 0, closed[2]
     assert "2 results verified" in closed[2]
     drawn = next(

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,20 @@ def test_frames_are_made_once(tmp_path: Path) -> None:
     second: AllFrames = frames(table, tmp_path)
 
     assert (second, path.stat().st_mtime_ns) == (first, before)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[: len(content) // 2], lambda content: b"{}", lambda content: b"[1]"]
+)
+def test_frames_that_are_damaged_are_made_again(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    table, _ = board(FIVE, (ROCK, ROCK + "# another\n"))
+    first = frames(table, tmp_path)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+
+    assert frames(table, tmp_path) == first
+    assert path.read_bytes() == whole
 
 
 def test_a_game_that_renders_nothing_is_shown_without_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

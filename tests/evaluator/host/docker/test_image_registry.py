@@ -85,6 +85,12 @@ def test_something_else_than_the_digest_names() -> None:
     assert (fault.verdict, "something else than the digest names" in str(fault)) == (Verdict.INVALID, True)
 
 
+@pytest.mark.attack(
+    "registry_that_never_ends",
+    family="images",
+    tries="Names an image in a registry of its own that sends bytes without end.",
+    outcome="invalid",
+)
 def test_more_bytes_than_announced_are_not_read() -> None:
     def endless(handler: Any) -> None:
         handler.send_response(200)
@@ -96,6 +102,12 @@ def test_more_bytes_than_announced_are_not_read() -> None:
     assert (fault.verdict, "more bytes than" in str(fault)) == (Verdict.INVALID, True)
 
 
+@pytest.mark.attack(
+    "registry_that_drips",
+    family="images",
+    tries="Names an image in a registry of its own that sends so slowly that it would take days.",
+    outcome="timeout",
+)
 def test_a_drip_ends_at_the_deadline() -> None:
     def drip(handler: Any) -> None:
         handler.send_response(200)
@@ -151,6 +163,12 @@ def test_the_token_that_everybody_gets() -> None:
     assert asked[1][0] == "/token?service=s&scope=repository%3Aalice%2Fagent%3Apull"
 
 
+@pytest.mark.attack(
+    "registry_that_asks_for_a_password",
+    family="images",
+    tries="Names an image in a registry of its own that asks for the machine's accounts.",
+    outcome="none is shown",
+)
 @pytest.mark.parametrize("path", [".netrc", ".docker/config.json"])
 def test_no_account_of_this_machine_is_ever_shown(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / path).parent.mkdir(exist_ok=True)
@@ -170,6 +188,12 @@ def test_no_account_of_this_machine_is_ever_shown(path: str, tmp_path: Path, mon
     assert not any("authorization" in {name.lower() for name in headers} for _, headers in asked)
 
 
+@pytest.mark.attack(
+    "registry_that_leads_inside",
+    family="images",
+    tries="Names an image in a registry of its own that redirects to the machine's own network or files.",
+    outcome="invalid; nothing is asked there",
+)
 @pytest.mark.parametrize(
     ("target", "words"),
     [
@@ -197,10 +221,22 @@ def test_nothing_leads_inside(target: str, words: str, by_token: bool) -> None:
     assert words in str(fault)
 
 
+@pytest.mark.attack(
+    "registry_that_redirects_without_end",
+    family="images",
+    tries="Names an image in a registry of its own that redirects in a circle.",
+    outcome="invalid",
+)
 def test_redirects_end() -> None:
     assert "without end" in str(faulty(lambda handler: say(handler, 302, Location=handler.path)))
 
 
+@pytest.mark.attack(
+    "registry_in_a_private_network",
+    family="images",
+    tries="Names a registry at an address of the machine's own network.",
+    outcome="invalid",
+)
 @pytest.mark.parametrize("host", ["10.0.0.1", "192.168.1.1:5000", "169.254.169.254", "0.0.0.0:1"])
 def test_a_registry_in_a_private_network_is_refused(host: str) -> None:
     with pytest.raises(AgentFault, match="private network"):

@@ -90,6 +90,12 @@ def test_a_bomb_is_left_unread_behind_the_limit(tmp_path: Path) -> None:
     tracemalloc.stop()
 
 
+@pytest.mark.attack(
+    "layer_with_bytes_behind_its_end",
+    family="images",
+    tries="Hides gigabytes of zeros behind the end of a layer, where a careful reader has stopped.",
+    outcome="invalid",
+)
 def test_zeros_behind_the_end_count_too(tmp_path: Path) -> None:
     assert "unpacks to more" in fault(gzip.compress(tar(file()) + bytes(4 * MIB)), tmp_path)
 
@@ -118,6 +124,12 @@ def raw(kind: bytes, size: bytes, rest: bytes = b"") -> bytes:
     return bytes(header) + rest + bytes(1024)
 
 
+@pytest.mark.attack(
+    "layer_of_ambiguous_headers",
+    family="images",
+    tries="Brings layers that one reader understands otherwise than another.",
+    outcome="invalid",
+)
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -144,6 +156,12 @@ def test_headers_that_another_reader_might_read_otherwise(content: bytes, words:
     assert words in fault(content, tmp_path)
 
 
+@pytest.mark.attack(
+    "layer_with_two_sizes",
+    family="images",
+    tries="Names two sizes for one file of a layer.",
+    outcome="invalid",
+)
 def test_a_size_in_an_extended_header_is_the_one_that_counts(tmp_path: Path) -> None:
     record = b"14 size=30000\n"
     content = raw(b"x", b"%o" % len(record), record.ljust(512, b"\0"))[:1024] + raw(b"0", b"3", bytes(512))
@@ -151,6 +169,12 @@ def test_a_size_in_an_extended_header_is_the_one_that_counts(tmp_path: Path) -> 
     assert "in the middle of a file" in fault(content, tmp_path)
 
 
+@pytest.mark.attack(
+    "layer_of_damaged_compression",
+    family="images",
+    tries="Brings layers whose compression breaks off or lies.",
+    outcome="invalid",
+)
 def test_damaged_compression(tmp_path: Path) -> None:
     content = gzip.compress(tar(file(size=3000)))
     for broken in (content[:-20], content[:30] + b"\xff" * 20 + content[50:], content[:-8] + bytes(8)):
@@ -163,6 +187,12 @@ def test_another_content_than_was_said(tmp_path: Path) -> None:
     assert "something else than the image's configuration says" in fault(tar(file()), tmp_path, digest="0" * 64)
 
 
+@pytest.mark.attack(
+    "layer_of_too_many_files",
+    family="images",
+    tries="Brings a layer of more files than the disk has room for names.",
+    outcome="invalid",
+)
 def test_too_many_names(tmp_path: Path) -> None:
     many = tar(*(file(f"{n}", 0) for n in range(20)))
 

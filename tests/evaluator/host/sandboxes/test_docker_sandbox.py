@@ -1,12 +1,15 @@
 """Why a locked-down container ended, by what the engine and the watchdog say; the engine is a table."""
 
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.sandbox import SandboxKind, SandboxSpec
 from evaluator.host.sandboxes.watchdog import Watchdog
@@ -22,8 +25,10 @@ KILLED: dict[str, Any] = {"Running": False, "OOMKilled": False, "ExitCode": 137}
 class Table:
     """An engine that answers from a table, as Docker 28 on cgroup v2: no event, no OOMKilled."""
 
-    def __init__(self, state: dict[str, Any], *, event: bool = False) -> None:
+    def __init__(self, state: dict[str, Any], *, event: bool = False, readings: Iterable[Usage] = ()) -> None:
         self.state_said, self.event = state, event
+        self.readings = iter(readings)
+        self.stopped, self.process = False, (7, "100")
         self.ours, self.theirs = socket.socketpair()
 
     def create(self, *_: Any) -> str:
@@ -40,13 +45,19 @@ class Table:
         self.theirs.close()
 
     def usage(self, container: str) -> Usage:
-        return Usage()
+        return next(self.readings, Usage())
 
     def state(self, container: str) -> dict[str, Any]:
         return self.state_said
 
     def ran_out_of_memory(self, container: str) -> bool:
         return self.event
+
+    def was_stopped(self, container: str) -> bool:
+        return self.stopped
+
+    def incarnation(self) -> tuple[int, str]:
+        return self.process
 
 
 @pytest.fixture
@@ -115,3 +126,74 @@ def test_the_last_reading_outlives_the_container(monkeypatch: pytest.MonkeyPatch
 
     assert watchdog.seen.peak_memory_bytes == 7
     assert stopped == [None]
+
+
+def test_time_that_the_machine_slept_is_not_the_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("evaluator.host.sandboxes.watchdog.time", SimpleNamespace(monotonic=lambda: now))
+    watchdog = Watchdog(LIMITS, Usage, lambda: None, wall_seconds=100)
+    now += 50
+
+    assert watchdog._excess() is None
+    now += 90_000
+    assert watchdog._excess() is None
+    now += 40
+    assert watchdog._excess() is None
+    now += 40
+    assert watchdog._excess() == "the evaluation took more than 100 seconds"
+
+
+def test_a_container_is_measured_as_soon_as_it_runs(opened: Any) -> None:
+    """One that ends within a second had no cost."""
+    jail = opened(Table(KILLED, readings=[Usage(cpu_seconds=0.5, peak_memory_bytes=7)]))
+    until = time.monotonic() + 10
+    while jail.usage() == Usage() and time.monotonic() < until:
+        time.sleep(0.01)
+
+    assert jail.usage() == Usage(cpu_seconds=0.5, peak_memory_bytes=7)
+
+
+def test_a_dying_container_does_not_lower_its_cost(opened: Any) -> None:
+    dying = Usage(cpu_seconds=0.001, peak_memory_bytes=4096)
+    jail = opened(Table(KILLED, readings=[Usage(cpu_seconds=3.0, peak_memory_bytes=9 * MIB), *[dying] * 1000]))
+    until = time.monotonic() + 10
+    while jail._watch.seen.cpu_seconds is None and time.monotonic() < until:
+        time.sleep(0.01)
+
+    assert jail.usage() == Usage(cpu_seconds=3.0, peak_memory_bytes=9 * MIB)
+
+
+def test_the_watchdog_keeps_the_largest_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluator.host.sandboxes.watchdog.PERIOD_SECONDS", 0.001)
+    amounts = [(2.0, 7), (0.5, 9), (1.0, None), (LIMITS.cpu_seconds + 1, 1)]
+    measured = iter(Usage(cpu_seconds=cpu, peak_memory_bytes=peak) for cpu, peak in amounts)
+    watchdog = Watchdog(LIMITS, lambda: next(measured, Usage()), lambda: None)
+    kept: list[Usage] = []
+    monkeypatch.setattr(watchdog, "_excess", lambda: (kept.append(watchdog.seen), "over" if len(kept) == 4 else None)[1])
+    watchdog.start()
+    watchdog._thread.join(10)
+
+    assert [usage.cpu_seconds for usage in kept] == [2.0, 2.0, 2.0, LIMITS.cpu_seconds + 1]
+    assert [usage.peak_memory_bytes for usage in kept] == [7, 9, 9, 9]
+
+
+@pytest.mark.parametrize("code", [137, 143])
+def test_a_stop_by_the_engine_is_not_the_agents(opened: Any, code: int) -> None:
+    restarted, stopped, itself = (Table({**KILLED, "ExitCode": code}) for _ in range(3))
+    jails = [opened(table) for table in (restarted, stopped, itself)]
+    restarted.process = (7, "200")
+    stopped.stopped = True
+
+    with pytest.raises(EngineError, match="the container engine was restarted"):
+        jails[0].post_mortem()
+    with pytest.raises(EngineError, match="somebody stopped"):
+        jails[1].post_mortem()
+    assert jails[2].post_mortem().verdict is Verdict.CRASHED
+
+
+def test_an_agents_own_end_is_not_the_engines(opened: Any) -> None:
+    table = Table({**KILLED, "ExitCode": 3})
+    jail = opened(table)
+    table.process, table.stopped = (8, "200"), True
+
+    assert jail.post_mortem().verdict is Verdict.CRASHED

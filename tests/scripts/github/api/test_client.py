@@ -86,8 +86,9 @@ def test_comments_are_written_edited_and_deleted(github: GitHub, standin: GitHub
     made = github.create_comment(7, "one")
     github.edit_comment(made.id, "two")
 
+    node = "MDEyOklzc3VlQ29tbWVudDE="
     assert github.comments(7) == [
-        IssueComment(id=made.id, author=BOT, author_type="Bot", body="two", created_at="2011-04-14T16:00:49Z")
+        IssueComment(id=made.id, author=BOT, author_type="Bot", body="two", created_at="2011-04-14T16:00:49Z", node_id=node)
     ]
     github.delete_comment(made.id)
     github.delete_comment(made.id)

@@ -86,6 +86,10 @@ def test_a_pull_request_that_says_nothing_of_the_owner(
     assert ask([sha(1)]) == {sha(1): CommitFacts(verified=True, login_id=None)}, why
 
 
+@pytest.mark.attack(
+    "two_pull_requests_of_one_commit", family="people", outcome="nobody's",
+    tries="Opens another pull request with the commit of somebody else to own its agent.",
+)  # fmt: skip
 def test_two_pull_requests_of_one_commit_are_nobodys(ask: Asking, standin: GitHubStandIn) -> None:
     merge(standin, sha(1), 1)
     merge(standin, sha(1), 2, author="eve")
@@ -101,6 +105,10 @@ def test_two_pull_requests_of_one_account_do_not_hide_it(ask: Asking, standin: G
     assert ask([sha(1)])[sha(1)].login_id == 11
 
 
+@pytest.mark.attack(
+    "pull_request_of_another_repository", family="people", outcome="not believed",
+    tries="Merges the same commit in another repository to own its agent.",
+)  # fmt: skip
 def test_a_pull_request_of_another_repository_is_not_believed(ask: Asking, standin: GitHubStandIn) -> None:
     theirs = merge(standin, sha(1), 1, author="eve")
     standin.world.commits.clear()
@@ -340,8 +348,8 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
     manifest = (later.place / "accepted" / "manifests" / "0.sha256").read_text()
     assert sorted(line.split("  results/")[1] for line in manifest.splitlines()) == sorted(after)
     assert following(begun, tmp_path / "last").planned.unasked == 0
-    subjects = git(begun.clone.path.parent / "origin.git", "log", "--format=%s", RESULTS_BRANCH).splitlines()
-    assert sum(subject.startswith("fill in: ") for subject in subjects) == 4
+    lines = git(begun.clone.path.parent / "origin.git", "log", "--format=%B", RESULTS_BRANCH).splitlines()
+    assert sum(line.startswith("fill in: ") for line in lines) == 4
 
 
 def test_filling_in_twice_or_after_somebody_else_changes_nothing(

@@ -79,7 +79,7 @@ def test_rounds_go_on_from_validations_to_pairs_until_nothing_is_wanted(board: C
     assert (len(first.recorded), len(second.recorded)) == (4, 3)
 
     origin = board.path.parent / "origin.git"
-    subjects = set(git(origin, "log", "--format=%s", RESULTS_BRANCH).splitlines())
+    subjects = set(git(origin, "log", "--format=%B", RESULTS_BRANCH).splitlines())
     assert {"record: alice/a validated on tictactoe", "record: eve/a refused on tictactoe"} <= subjects
     assert any(line.startswith("record: alice/a v local/first +") for line in subjects)
 

@@ -64,18 +64,18 @@ def kept(checked: publish.CheckedRound) -> list[str]:
 ALL = ["alice CartPole-v1", "alice FrozenLake-v1", "bob CartPole-v1", "bob FrozenLake-v1"]
 
 
-def test_first_use_creates_both_branches_with_a_commit_for_each_result(begun: Round) -> None:
+def test_first_use_creates_both_branches_with_one_commit_for_all_results(begun: Round) -> None:
     checked = begun.check()
     published = begun.record()
     results, traces = origin_branch(begun.clone, RESULTS_BRANCH), origin_branch(begun.clone, "traces-1")
     origin = begun.clone.path.parent / "origin.git"
-    subjects = git(origin, "log", "--format=%s", RESULTS_BRANCH).splitlines()
+    messages = [git(origin, "log", "--format=%B", branch) for branch in (RESULTS_BRANCH, "traces-1")]
 
     assert (kept(checked), checked.refused, checked.lost) == (ALL, (), ())
     assert (len(published.recorded), published.known) == (4, 0)
-    assert sorted(subjects) == sorted(
-        f"record: {n} ok on {t}" for n in ("alice/a", "bob/b") for t in (CARTPOLE, "FrozenLake-v1")
-    )
+    # A commit for each result would write its task's list of folders again each time: 10,000 entries took many minutes.
+    lines = sorted(f"{name} ok on {task}" for name in ("alice/a", "bob/b") for task in (CARTPOLE, "FrozenLake-v1"))
+    assert messages == ["\n".join(["record: 4 results", "", *(f"record: {line}" for line in lines)])] * 2
     assert {name.removesuffix(RESULT) for name in results} == {name.removesuffix(TRACE) for name in traces}
     assert all(parse_result(content).path() + RESULT == name for name, content in results.items())
     assert "challenge.yml" not in results
@@ -213,6 +213,10 @@ def test_a_missing_or_broken_trace_is_refused(begun: Round, content: bytes | Non
     assert len(kept(begun.check())) == 3
 
 
+@pytest.mark.attack(
+    "result_of_another_agent", family="bot", outcome="refused",
+    tries="Hands in a better agent's result as one's own.",
+)  # fmt: skip
 def test_another_agents_result_in_ones_place_is_refused(begun: Round) -> None:
     """Both are true results of this round; only each in its own shard and path."""
     first, second = (next(begun.folder(n).glob(f"results/*/*/*/*{RESULT}")) for n in (0, 1))
@@ -225,6 +229,10 @@ def test_another_agents_result_in_ones_place_is_refused(begun: Round) -> None:
     assert len(checked.refused) == 2
 
 
+@pytest.mark.attack(
+    "shards_swapped", family="bot", outcome="refused",
+    tries="Hands in the artifact of another shard of the official run.",
+)  # fmt: skip
 def test_swapped_shards_are_refused(begun: Round) -> None:
     begun.folder(0).rename(begun.place / "x")
     begun.folder(1).rename(begun.folder(0))
@@ -265,6 +273,10 @@ def test_a_shard_beyond_the_round_and_strange_folders_are_refused(begun: Round) 
     assert checked.refused == ("shard 7: there are 2 shards in this round",)
 
 
+@pytest.mark.attack(
+    "shard_of_another_run", family="bot", outcome="refused whole",
+    tries="Replays the artifact of another run into the official one.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -407,6 +419,10 @@ def test_one_surprising_file_costs_that_result_alone(begun: Round, spoil: Callab
     ]
 
 
+@pytest.mark.attack(
+    "trace_behind_a_link", family="supply", outcome="not read",
+    tries="Hands in a symbolic link to a file of the runner as a trace.",
+)  # fmt: skip
 def test_a_trace_behind_a_link_is_not_read(begun: Round, tmp_path: Path) -> None:
     (begun.folder(0) / "traces").rename(tmp_path / "elsewhere")
     (begun.folder(0) / "traces").symlink_to(tmp_path / "elsewhere")
@@ -539,6 +555,10 @@ def test_any_season_makes_a_branch_that_git_takes(season: str, branch: str, tmp_
     assert git(tmp_path, "check-ref-format", "--branch", branch) == branch
 
 
+@pytest.mark.attack(
+    "commands_in_a_refused_result", family="bot", outcome="printed as text",
+    tries="Puts commands to the runner into a result that is refused.",
+)  # fmt: skip
 def test_no_refusal_is_a_command_to_the_runner(begun: Round) -> None:
     (begun.folder(0) / "##[add-mask]0").write_text("")
     path = next(begun.folder(1).glob(f"results/*/*/*/*{RESULT}"))

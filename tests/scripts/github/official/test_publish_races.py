@@ -26,6 +26,14 @@ from tests.scripts.github.rounds import answers
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PUBLISHERS = 12
+ALICE_IN_QUARANTINE = b"""quarantines:
+  - since: "2025-01-01T00:00:00Z"
+    until: "2026-01-02T00:00:00Z"
+    commit: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    login: Alice
+    who: carol
+    why: the image was bad
+"""
 KILLER = """#!/bin/sh
 # The machine stops at the n-th call of git: before it, or right after it.
 n=$(($(cat {count} 2>/dev/null || echo 0) + 1)); echo $n > {count}
@@ -86,7 +94,27 @@ def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
     assert set(messages) == {f"user{n}" for n in range(PUBLISHERS)} | {"shared"}
     assert all(messages[f"user{n}"] == f"publisher-{n}" for n in range(PUBLISHERS))
     assert sum(len(each.recorded) for each in done) == PUBLISHERS + 1
-    assert len(git(tmp_path / "board/origin.git", "log", "--format=%s", RESULTS_BRANCH).splitlines()) == PUBLISHERS + 1
+    assert len(git(tmp_path / "board/origin.git", "log", "--format=%H", RESULTS_BRANCH).splitlines()) == PUBLISHERS
+
+
+def test_a_replay_takes_the_place_of_what_is_in_quarantine_and_of_nothing_else(tmp_path: Path) -> None:
+    """With its own trace; the hidden record stays in the branch's history."""
+    clone = make_board(tmp_path / "board")
+    names = ("alice", "bob")
+    record_results.record_accepted(run_on(clone), "1", accepted(tmp_path / "first", *names), NOW)
+    hidden = {path: text for path, text in origin_branch(clone, RESULTS_BRANCH).items() if "/alice/" in path}
+    clone.commit({"moderation.yml": ALICE_IN_QUARANTINE})
+
+    done = record_results.record_accepted(run_on(clone), "1", accepted(tmp_path / "second", *names), NOW)
+
+    assert ([record.login for record in done.recorded], done.known) == (["alice"], 1)
+    assert whole(clone) == {"alice": "second", "bob": "first"}
+    ((path, content),) = hidden.items()
+    assert git(clone.path.parent / "origin.git", "show", f"{RESULTS_BRANCH}~1:{path}") == content.decode().strip()
+
+    clone.commit({"moderation.yml": ALICE_IN_QUARANTINE.replace(b"who:", b"replay: false\n    who:")})
+    record_results.record_accepted(run_on(clone), "1", accepted(tmp_path / "third", *names), NOW)
+    assert whole(clone) == {"alice": "second", "bob": "first"}
 
 
 def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> int:
@@ -204,7 +232,7 @@ def test_a_large_round_is_pushed_in_parts_of_results_with_their_traces(
     assert pushes(clone) == [{"results": True, "traces": True}] * expected
     assert (len(published.recorded), published.known) == (7, 0)
     assert whole(clone) == dict.fromkeys(LOGINS, "mine")
-    assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS_BRANCH).split()) == 7
+    assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS_BRANCH).split()) == expected
 
 
 def test_a_kill_between_parts_keeps_what_was_pushed_and_the_next_run_records_the_rest(
@@ -227,7 +255,7 @@ def test_a_kill_between_parts_keeps_what_was_pushed_and_the_next_run_records_the
         assert len(again.recorded) + again.known == 4
         assert len(pushes(clone)) == 2
         assert before <= 2
-        assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS_BRANCH).split()) == 4
+        assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS_BRANCH).split()) == 2
 
     assert code == 0
     assert counts == {0, 2, 4}

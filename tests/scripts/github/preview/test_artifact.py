@@ -57,6 +57,10 @@ def test_what_the_preview_writes_is_read() -> None:
 GOOD = json.dumps(preview()).encode()
 
 
+@pytest.mark.attack(
+    "archive_of_another_form", family="supply", outcome="refused in one line",
+    tries="Hands in an archive with other files, links, paths, twins or sizes than ours.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
@@ -90,6 +94,10 @@ def test_any_other_container_is_refused_in_one_line(content: bytes, fault: str) 
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.attack(
+    "archive_that_lies_about_a_size", family="supply", outcome="cut off at the limit",
+    tries="Announces a small file in an archive and packs a bomb.",
+)  # fmt: skip
 def test_a_member_that_lies_about_its_size_is_cut_off() -> None:
     content = bytearray(zipped(("preview.json", b" " * (PREVIEW_BYTES * 4))))
     small = struct.pack("<L", 100)
@@ -100,6 +108,10 @@ def test_a_member_that_lies_about_its_size_is_cut_off() -> None:
         read_artifact(bytes(content))
 
 
+@pytest.mark.attack(
+    "archive_with_a_password", family="supply", outcome="refused in one line",
+    tries="Encrypts a file of the archive.",
+)  # fmt: skip
 def test_an_encrypted_member_is_refused() -> None:
     content = bytearray(of(GOOD))
     content[6] |= 1
@@ -130,6 +142,10 @@ def test_stored_and_deflated_members_are_read(method: int) -> None:
     assert read_artifact(zipped(("preview.json", GOOD), method=method))[0].agents[0].login == "alice"
 
 
+@pytest.mark.attack(
+    "archive_of_another_method", family="supply", outcome="refused in one line",
+    tries="Packs the archive with methods whose decoders have faults of their own.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
@@ -172,6 +188,10 @@ def measured(**fields: Any) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.attack(
+    "preview_of_another_form", family="supply", outcome="refused in one line",
+    tries="Hands in JSON of other types, keys, depth and numbers as a preview.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     "value",
     [

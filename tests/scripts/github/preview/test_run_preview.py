@@ -21,8 +21,9 @@ from scripts.console import CommandError
 from scripts.github.preview import preview_session, run_preview
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
-from scripts.repository.checkout import open_checkout
+from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.evaluate_missing import Evaluator
+from tests.leaderboard import make
 from tests.leaderboard.comments.github_markdown import Seen
 from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board
 
@@ -99,6 +100,31 @@ def test_a_good_agent_is_played_on_its_tasks(preview_board: PreviewBoard) -> Non
     assert preview.evaluator_sha == preview_board.main.head
     assert "✅ Preview: all 2 evaluations scored" in preview_board.said()
     assert "would take place" not in preview_board.said().splitlines()[1]
+
+
+def test_after_the_end_a_preview_is_compared_with_the_final_draws_and_takes_no_place(preview_board: PreviewBoard) -> None:
+    """Main has dropped bob's agent since; its final draw is on the board all the same."""
+    main = preview_board.main
+    bob = Checkout(main.path).read_all()[0][0].entry()
+    rules = (main.path / "challenge.yml").read_bytes() + b'final: "1"\n'
+    final = main.commit({"challenge.yml": rules})
+    main.commit(dict.fromkeys(agent_files("bob", "standing")))
+    main.push()
+    git(main.path, "reset", "-q", "--hard")
+    store = ResultStore(results=main.path / "results", traces=main.path / "traces")
+    tasks = {task.id: task for task in open_checkout(main.path).challenge.tasks}
+    for beacon, score in (("early", 450.0), (final, 300.0)):
+        store.write(make.result(bob, (score, score), on=tasks["CartPole-v1"], beacon=beacon), None)
+    preview_board.change(agent_files("alice"))
+
+    preview_board.run()
+
+    said = preview_board.said()
+    assert "to `bob/standing`" in said
+    (row,) = (line for line in said.splitlines() if line.startswith("| CartPole") and "bob/standing" in line)
+    score, place, ranks, gap = (row.split(" | ")[column] for column in (1, 3, 4, 6))
+    assert (place, ranks) == ("–", "–")
+    assert float(gap.split()[0].replace("\N{MINUS SIGN}", "-")) == pytest.approx(float(score.strip("*")) - 300, abs=0.2)
 
 
 def test_it_says_at_home_what_it_says_here(preview_board: PreviewBoard) -> None:

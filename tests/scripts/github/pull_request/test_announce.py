@@ -32,14 +32,35 @@ def test_a_merge_is_told_its_official_scores_in_the_same_comment(scene: Scene) -
     assert merged[:7] in body
     assert "https://host.github.io/board/" in body
     assert scene.world.labelled[7] == ["official"]
-    assert scene.standin.made() == [
-        "GET /pulls",
-        "GET /issues/7/comments",
-        "PATCH /issues/comments/101",
-        "GET /labels",
-        "POST /labels",
-        "POST /issues/7/labels",
-    ]
+    assert [line for line in scene.standin.made() if "graphql" not in line] == ["GET /pulls", "GET /labels", "POST /labels"]
+    assert scene.standin.writes() == ["POST /labels", "updateIssueComment", "addLabelsToLabelable"]
+
+
+def test_an_author_is_told_of_a_quarantine_and_then_of_the_replay(scene: Scene) -> None:
+    """Also where everything had been told; what nothing is new about is not written again."""
+    scene.bring()
+    scene.merge()
+    record_all(scene)
+    tell(scene)
+    quarantine = scene.clone.path / "moderation.yml"
+    quarantine.write_text(
+        "quarantines:\n  - since: '2025-12-31T00:00:00Z'\n    until: '2026-01-02T00:00:00Z'\n"
+        f"    commit: {'a' * 40}\n    who: carol\n    why: the image was bad\n"
+    )
+
+    tell(scene, run_id=501)
+    (body,) = scene.bodies()
+    assert body.count("in quarantine since 2026-01-02, will be replayed") == 2
+    assert scene.world.labelled[7] == []
+    tell(scene, run_id=502)
+    assert scene.bodies() == [body]
+
+    record_all(scene, at="2026-01-03T12:00:00Z", returns=(20.0, 22.0))
+    tell(scene, run_id=503)
+    (body,) = scene.bodies()
+    assert "quarantine" not in body
+    assert "21" in body
+    assert scene.world.labelled[7] == ["official"]
 
 
 def bring_three(scene: Scene) -> None:
@@ -59,22 +80,25 @@ def test_each_further_merge_costs_few_requests(scene: Scene) -> None:
     tell(scene)
 
     assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
-    assert [line.split()[0] for line in scene.standin.made()[-8:]] == 2 * ["GET", "POST", "GET", "POST"]
+    assert [line for line in scene.standin.made() if "graphql" not in line] == ["GET /pulls", "GET /labels", "POST /labels"]
+    # Read, two about the label, write, and read what was created.
+    assert len([line for line in scene.standin.made() if "graphql" in line]) == 5
 
 
 def test_requests_are_left_for_others_and_the_rest_is_told_an_hour_later(
-    scene: Scene, capsys: pytest.CaptureFixture[str]
+    scene: Scene, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring_three(scene)
-    scene.world.left["core"] = announce.REQUESTS_RESERVED + 6
+    monkeypatch.setattr(announce, "DELIVERED_AT_ONCE", 1)
+    scene.world.left["graphql"] = announce.POINTS_RESERVED + 5
 
     tell(scene)
 
     announced = [number for number in (7, 8, 9) if scene.bodies(number)]
     assert 1 <= len(announced) < 3
-    assert scene.world.left["core"] > announce.REQUESTS_RESERVED - 10
+    assert scene.world.left["graphql"] > announce.POINTS_RESERVED - 10
     assert f"{3 - len(announced)} merged pull requests are told by a later run" in capsys.readouterr().err
-    scene.world.left["core"] = 1000
+    scene.world.left["graphql"] = 1000
     tell(scene, 501)
     assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
 
@@ -207,6 +231,10 @@ def test_merges_that_touch_no_agent_or_are_not_on_main_are_left_alone(scene: Sce
     assert scene.standin.made() == ["GET /pulls"]
 
 
+@pytest.mark.attack(
+    "marker_that_claims_a_later_run", family="bot", outcome="the score is told",
+    tries="Writes the bot's marker of a later run, so that the official score is not told.",
+)  # fmt: skip
 def test_attack_13_a_spoofed_marker_does_not_stop_the_official_score(scene: Scene) -> None:
     scene.bring()
     scene.merge()

@@ -30,6 +30,10 @@ def judge(scene: Scene, number: int) -> GuardedPaths:
     return guard_pull(scene.context(), scene.github.pull(number))
 
 
+@pytest.mark.attack(
+    "login_registered_again_before_a_result", family="people", outcome="refused",
+    tries="Registers a login that was given up and changes its agent before anything is recorded.",
+)  # fmt: skip
 @pytest.mark.parametrize("old", ["ghost", "alice-as-she-is-now"])
 def test_a_login_registered_anew_before_the_first_result_does_not_inherit(scene: Scene, old: str) -> None:
     merged(scene)

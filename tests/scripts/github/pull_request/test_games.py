@@ -93,6 +93,10 @@ def test_an_example_that_changed_is_no_longer_in_the_report(scene: Scene) -> Non
     assert not scene.world.issues
 
 
+@pytest.mark.attack(
+    "login_that_played_under_another_number", family="people", outcome="refused",
+    tries="Registers a player's former login to go on with its rating.",
+)  # fmt: skip
 def test_an_account_whose_login_played_under_another_number_is_refused(scene: Scene) -> None:
     """The guard knows the numbers of players too."""
     merged(scene)

@@ -65,6 +65,10 @@ def test_what_nothing_was_said_of_does_not(scene: Scene) -> None:
     assert told(scene, enter(scene, 7)) == ("failure", "#7 has not passed: nothing was said of its newest commit")
 
 
+@pytest.mark.attack(
+    "queue_status_of_another_account", family="bot", outcome="it does not pass",
+    tries="Writes the status that a merge queue waits for with another account.",
+)  # fmt: skip
 def test_another_accounts_word_is_nothing(scene: Scene) -> None:
     scene.bring()
     say(scene, 7, "success", by="eve")
@@ -125,6 +129,10 @@ def test_a_queue_that_has_moved_on_is_told_nothing(scene: Scene, capsys: pytest.
     assert "has moved on" in capsys.readouterr().err
 
 
+@pytest.mark.attack(
+    "queue_event_of_another_branch", family="bot", outcome="refused",
+    tries="Sends the event of a merge queue of another branch or commit.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     "changes",
     [

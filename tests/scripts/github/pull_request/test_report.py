@@ -37,22 +37,16 @@ def test_a_score_is_commented_labelled_and_said_on_the_commit(scene: Scene) -> N
     assert scene.world.labelled[7] == ["preview-ok"]
     assert scene.statuses(sha) == [("success", "preview: 1 of 1 evaluations scored; unofficial until merged")]
     assert scene.summary == body
-    assert scene.standin.made() == [
+    assert [line for line in scene.standin.made() if "graphql" not in line] == [
         "GET /actions/runs/31",
         "GET /pulls",
         "GET /actions/runs/31/artifacts",
         "GET /actions/artifacts/310/zip",
-        "GET /issues/7/comments",
-        "GET /pulls/7",
-        "POST /issues/7/comments",
-        "GET /issues/7/comments",
-        "GET /issues/7/labels",
         "GET /labels",
         "POST /labels",
-        "POST /issues/7/labels",
-        f"GET /commits/{sha}/statuses",
         f"POST /statuses/{sha}",
     ]
+    assert scene.standin.writes()[-3:] == ["addComment", "addLabelsToLabelable", f"POST /statuses/{sha}"]
 
 
 def test_the_next_commit_edits_the_same_comment(scene: Scene) -> None:
@@ -180,6 +174,10 @@ def test_a_verified_run_of_an_older_commit_tells_nobody(scene: Scene) -> None:
 # The attacks of shared/github.md that end here
 
 
+@pytest.mark.attack(
+    "evaluator_changed_in_the_pull_request", family="bot", outcome="no score, and a person is asked",
+    tries="Changes the evaluator in the same pull request and brings an artifact with a score.",
+)  # fmt: skip
 def test_attack_1_a_commit_that_changes_the_evaluator_gets_no_score(scene: Scene) -> None:
     sha = scene.push({**agent_files("alice"), "evaluator/e.py": b"score = 1e9\n"})
     scene.ran(31, content=previewed(scene, sha, returns=(1e9,)))
@@ -194,6 +192,10 @@ def test_attack_1_a_commit_that_changes_the_evaluator_gets_no_score(scene: Scene
     assert not any("artifacts" in call for call in scene.standin.made())
 
 
+@pytest.mark.attack(
+    "workflow_of_the_same_name", family="bot", outcome="nothing is written",
+    tries="Adds a workflow called like the preview and lets it hand in a score.",
+)  # fmt: skip
 def test_attack_3_another_workflow_of_the_same_name_tells_nobody(scene: Scene) -> None:
     sha = scene.bring()
     scene.ran(31, content=previewed(scene, sha), path=".github/workflows/evil.yml")
@@ -205,6 +207,10 @@ def test_attack_3_another_workflow_of_the_same_name_tells_nobody(scene: Scene) -
     assert scene.standin.writes() == []
 
 
+@pytest.mark.attack(
+    "artifact_for_another_pull_request", family="bot", outcome="told as broken, the other is left alone",
+    tries="Names another pull request's commit in one's own artifact.",
+)  # fmt: skip
 def test_attack_4_an_artifact_cannot_choose_the_pull_request(scene: Scene) -> None:
     victim = scene.bring(8, "eve")
     sha = scene.bring()
@@ -221,6 +227,10 @@ def _read(scene: Scene, sha: str, **fields: Any) -> Preview:
     return read_artifact(previewed(scene, sha, **fields))[0]
 
 
+@pytest.mark.attack(
+    "artifact_with_agents_of_others", family="bot", outcome="told as broken, no score",
+    tries="Puts scores of other people's agents into one's artifact.",
+)  # fmt: skip
 def test_attack_4_an_artifact_cannot_score_agents_of_others(scene: Scene) -> None:
     sha = scene.bring()
     agent = PreviewedAgent(login="bob", agent="a", submission_digest="d" * 64, name="Test")
@@ -244,6 +254,10 @@ def test_a_preview_in_another_sandbox_than_the_boards_gets_no_place(scene: Scene
     assert scene.statuses(sha)[0][0] == "error"
 
 
+@pytest.mark.attack(
+    "branch_of_the_same_name_in_another_fork", family="bot", outcome="nothing is written",
+    tries="Runs the preview in another fork, on a branch called like the victim's.",
+)  # fmt: skip
 def test_attack_4_a_branch_of_the_same_name_in_another_fork_tells_nobody(scene: Scene) -> None:
     sha = played(scene)
     scene.world.runs[31].fork_id = 4444
@@ -254,6 +268,10 @@ def test_attack_4_a_branch_of_the_same_name_in_another_fork_tells_nobody(scene: 
     assert scene.standin.writes() == []
 
 
+@pytest.mark.attack(
+    "push_before_the_report", family="bot", outcome="the old score is not reported",
+    tries="Pushes other code between the run and its report.",
+)  # fmt: skip
 def test_attack_5_a_push_before_the_report_silences_it(scene: Scene) -> None:
     played(scene)
     scene.bring(source=b"x = 2\n")
@@ -263,15 +281,23 @@ def test_attack_5_a_push_before_the_report_silences_it(scene: Scene) -> None:
     assert scene.standin.made() == ["GET /actions/runs/31", "GET /pulls"]
 
 
+@pytest.mark.attack(
+    "push_while_the_report_is_written", family="bot", outcome="nothing is written",
+    tries="Pushes other code between the report's reading and its writing.",
+)  # fmt: skip
 def test_attack_5_a_push_between_reading_and_writing_silences_it(scene: Scene) -> None:
     played(scene)
-    scene.world.when("GET", r"/issues/7/comments$", lambda: setattr(scene.world.pulls[7], "head_sha", "f" * 40))
+    scene.world.when("GET", r"/zip$", lambda: setattr(scene.world.pulls[7], "head_sha", "f" * 40))
 
     tell(scene, 31)
 
     assert scene.standin.writes() == []
 
 
+@pytest.mark.attack(
+    "merge_while_the_report_is_written", family="bot", outcome="nothing is written",
+    tries="Is merged between the report's reading and its writing.",
+)  # fmt: skip
 def test_attack_5_a_merge_between_reading_and_writing_silences_it(scene: Scene) -> None:
     played(scene)
     scene.world.when("GET", r"/artifacts", lambda: setattr(scene.world.pulls[7], "state", "closed"))
@@ -281,6 +307,10 @@ def test_attack_5_a_merge_between_reading_and_writing_silences_it(scene: Scene) 
     assert scene.standin.writes() == []
 
 
+@pytest.mark.attack(
+    "artifact_that_is_no_archive", family="supply", outcome="told as broken, never unpacked",
+    tries="Hands in a bomb, a link or a path out of the folder as the preview's archive.",
+)  # fmt: skip
 @pytest.mark.parametrize("content", [b"not a zip", b"PK\x03\x04" + b"\0" * 60])
 def test_attack_6_a_hostile_artifact_is_told_and_never_unpacked(scene: Scene, content: bytes) -> None:
     scene.bring()
@@ -291,6 +321,10 @@ def test_attack_6_a_hostile_artifact_is_told_and_never_unpacked(scene: Scene, co
     assert "cannot be read" in scene.bodies()[0] or "zip" in scene.bodies()[0]
 
 
+@pytest.mark.attack(
+    "artifact_above_the_cap", family="bot", outcome="it is not fetched",
+    tries="Hands in an artifact of gigabytes.",
+)  # fmt: skip
 def test_attack_6_an_artifact_above_the_cap_is_not_fetched(scene: Scene) -> None:
     scene.bring()
     scene.ran(31, content=b"0" * ((1 << 20) + 1))
@@ -301,6 +335,10 @@ def test_attack_6_an_artifact_above_the_cap_is_not_fetched(scene: Scene) -> None
     assert not any(path.startswith("/storage/") for path, _ in scene.standin.authorizations)
 
 
+@pytest.mark.attack(
+    "log_that_closes_its_fence", family="bot", outcome="stays in the fence",
+    tries="Closes the fence around its log to write Markdown as the bot.",
+)  # fmt: skip
 def test_attack_12_what_an_agent_says_stays_in_a_fence(scene: Scene) -> None:
     sha = scene.bring()
     evil = "````\n@everyone closes #1 <img src=x> <!-- pullrank:comment run=999999 -->"
@@ -314,6 +352,10 @@ def test_attack_12_what_an_agent_says_stays_in_a_fence(scene: Scene) -> None:
     assert body.startswith(MARKER.format(32))
 
 
+@pytest.mark.attack(
+    "marker_of_the_bot_in_ones_own_comment", family="bot", outcome="the bot writes its own comment",
+    tries="Writes the bot's hidden marker into a comment of one's own.",
+)  # fmt: skip
 def test_attack_13_a_marker_under_another_name_is_nothing(scene: Scene) -> None:
     played(scene)
     scene.world.person("github-actions", 67, "User")
@@ -328,10 +370,14 @@ def test_attack_13_a_marker_under_another_name_is_nothing(scene: Scene) -> None:
     tell(scene, 31)
 
     assert [spoof.body for spoof in spoofs] == before
-    assert scene.standin.writes()[0] == "POST /issues/7/comments"
+    assert "addComment" in scene.standin.writes()
     assert [body for body in scene.bodies() if body.startswith(MARKER.format(31))]
 
 
+@pytest.mark.attack(
+    "older_run_finishes_later", family="bot", outcome="the newer comment stays",
+    tries="Lets an older run finish after the newer one, to show the better score.",
+)  # fmt: skip
 def test_attack_14_an_older_run_never_overwrites_a_newer_one(scene: Scene) -> None:
     sha = scene.bring()
     scene.ran(31, content=previewed(scene, sha, returns=(1.0, 1.0)))
@@ -364,7 +410,7 @@ def test_attack_14_two_reports_at_once_leave_one_comment_of_the_later_run(scene:
     sha = scene.bring()
     scene.ran(31, content=previewed(scene, sha))
     later = MARKER.format(32) + "the later run's"
-    scene.world.when("POST", r"/issues/7/comments$", lambda: scene.world.comment(7, BOT, later))
+    scene.world.when("POST", r"addComment", lambda: scene.world.comment(7, BOT, later))
 
     tell(scene, 31)
 
@@ -373,13 +419,17 @@ def test_attack_14_two_reports_at_once_leave_one_comment_of_the_later_run(scene:
 
 def test_attack_14_a_comment_whose_answer_was_lost_is_not_doubled(scene: Scene) -> None:
     played(scene)
-    scene.world.go_wrong("POST", r"/issues/7/comments$", after=True)
+    scene.world.go_wrong("POST", r"addComment", after=True)
 
     tell(scene, 31)
 
     assert len(scene.bodies()) == 1
 
 
+@pytest.mark.attack(
+    "folder_of_another", family="bot", outcome="no score, and a person is asked",
+    tries="Changes another's agent in one's own pull request.",
+)  # fmt: skip
 def test_attack_16_the_folder_of_another_is_refused(scene: Scene) -> None:
     for index, path in enumerate(("submissions/bob", "SUBMISSIONS/alice", "submissions/Bob")):
         sha = scene.push({f"{path}/a/agent.py": b"x = 9\n"})
@@ -392,7 +442,7 @@ def test_attack_16_the_folder_of_another_is_refused(scene: Scene) -> None:
 
 def test_a_token_without_the_right_is_an_error_of_one_line(scene: Scene) -> None:
     played(scene)
-    scene.world.go_wrong("POST", r"/comments$", status=403, message="Resource not accessible by integration")
+    scene.world.go_wrong("POST", r"addComment", status=403, message="Resource not accessible by integration")
 
     with pytest.raises(GitHubError, match="not accessible by integration"):
         report.report_preview(scene.context("workflow_run", completed(31)))

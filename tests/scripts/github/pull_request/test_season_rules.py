@@ -9,6 +9,7 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
+from scripts.git.recorded_standings import rank, recorded_input
 from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce
 from scripts.github.pull_request.outcome import rules_before_merge
@@ -169,6 +170,42 @@ def test_a_merge_after_the_end_of_submissions_is_told_that_it_takes_no_part(scen
     assert before == (late,)
     assert late.replace("too late: ", "") in body
     assert 7 not in scene.world.labelled
+
+
+OTHER = b"class Agent:\n    def act(self, o):\n        return 1\n"
+
+
+def ended(scene: Scene) -> Scene:
+    """Alice's version stands at the end with a live and a final draw, carol's with a final draw; then main changes."""
+    scene.bring()
+    scene.merge()
+    scene.clone.commit(agent_files("carol", "c", OTHER + b"# carol\n"))
+    alice, carol = scene.entry(scene.clone.head), scene.entry(scene.clone.head, "carol", "c")
+    put(scene.clone, b'final: "1"\n')
+    final = scene.clone.head
+    scene.record(make.result(alice, (400.0, 402.0), on=POLE, beacon=scene.world.pulls[7].merge_commit_sha))
+    for entry, returns in ((alice, (9.0, 11.0)), (carol, (99.0, 101.0))):
+        scene.record(*(make.result(entry, returns, on=task, beacon=final) for task in (POLE, LAKE)))
+    scene.clone.commit({**agent_files("alice", source=OTHER), **dict.fromkeys(agent_files("carol", "c"))})
+    scene.clone.push()
+    return scene
+
+
+def test_after_the_end_comments_rank_the_versions_that_stood_then_as_the_site_does(scene: Scene) -> None:
+    """Although main has another version of alice's agent by now, and carol's no more."""
+    context = ended(scene).context("push")
+
+    announce.announce_merged(context)
+
+    site = rank(recorded_input(context.checkout, official=True), official=True)
+    assert [(row.entry.login, row.place) for row in site.tasks[0].rows] == [("carol", 1), ("alice", 2)]
+    assert context.recorded.now.tasks == site.tasks
+    (body,) = scene.bodies()
+    shown = body.replace("\N{NO-BREAK SPACE}", " ")
+    assert "🏁 Official: all 2 evaluations scored" in shown
+    assert shown.count("**2** of 2") == 2
+    assert "to `carol/c`" in shown
+    assert scene.world.labelled[7] == ["official"]
 
 
 @pytest.mark.parametrize("replaced", [False, True])

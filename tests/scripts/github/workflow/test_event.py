@@ -52,6 +52,10 @@ def test_the_bots_login_can_be_another(tmp_path: Path) -> None:
     assert read_workflow_environment(environment(tmp_path, PULLRANK_BOT="board[bot]")).bot == "board[bot]"
 
 
+@pytest.mark.attack(
+    "forged_environment_of_a_step", family="bot", outcome="refused in one line",
+    tries="Forges a variable of a workflow's step.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("name", "value"),
     [

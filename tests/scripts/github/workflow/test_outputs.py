@@ -19,6 +19,10 @@ def test_nowhere_to_write_is_no_error(tmp_path: Path) -> None:
     write_summary(None, "text")
 
 
+@pytest.mark.attack(
+    "line_end_in_an_output", family="bot", outcome="one line of ASCII",
+    tries="Ends the line of an output to set a variable of the next step.",
+)  # fmt: skip
 @pytest.mark.parametrize("value", ["a\nLD_PRELOAD=/tmp/x", "a\r\nb", "a\u2028b", "<<EOF\nx\nEOF", "\x85"])
 def test_attack_9_a_line_end_in_a_value_begins_no_line(tmp_path: Path, value: str) -> None:
     path = tmp_path / "output"

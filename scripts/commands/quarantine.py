@@ -1,0 +1,167 @@
+"""`pullrank quarantine`: hides results that were measured while something was wrong, has them replayed, and lifts again."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE
+from evaluator.model.base import explain
+from evaluator.model.config.moderation import Moderation, Quarantine
+from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.store import RESULT
+from scripts.console import OK, USAGE, CommandError, print_json, say
+from scripts.git.git_repository import GitError, GitRepository
+from scripts.git.merged_pulls import merged_pulls
+from scripts.github.doctor.policy_checks import SEASON_ENVIRONMENT, TEAMS_VARIABLE
+from scripts.options import JsonDocument
+from scripts.repository.checkout import Checkout, open_checkout
+from scripts.repository.quarantine import (
+    MODERATION_FILE,
+    HiddenRecord,
+    hidden_records,
+    with_quarantine,
+    without_quarantines,
+)
+
+_FORM = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def run(
+    since: Annotated[str, typer.Option(help="The commit, of main or of results, since which something was wrong.")] = "",
+    login: Annotated[str | None, typer.Option(help="Only this owner's results.")] = None,
+    image: Annotated[str | None, typer.Option(help="Only results made with this image, sha256:…")] = None,
+    why: Annotated[str, typer.Option(help="What went wrong, in one line; shown on the board.")] = "",
+    who: Annotated[str, typer.Option(help="Your login.")] = "",
+    link: Annotated[str | None, typer.Option(help="Where it is discussed: an https:// address.")] = None,
+    replay: Annotated[bool, typer.Option(help="Evaluate again what is hidden.")] = True,
+    lift: Annotated[bool, typer.Option("--lift", help="Show again what is hidden; other options choose.")] = False,
+    as_json: JsonDocument = False,
+) -> int:
+    """Hide results that were measured while something was wrong, and show them again."""
+    checkout = open_checkout(Path.cwd())
+    clone = GitRepository(checkout.root)
+    sha = _resolved(clone, since) if since else ""
+    if lift:
+        return _lift(checkout, sha, login, image)
+    if not (sha and why and who):
+        raise CommandError(USAGE, "say --since COMMIT, --why 'what went wrong' and --who your-login; or --lift")
+    quarantine = _quarantine(checkout, clone, sha, {"login": login, "image": image, "why": why, "who": who, "link": link,
+                                                    "replay": replay})  # fmt: skip
+    hidden = [
+        one
+        for one in hidden_records(
+            checkout.every_record, checkout.moderation.model_copy(update={"quarantines": (quarantine,)})
+        )
+        if one.quarantine == quarantine
+    ]
+    if not hidden:
+        raise CommandError(USAGE, "no recorded result is covered; run 'pullrank recorded' first, or choose less narrowly")
+    path = checkout.root / MODERATION_FILE
+    path.write_bytes(with_quarantine(path.read_bytes() if path.exists() else b"", quarantine))
+    if as_json:
+        print_json(_document(quarantine, hidden))
+    else:
+        _say_what_to_do(checkout, quarantine, hidden)
+    return OK
+
+
+def _resolved(clone: GitRepository, since: str) -> str:
+    try:
+        sha = None if since.startswith("-") else clone.resolve(since)
+    except GitError:
+        sha = None
+    if sha is None:
+        raise CommandError(USAGE, f"{since[:80]!r} is no commit of this clone; first 'git fetch origin main results'")
+    return sha
+
+
+def _quarantine(checkout: Checkout, clone: GitRepository, sha: str, fields: dict[str, Any]) -> Quarantine:
+    now = datetime.now(UTC).strftime(_FORM)
+    try:
+        begin = min(_begin(checkout, clone, sha), now)
+        return Quarantine.model_validate({**fields, "commit": sha, "since": begin, "until": now})
+    except ValidationError as error:
+        raise CommandError(USAGE, explain(Quarantine, error)[0][1]) from error
+
+
+def _begin(checkout: Checkout, clone: GitRepository, sha: str) -> str:
+    """When the first result was evaluated: since a commit of main, or recorded since one of results."""
+    if "challenge.yml" in clone.run("ls-tree", "--name-only", "--full-tree", sha).decode().splitlines():
+        return datetime.fromtimestamp(int(clone.run("show", "-s", "--format=%ct", sha)), UTC).strftime(_FORM)
+    parent = clone.resolve(f"{sha}^")
+    listed = clone.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", parent) if parent else b""
+    older = set(listed.decode("utf-8", "replace").split("\0"))
+    times = [one.provenance.evaluated_at for one in checkout.every_record if one.path() + RESULT not in older]
+    if not times:
+        raise CommandError(USAGE, "nothing here was recorded since that commit; run 'pullrank recorded' first")
+    return min(times)
+
+
+def _document(quarantine: Quarantine, hidden: Sequence[HiddenRecord]) -> dict[str, Any]:
+    return {
+        "quarantine": quarantine.model_dump(mode="json"),
+        "hidden": [{"name": one.name, "key": one.record.key, "path": one.record.path() + RESULT} for one in hidden],
+        "authors": _authors(hidden),
+    }
+
+
+def _authors(hidden: Sequence[HiddenRecord]) -> list[str]:
+    return sorted({login for one in hidden for login in one.owners if login != LOCAL}, key=str.casefold)
+
+
+def _say_what_to_do(checkout: Checkout, quarantine: Quarantine, hidden: Sequence[HiddenRecord]) -> None:
+    say(f"{MODERATION_FILE}: {len(hidden)} results of {quarantine.since} to {quarantine.until} are {quarantine.in_words}:")
+    for one in hidden:
+        say(f"  {one.name}")
+    pulls = merged_pulls(checkout.root)
+    numbers = sorted({number for one in hidden for name, number in pulls.items() if name.login in _folded(one)})
+    say("Next:")
+    say(f"1. Commit {MODERATION_FILE} on main: from then on nobody sees these results ranked. Nothing is deleted.")
+    if quarantine.replay:
+        say("2. Once the cause is mended: the next official run replays them; 'pullrank plan --explain' lists them.")
+    authors = ", ".join(f"@{login}" for login in _authors(hidden)) or "nobody: only examples are hidden"
+    comments = f", in the comments of {', '.join(f'#{number}' for number in numbers)}" if numbers else ""
+    say(f"3. The bot tells the authors{comments}: {authors}.")
+    say("4. Rotate what a hole or a bad machine could have read:")
+    for line in secrets_to_rotate(sealed=bool(checkout.challenge.sealed)):
+        say(f"   - {line}")
+    say("5. When all is replayed and checked: 'pullrank quarantine --lift', and commit.")
+
+
+def _folded(hidden: HiddenRecord) -> set[str]:
+    return {login.casefold() for login in hidden.owners}
+
+
+def secrets_to_rotate(*, sealed: bool) -> list[str]:
+    """What the workflows can read, and how it is replaced."""
+    season = f"{SECRET_VARIABLE} in the environment {SEASON_ENVIRONMENT}"
+    return [
+        f"{season}: this season is sealed with it; reveal or end the season, then 'pullrank season seal' for the next one"
+        if sealed
+        else f"{season}, if it is set: 'pullrank season seal' makes another",
+        f"{TEAMS_VARIABLE} in the environment {SEASON_ENVIRONMENT}, if it is set: revoke the token, make another",
+        "personal tokens that were used with 'pullrank doctor', 'rehearse' or 'season': revoke them on GitHub",
+        "deploy keys, webhooks and self-hosted runners of the repository: remove each that nobody knows",
+        "GITHUB_TOKEN of past runs needs nothing: it ended with its job",
+    ]
+
+
+def _lift(checkout: Checkout, sha: str, login: str | None, image: str | None) -> int:
+    lifted = [
+        quarantine
+        for quarantine in checkout.moderation.quarantines
+        if sha in ("", quarantine.commit)
+        and (login is None or (quarantine.login or "").casefold() == login.casefold())
+        and image in (None, quarantine.image)
+    ]
+    if not lifted:
+        raise CommandError(USAGE, f"{MODERATION_FILE} has no such quarantine; nothing is lifted")
+    count = len(hidden_records(checkout.every_record, Moderation(quarantines=tuple(lifted))))
+    path = checkout.root / MODERATION_FILE
+    path.write_bytes(without_quarantines(path.read_bytes(), lifted))
+    say(f"{MODERATION_FILE}: {len(lifted)} quarantines are lifted, and {count} results count again; commit it on main.")
+    return OK

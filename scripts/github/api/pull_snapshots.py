@@ -1,0 +1,144 @@
+"""Many pull requests in one request: what they are, what was said of their newest commits, and their comments."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scripts.github.api.client import STATUS_CONTEXT, GitHub
+from scripts.github.api.responses import GHOST, CommitStatus, IssueComment, PullRequest
+
+PULLS_PER_PAGE = 100
+# Comments of each pull request that are read with it. A body may have 65,536 characters.
+COMMENTS_READ = 10
+_MERGEABLE = {"MERGEABLE": True, "CONFLICTING": False}
+
+_PULL_FIELDS = """fragment pull on PullRequest {
+  id number state merged title mergeable headRefOid headRefName baseRefName
+  mergeCommit { oid }
+  author { ...actor }
+  headRepository { databaseId nameWithOwner }
+  baseRepository { databaseId }
+  labels(first: 20) { nodes { name } }
+}
+fragment actor on Actor {
+  __typename login
+  ... on User { databaseId } ... on Bot { databaseId } ... on Organization { databaseId }
+}"""
+_STATUS_FIELDS = f"""commits(last: 1) {{
+  nodes {{
+    commit {{ oid status {{ context(name: "{STATUS_CONTEXT}") {{ state description creator {{ ...actor }} }} }} }}
+  }}
+}}"""
+_COMMENT_FIELDS = f"""comments(first: {COMMENTS_READ}) {{
+  totalCount nodes {{ id fullDatabaseId createdAt body author {{ ...actor }} }}
+}}"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PullSnapshot:
+    """A pull request at one moment."""
+
+    pull: PullRequest
+    node_id: str
+    """Its name in GraphQL."""
+    status: CommitStatus | None
+    """The last that anybody set on the newest commit under our name; None also if it was not read."""
+    comments: tuple[IssueComment, ...] | None = None
+    """All comments, oldest first; None if they were not read, or there are too many."""
+
+
+def recent_pulls(github: GitHub, base: str) -> Iterator[list[PullSnapshot]]:
+    """The open pull requests into a branch, the last changed first, a hundred in each request."""
+    asked = f"first: {PULLS_PER_PAGE}, states: [OPEN], baseRefName: $base, after: $after"
+    order = "orderBy: {field: UPDATED_AT, direction: DESC}"
+    fields = (
+        f"pullRequests({asked}, {order}) {{ nodes {{ ...pull {_STATUS_FIELDS} }} pageInfo {{ hasNextPage endCursor }} }}"
+    )
+    after: str | None = None
+    while True:
+        variables = {"base": base, "after": after}
+        answer = github.query_repository(fields, variables, ", $base: String!, $after: String", _PULL_FIELDS)
+        page = answer["pullRequests"]
+        yield [_parse_snapshot(node) for node in page["nodes"] if node]
+        if not page["pageInfo"]["hasNextPage"]:
+            return
+        after = page["pageInfo"]["endCursor"]
+
+
+def read_pulls(github: GitHub, numbers: Sequence[int], *, with_status: bool = True) -> dict[int, PullSnapshot]:
+    """Some pull requests as they are now, with their comments, in one request; without those that are not there.
+
+    Not every job may read statuses; one that asks for what it may not read gets no answer.
+    """
+    if not numbers:
+        return {}
+    wanted = f"...pull {_COMMENT_FIELDS} {_STATUS_FIELDS if with_status else ''}"
+    fields = " ".join(f"p{number}: pullRequest(number: {number}) {{ {wanted} }}" for number in numbers)
+    answer = github.query_repository(fields, {}, "", _PULL_FIELDS)
+    return {number: _parse_snapshot(node) for number in numbers if (node := answer[f"p{number}"])}
+
+
+def label_nodes(github: GitHub, names: Sequence[str]) -> dict[str, str]:
+    """The names in GraphQL of those labels that the repository has."""
+    declared = "".join(f", $l{i}: String!" for i in range(len(names)))
+    fields = " ".join(f"l{i}: label(name: $l{i}) {{ id }}" for i in range(len(names)))
+    answer = github.query_repository(fields, {f"l{i}": name for i, name in enumerate(names)}, declared)
+    return {name: str(node["id"]) for i, name in enumerate(names) if (node := answer[f"l{i}"])}
+
+
+def _parse_snapshot(node: dict[str, Any]) -> PullSnapshot:
+    head, merge = node["headRepository"], node["mergeCommit"]
+    author, author_id, _ = _parse_actor(node["author"])
+    commit: dict[str, Any] = next((one["commit"] for one in node.get("commits", {}).get("nodes", ()) if one), {})
+    pull = PullRequest(
+        number=int(node["number"]),
+        author=author,
+        author_id=author_id,
+        head_sha=str(node["headRefOid"]),
+        head_repository_id=int(head["databaseId"]) if head else None,
+        base_repository_id=int((node["baseRepository"] or {}).get("databaseId") or 0),
+        base_ref=str(node["baseRefName"]),
+        state="open" if node["state"] == "OPEN" else "closed",
+        merged=bool(node["merged"]),
+        labels=tuple(str(label["name"]) for label in node["labels"]["nodes"]),
+        title=str(node["title"]),
+        mergeable=_MERGEABLE.get(node["mergeable"]),
+        merge_commit_sha=str(merge["oid"]) if merge else None,
+        head_branch=str(node["headRefName"]),
+        head_repository=str(head["nameWithOwner"]) if head else "",
+    )
+    # A push between GitHub's reads of the two: then nothing is known of the newest commit.
+    status = _parse_status(commit) if commit.get("oid") == pull.head_sha else None
+    return PullSnapshot(pull=pull, node_id=str(node["id"]), status=status, comments=_parse_comments(node.get("comments")))
+
+
+def _parse_actor(node: dict[str, Any] | None) -> tuple[str, int, str]:
+    """Login, id and type as the other API has them: it ends a robot's login with [bot]."""
+    if node is None:
+        return GHOST, 0, "User"
+    kind = str(node["__typename"])
+    return f"{node['login']}{'[bot]' if kind == 'Bot' else ''}", int(node.get("databaseId") or 0), kind
+
+
+def _parse_status(commit: dict[str, Any]) -> CommitStatus | None:
+    context = (commit.get("status") or {}).get("context")
+    if not context:
+        return None
+    state = {"EXPECTED": "pending"}.get(context["state"], str(context["state"]).lower())
+    creator = _parse_actor(context["creator"])[0]
+    return CommitStatus(state=state, context=STATUS_CONTEXT, description=str(context["description"] or ""), creator=creator)
+
+
+def _parse_comments(connection: dict[str, Any] | None) -> tuple[IssueComment, ...] | None:
+    if connection is None or connection["totalCount"] > len(connection["nodes"]):
+        return None
+    comments = []
+    for node in connection["nodes"]:
+        author, _, kind = _parse_actor(node["author"])
+        comments.append(
+            IssueComment(
+                id=int(node["fullDatabaseId"]), author=author, author_type=kind, body=str(node["body"]),
+                created_at=str(node["createdAt"]), node_id=str(node["id"]),
+            )
+        )  # fmt: skip
+    return tuple(comments)

@@ -1,0 +1,241 @@
+"""Settles the open pull requests that were told nothing final: the same for one report and for the hourly run.
+
+All are looked at together, so that a burst of pull requests costs few requests: a hundred in one, then two for each, its
+artifact's and its status'.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from leaderboard.comments.states import NoRunReason
+from scripts.console import OK, OUR_FAULT, CommandError, say
+from scripts.git.path_guard import GuardedPaths
+from scripts.github.api.pull_snapshots import PullSnapshot, recent_pulls
+from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
+from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes
+from scripts.github.pull_request.outcome import FINAL_STATES, Outcome, StatusState, no_run_outcome
+from scripts.github.pull_request.report import (
+    PREVIEW_ARTIFACT,
+    PREVIEW_WORKFLOW,
+    WORKFLOW_DISPATCH,
+    PreviewCase,
+    find_pull,
+    latest_run,
+    outcome_without_scores,
+    report_preview,
+    scored_outcome,
+)
+from scripts.repository.layout import MAIN_BRANCH
+
+# Of the hour's requests so many are left for commands, official runs and the hourly run.
+REQUESTS_RESERVED = 150
+# With fewer left nobody is told that a preview has begun.
+REQUESTS_PLENTY = 800
+# With fewer left a few previews that ended wait until they are more, or for the hourly run.
+REQUESTS_SCARCE, FEW = 500, 10
+# Runs and artifacts that are listed at once: the most of one request.
+LISTED_AT_ONCE = 100
+PREVIEW_FILE = PREVIEW_WORKFLOW.rpartition("/")[2]
+
+
+@dataclass(kw_only=True)
+class Backlog:
+    """The pull requests that are to be told something new."""
+
+    ended: list[PreviewCase] = field(default_factory=list)
+    """Their preview ended, or waits for an approval."""
+    unstarted: list[PullRequest] = field(default_factory=list)
+    """None of their preview runs is known."""
+
+
+def report_recent(context: BotContext) -> int:
+    """Report the previews that ended; a run that has just begun is announced while requests last."""
+    if context.surroundings.event_name == WORKFLOW_DISPATCH:
+        return report_preview(context)
+    runs = context.github.runs_of_workflow(PREVIEW_FILE, None, LISTED_AT_ONCE, status="completed")
+    if context.surroundings.event.get("action") == "in_progress" and not is_short(context, REQUESTS_PLENTY):
+        report_preview(context)
+    faults: list[str] = []
+    backlog = find_backlog(context, runs, faults, is_complete=False)
+    if is_short(context, REQUESTS_SCARCE) and len(backlog.ended) < FEW:
+        say(f"{len(backlog.ended)} previews are reported later: few of the hour's requests are left.")
+        return OK
+    settle_ended(context, backlog.ended, faults)
+    if faults:
+        raise CommandError(OUR_FAULT, *faults)
+    return OK
+
+
+def find_backlog(context: BotContext, runs: Sequence[WorkflowRun], faults: list[str], *, is_complete: bool) -> Backlog:
+    """The pull requests that are to be told something new.
+
+    Args:
+        context: of the step.
+        runs: the newest preview runs, newest first.
+        faults: gets a line for each pull request that could not be looked at.
+        is_complete: look at every open pull request, those that failed on our side included; else only at the ones that
+            changed last, up to a hundred without anything to be told.
+    """
+    by_head: dict[str, list[WorkflowRun]] = {}
+    for run in runs:
+        by_head.setdefault(run.head_sha, []).append(run)
+    own_run = context.surroundings.event.get("workflow_run")
+    own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
+    backlog = Backlog()
+    for page in recent_pulls(context.github, MAIN_BRANCH):
+        is_any_waiting = False
+        for snapshot in page:
+            pull = snapshot.pull
+            with isolated(pull, faults):
+                status = _own_status(context, snapshot)
+                # What failed on our side is told again by whoever makes it run again.
+                is_failed = status is not None and status.state == StatusState.ERROR
+                is_looked_at = is_complete or not is_failed or pull.head_sha == own_head
+                if is_looked_at and (status is None or status.state not in FINAL_STATES):
+                    known = by_head.get(pull.head_sha, [])
+                    is_any_waiting |= _sort_in(context, pull, status, known, backlog, is_complete=is_complete)
+        if not is_any_waiting and not is_complete:
+            break
+    return backlog
+
+
+def _own_status(context: BotContext, snapshot: PullSnapshot) -> CommitStatus | None:
+    """The bot's latest status; a status that another account set under our name does not count."""
+    status = snapshot.status
+    if status is not None and status.creator != context.surroundings.bot:
+        return bot_status(context.github, snapshot.pull.head_sha, context.surroundings.bot)
+    return status
+
+
+def _sort_in(
+    context: BotContext,
+    pull: PullRequest,
+    status: CommitStatus | None,
+    known: Sequence[WorkflowRun],
+    backlog: Backlog,
+    *,
+    is_complete: bool,
+) -> bool:
+    """Note a pull request that is to be told something; returns whether there may be more such around it."""
+    repository_id, words = context.surroundings.repository_id, status.description if status else ""
+    if pull.mergeable is False and words == no_run_outcome(pull, NoRunReason.CONFLICT).words:
+        return False
+    own = [run for run in known if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
+    run = max(own, key=lambda one: one.id, default=None)
+    if run is None and is_complete:
+        run = latest_run(context, pull)
+    if run is None:
+        backlog.unstarted.append(pull)
+        return True
+    if run.conclusion == "action_required" and words == no_run_outcome(pull, NoRunReason.WAITING).words:
+        return False
+    if run.conclusion is not None:
+        backlog.ended.append(PreviewCase(run=run, pull=pull, trusted=False))
+    return True
+
+
+def is_short(context: BotContext, reserved: int) -> bool:
+    """Whether fewer of the hour's requests are left."""
+    left = context.github.requests_left
+    return left is not None and left < reserved
+
+
+Told = tuple[PreviewCase, Outcome]
+"""A preview, and what its pull request was told."""
+
+
+def _as_it_is(outcome: Outcome) -> Outcome:
+    return outcome
+
+
+def settle_ended(
+    context: BotContext,
+    cases: Sequence[PreviewCase],
+    faults: list[str],
+    *,
+    adjust: Callable[[Outcome], Outcome] = _as_it_is,
+    is_last_word: bool = False,
+) -> list[Told]:
+    """Tell the outcomes of ended previews while requests last; returns those that were told.
+
+    Outcomes that need no scores, such as refusals, are told first.
+
+    Args:
+        context: of the step.
+        cases: the previews.
+        faults: gets a line for each that could not be settled.
+        adjust: changes an outcome before it is told.
+        is_last_word: whether a comment that names a later run is replaced.
+    """
+    scored: list[tuple[PreviewCase, GuardedPaths]] = []
+    decided: list[Told] = []
+    for case in cases:
+        with isolated(case.pull, faults):
+            decision = outcome_without_scores(context, case)
+            if isinstance(decision, Outcome):
+                decided.append((case, adjust(decision)))
+            else:
+                scored.append((case, decision))
+    delivered = _tell_while_requests_last(context, decided, faults, is_last_word=is_last_word)
+    if len(scored) > 1 and not is_short(context, REQUESTS_RESERVED):
+        context.github.list_artifacts(PREVIEW_ARTIFACT, LISTED_AT_ONCE)
+    for begin in range(0, len(scored), DELIVERED_AT_ONCE):
+        part = scored[begin : begin + DELIVERED_AT_ONCE]
+        if is_short(context, REQUESTS_RESERVED + 2 * len(part)):
+            break
+        ready: list[Told] = []
+        for case, paths in part:
+            with isolated(case.pull, faults):
+                ready.append((case, adjust(scored_outcome(context, case, paths))))
+        delivered += _tell_while_requests_last(context, ready, faults, is_last_word=is_last_word)
+    if (left := len(cases) - len(delivered)) > 0:
+        say(f"{left} previews are reported by a later run.")
+    return delivered
+
+
+def _tell_while_requests_last(
+    context: BotContext, ready: Sequence[Told], faults: list[str], *, is_last_word: bool
+) -> list[Told]:
+    delivered: list[Told] = []
+    for begin in range(0, len(ready), DELIVERED_AT_ONCE):
+        part = ready[begin : begin + DELIVERED_AT_ONCE]
+        if is_short(context, REQUESTS_RESERVED):
+            break
+        deliveries = [
+            Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome, is_last_word=is_last_word)
+            for case, outcome in part
+        ]
+        try:
+            deliver_outcomes(context, deliveries)
+        except CommandError as error:  # Such as the limit of texts in an hour: further requests would be refused, too.
+            say(f"{len(ready) - begin} pull requests could not be told: {error}")
+            faults.append(f"{len(ready) - begin} pull requests could not be told; the log of the run says why")
+            break
+        except Exception as error:  # noqa: BLE001  # as in `isolated`
+            say(f"{len(part)} pull requests: {type(error).__name__}, which is a defect of the bot; report it")
+            faults.append(f"{len(part)} pull requests could not be told; the log of the run says why")
+            continue
+        delivered += part
+    return delivered
+
+
+def _delivery(case: PreviewCase, outcome: Outcome, *, is_last_word: bool) -> Delivery:
+    return Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome, is_last_word=is_last_word)
+
+
+@contextmanager
+def isolated(pull: PullRequest, faults: list[str]) -> Iterator[None]:
+    """Log and note a failure of one pull request, so that the others are still settled."""
+    try:
+        yield
+    except CommandError as error:
+        say(f"#{pull.number}: {error}")
+    # Heads, artifacts and comments are untrusted: no list of exceptions would be complete.
+    except Exception as error:  # noqa: BLE001
+        # The message is not logged: it may quote untrusted text.
+        say(f"#{pull.number}: {type(error).__name__}, which is a defect of the bot; report it")
+    else:
+        return
+    faults.append(f"#{pull.number} could not be settled; the log of the run says why")

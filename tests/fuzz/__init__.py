@@ -1,0 +1,1 @@
+"""Bytes for everything that reads what strangers wrote: `python -m tests.fuzz READER --cases N`."""

@@ -1,0 +1,6 @@
+"""Defines a class Agent that has no method act."""
+
+
+class Agent:
+    def forward(self, observation):
+        return 0

@@ -1,0 +1,3 @@
+"""Calls exit while it is imported."""
+
+raise SystemExit("done")

@@ -1,0 +1,8 @@
+"""Is a file that Python cannot compile."""
+
+
+class Agent:
+    def act(self, observation):
+        pass
+
+    return 0

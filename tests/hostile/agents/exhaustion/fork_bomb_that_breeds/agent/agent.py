@@ -1,0 +1,9 @@
+"""Forks, and each child forks, too."""
+
+import os
+
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass

@@ -1,0 +1,28 @@
+"""Sends random bytes instead of a handshake."""
+
+import os
+import struct
+
+
+def say(data):
+    """Write to every descriptor that may lead to the referee."""
+    for name in os.listdir("/proc/self/fd"):
+        number = int(name)
+        try:
+            target = os.readlink(f"/proc/self/fd/{number}")
+            if number > 2 and target.startswith(("socket:", "pipe:")):
+                os.write(number, data)
+        except OSError:
+            pass
+
+
+def frame(op, body):
+    return struct.pack("<IB", len(body), op) + body
+
+
+say(b"HTTP/1.1 200 OK\r\n\r\n")
+
+
+class Agent:
+    def act(self, observation):
+        return 0

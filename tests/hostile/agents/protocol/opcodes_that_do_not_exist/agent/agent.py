@@ -1,0 +1,32 @@
+"""Sends a frame of every kind that the protocol does not know."""
+
+import json
+import os
+import struct
+import time
+
+
+def say(data):
+    """Write to every descriptor that may lead to the referee."""
+    for name in os.listdir("/proc/self/fd"):
+        number = int(name)
+        try:
+            target = os.readlink(f"/proc/self/fd/{number}")
+            if number > 2 and target.startswith(("socket:", "pipe:")):
+                os.write(number, data)
+        except OSError:
+            pass
+
+
+def frame(op, body):
+    return struct.pack("<IB", len(body), op) + body
+
+
+class Agent:
+    asked = 0
+
+    def act(self, observation):
+        Agent.asked += 1
+        if Agent.asked == 3:
+            say(b"".join(frame(op, bytes(32)) for op in (0, 18, 99, 255)))
+        return 0

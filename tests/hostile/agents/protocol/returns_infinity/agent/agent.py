@@ -1,0 +1,6 @@
+"""Returns infinity."""
+
+
+class Agent:
+    def act(self, observation):
+        return [float("-inf")]

@@ -1,0 +1,6 @@
+"""Returns NaN."""
+
+
+class Agent:
+    def act(self, observation):
+        return [float("nan")]

@@ -1,0 +1,6 @@
+"""Returns a digit as text."""
+
+
+class Agent:
+    def act(self, observation):
+        return "1"

@@ -1,8 +1,0 @@
-"""Answers for fewer episodes than it is asked about."""
-
-import numpy as np
-
-
-class Agent:
-    def act_batch(self, observations):
-        return np.zeros(len(observations) - 1, np.int64)

@@ -1,3 +1,0 @@
-"""Leaves politely, early."""
-
-raise SystemExit("done")

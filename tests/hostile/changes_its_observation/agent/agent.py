@@ -1,8 +1,0 @@
-"""Writes into what it was shown, hoping that the environment shares it."""
-
-
-class Agent:
-    def act(self, observation):
-        observation[:] = 0
-        observation.setflags(write=True)
-        return 0

@@ -1,9 +1,0 @@
-"""Shuts every door, the referee's too."""
-
-import os
-
-
-class Agent:
-    def act(self, observation):
-        os.closerange(0, 1024)
-        return 0

@@ -1,9 +1,0 @@
-"""Fails before the first observation."""
-
-
-class Agent:
-    def __init__(self):
-        raise ValueError("no weights today")
-
-    def act(self, observation):
-        return 0

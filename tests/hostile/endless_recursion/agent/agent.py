@@ -1,6 +1,0 @@
-"""Calls itself."""
-
-
-class Agent:
-    def act(self, observation):
-        return self.act(observation)

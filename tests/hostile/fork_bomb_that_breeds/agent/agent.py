@@ -1,9 +1,0 @@
-"""Every child forks, too."""
-
-import os
-
-while True:
-    try:
-        os.fork()
-    except OSError:
-        pass

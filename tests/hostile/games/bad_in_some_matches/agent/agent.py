@@ -1,9 +1,0 @@
-"""Loses the matches in which it answers nothing, and plays on in the others."""
-
-
-class Agent:
-    def __init__(self, seed):
-        self.plays = seed % 2
-
-    def act(self, observation):
-        return int(observation["action_mask"].argmax()) if self.plays else None

@@ -1,7 +1,0 @@
-"""Thinks for ever."""
-
-
-class Agent:
-    def act(self, observation):
-        while True:
-            pass

@@ -1,5 +1,0 @@
-"""Defines everything but the class."""
-
-
-def act(observation):
-    return 0

@@ -1,6 +1,0 @@
-"""A message that no encoding takes."""
-
-
-class Agent:
-    def act(self, observation):
-        raise ValueError("\ud800\x1b[2J\u202egnp.exe\x00" * 500)

@@ -1,6 +1,0 @@
-"""Almost an integer."""
-
-
-class Agent:
-    def act(self, observation):
-        return 1.0

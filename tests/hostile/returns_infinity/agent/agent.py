@@ -1,6 +1,0 @@
-"""More than all."""
-
-
-class Agent:
-    def act(self, observation):
-        return [float("-inf")]

@@ -1,6 +1,0 @@
-"""Not a number."""
-
-
-class Agent:
-    def act(self, observation):
-        return [float("nan")]

@@ -1,6 +1,0 @@
-"""Forgets to return."""
-
-
-class Agent:
-    def act(self, observation):
-        return None

@@ -1,6 +1,0 @@
-"""An array that holds the agent itself."""
-
-
-class Agent:
-    def act(self, observation):
-        return [self]

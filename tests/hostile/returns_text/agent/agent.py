@@ -1,6 +1,0 @@
-"""A digit, but as text."""
-
-
-class Agent:
-    def act(self, observation):
-        return "1"

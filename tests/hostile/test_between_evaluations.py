@@ -1,0 +1,131 @@
+"""What an agent can carry from one evaluation to the next, and what tells it which evaluation this is: nothing.
+
+Within one evaluation an agent may remember what it likes: its episodes share a process and /tmp.
+"""
+
+import dataclasses
+import json
+
+import pytest
+
+from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.model.records.result import Tier
+from evaluator.model.records.verdict import Verdict
+from tests.hostile.arena import order_of, play, write_agent
+
+pytestmark = pytest.mark.docker
+NOTES = """
+import json
+import os
+import subprocess
+
+PLACES = [
+    "/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/run/lock", "/channel", "/submission", "/opt/pullrank",
+    "/opt/venv", os.path.expanduser("~/.cache"), os.path.expanduser("~/.local"), "/var/lock", "/home", "/root",
+]
+before = [place for place in PLACES if os.path.exists(f"{place}/note")]
+written = []
+for place in PLACES:
+    try:
+        os.makedirs(place, exist_ok=True)
+        with open(f"{place}/note", "w") as file:
+            file.write("seeds")
+        written.append(place)
+    except OSError:
+        pass
+child = subprocess.Popen(["/bin/sleep", "1000"], start_new_session=True)
+others = [name for name in os.listdir("/proc") if name.isdigit()]
+print(json.dumps({"before": before, "written": written, "processes": len(others)}), flush=True)
+
+
+class Agent:
+    def act(self, observation):
+        return 0
+"""
+FINGERPRINT = """
+import glob
+import hashlib
+import json
+import os
+import resource
+import sys
+
+
+def content(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError as error:
+        return error.strerror
+
+
+TOPS = ("/", "/opt", "/opt/pullrank", "/submission", "/channel", "/tmp", "/dev", "/etc")
+MOUNTS = sorted(line.split()[1:3] for line in content("/proc/self/mounts").splitlines())
+seen = {
+    "environment": sorted(pair for pair in os.environ.items() if pair[0] != "PYTHONHASHSEED"),  # a run's own
+    "arguments": sys.argv,
+    "names": sorted(name for top in TOPS for name in os.listdir(top)),
+    "mounts": MOUNTS,
+    "modules": sorted(sys.modules),
+    "host": os.uname().nodename,
+    "folder": os.getcwd(),
+    "processes": sum(name.isdigit() for name in os.listdir("/proc")),
+    "path": sys.path,
+    "hosts": [line for line in content("/etc/hosts").splitlines() if "sandbox" not in line],
+    "limits": [resource.getrlimit(getattr(resource, name)) for name in sorted(dir(resource)) if name.startswith("RLIMIT_")],
+    "descriptors": sorted(os.listdir("/proc/self/fd")),
+    "files": sorted(glob.glob("/submission/**")),
+}
+for name, value in seen.items():
+    print(name, hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16], flush=True)
+print("the seed", os.environ.get("PYTHONHASHSEED") is not None)
+
+
+class Agent:
+    def act(self, observation):
+        return 0
+"""
+
+
+@pytest.fixture(params=["docker", "gvisor"])
+def box(request: pytest.FixtureRequest) -> SelectedSandbox:
+    chosen: SelectedSandbox = request.getfixturevalue(request.param)
+    return chosen
+
+
+@pytest.mark.attack(
+    "leaves_notes_for_its_next_evaluation",
+    family="cheating",
+    tries="Writes what it learnt wherever it may write, leaves a process, and looks for both in its next evaluation.",
+    outcome="the next evaluation finds nothing",
+)
+def test_an_evaluation_finds_nothing_of_the_one_before(box: SelectedSandbox, tmp_path) -> None:
+    wanted = order_of(write_agent(tmp_path / "agent", NOTES), episodes=1)
+
+    first, second = (play(wanted, box).result for _ in range(2))
+
+    assert [first.verdict, second.verdict] == [Verdict.OK] * 2, (first.message, second.message)
+    said = [json.loads(result.log_tail.splitlines()[0]) for result in (first, second)]
+    assert "/tmp" in said[0]["written"]
+    assert said[1] == said[0]
+    assert said[1]["before"] == []
+    assert second.returns == first.returns
+
+
+@pytest.mark.attack(
+    "behaves_only_in_its_preview",
+    family="cheating",
+    tries="Looks for whatever tells a preview from an official run, to behave while it is looked at only.",
+    outcome="both look the same, but for the agent's own seeds",
+)
+def test_a_preview_and_an_official_run_look_the_same(box: SelectedSandbox, tmp_path) -> None:
+    preview = order_of(write_agent(tmp_path / "agent", FINGERPRINT), episodes=1)
+    official = dataclasses.replace(
+        preview, tier=Tier.OFFICIAL, beacon="5" * 40, beacon_verified=True, season="another", login="alice", agent="other"
+    )
+
+    first, second = (play(wanted, box).result for wanted in (preview, official))
+
+    assert [first.verdict, second.verdict] == [Verdict.OK] * 2, (first.message, second.message)
+    assert second.log_tail == first.log_tail
+    assert len(first.log_tail.splitlines()) == 14

@@ -1,0 +1,90 @@
+"""Tricks on people: names and logins that look like another's, authors, and teams."""
+
+import html
+from dataclasses import replace
+
+import pytest
+
+from evaluator.model.config.participants import People
+from evaluator.model.identifiers import LOGIN
+from leaderboard.core.owners import (
+    AuthorWithoutLogin,
+    TeamTooLarge,
+    author_logins,
+    mentioned_login,
+    participant_faults,
+    teams_of,
+)
+from leaderboard.pages.page_renderer import render_pages
+from tests.leaderboard.pages import samples
+
+
+@pytest.mark.attack(
+    "name_of_another_agent", family="people", outcome="each row names its owner",
+    tries="Gives one's agent exactly the name of the leader's, or one that looks alike.",
+)  # fmt: skip
+def test_agents_of_one_name_are_told_apart_by_their_owners() -> None:
+    entries = [samples.entry(f"a{number}", login) for number, login in enumerate(("alice", "mallory", "eve"))]
+    named = ["Champion", "Champion", "Ch\u0430mpion"]
+    entries = [
+        replace(entry, submission=entry.submission.model_copy(update={"name": name}))
+        for entry, name in zip(entries, named, strict=True)
+    ]
+    rows = [samples.row(entry, samples.POLE, place, 9.0 - place) for place, entry in enumerate(entries, 1)]
+    page = render_pages(samples.board(samples.task_board(samples.POLE, rows)), samples.CONTEXT)["tasks/CartPole-v1.md"]
+    by_row = [row for row in html.unescape(page).split("<tr") if "mpion</bdi>" in row]
+
+    assert len(by_row) == 3
+    for row, login in zip(by_row, ("alice", "mallory", "eve"), strict=True):
+        assert f"agents/{login}/" in row
+        assert f">{login}<" in row
+
+
+@pytest.mark.attack(
+    "login_in_letters_that_look_alike", family="people", outcome="no login of GitHub's",
+    tries="Makes a folder for a login with letters that look alike, or are wide, or invisible.",
+)  # fmt: skip
+@pytest.mark.parametrize("login", ["\u0430lice", "al\u0131ce", "ＡＬＩＣＥ", "alice\u200b", "ali\u0301ce", "alice "])
+def test_a_login_is_in_githubs_letters(login: str) -> None:
+    assert not LOGIN.fullmatch(login)
+    assert mentioned_login(f"@{login}") is None
+
+
+@pytest.mark.attack(
+    "author_that_is_hardly_a_mention", family="people", outcome="no login, and refused where logins are asked for",
+    tries="Names an author almost as @login, to count as nobody or as somebody else.",
+)  # fmt: skip
+@pytest.mark.parametrize("author", ["@\u200balice", "＠alice", "@ alice", "@@alice", "@alice/x", "@al\u0456ce"])
+def test_an_author_is_a_login_or_a_plain_name(author: str) -> None:
+    plain = samples.entry("a", "mallory").submission
+    forged = plain.model_copy(update={"authors": (author,)})
+
+    assert author_logins(forged) == frozenset()
+    assert [type(fault) for fault in participant_faults(People(one_team_each=True), "mallory", forged)] == [
+        AuthorWithoutLogin
+    ]
+
+
+@pytest.mark.attack(
+    "authors_in_other_capitals", family="people", outcome="one person",
+    tries="Names one person in many spellings, or many as one, to fit a team's size.",
+)  # fmt: skip
+def test_a_person_counts_once_whatever_the_capitals() -> None:
+    plain = samples.entry("a", "mallory").submission
+    same = plain.model_copy(update={"authors": ("@Bob", "@bob", "@BOB", "@Mallory")})
+    more = plain.model_copy(update={"authors": ("@bob", "@carol")})
+
+    assert list(participant_faults(People(team_size=2), "mallory", same)) == []
+    assert [type(fault) for fault in participant_faults(People(team_size=2), "mallory", more)] == [TeamTooLarge]
+
+
+@pytest.mark.attack(
+    "team_by_one_side", family="people", outcome="no team until both name each other",
+    tries="Names a rival as an author, so that the rival's matches against one count for nothing.",
+)  # fmt: skip
+def test_a_team_is_mutual() -> None:
+    mallory = samples.entry("a", "mallory", authors=("@alice", "@eve"))
+    teams = teams_of([mallory, samples.entry("b", "alice"), samples.entry("c", "Eve", authors=("@Mallory",))])
+
+    assert teams["alice"] == {"alice"}
+    assert teams["mallory"] == teams["eve"] == {"mallory", "eve"}

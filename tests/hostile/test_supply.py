@@ -1,0 +1,241 @@
+"""What comes with a pull request or a folder: byte code, names, links, filters, bombs, and models that run when opened."""
+
+import io
+import pickle
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.loading.submission_folder import assemble
+from evaluator.host.loading.yaml_loader import LoadError, parse_submission
+from evaluator.model.config.challenge import SubmissionLimits
+from scripts.commands import check
+from scripts.console import CommandError
+from scripts.git.git_repository import GitRepository
+from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from tests.scripts.github.remotes import Clone, agent_files, git, make_board
+
+ALICE = PullAuthor(login="alice", id=1)
+AT = "submissions/alice/a"
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Clone:
+    return make_board(tmp_path, agent_files("bob", "b"))
+
+
+def judge(board: Clone, files: dict[str, bytes | None], limits: SubmissionLimits | None = None) -> GuardedPaths:
+    main = board.head
+    return inspect_pull(board.repository, main, board.commit(files), ALICE, limits or SubmissionLimits())
+
+
+def refused(board: Clone, path: str, content: bytes = b"x\n") -> str:
+    """The one line with which a pull request is refused that holds a file besides a good agent."""
+    (fault,) = judge(board, {**agent_files("alice"), path: content}).faults
+    assert fault.isprintable()
+    return fault
+
+
+BYTE_CODE = "Python's byte code is no part of an agent; remove it"
+MODULE = "is another repository; put its files there"
+LINK = "is a symbolic link; put the file itself there"
+GIT = "git's own files are not allowed in a submission; remove it"
+NAMES = (
+    "names of files and folders are letters, digits or '_.+-', beginning with a letter, digit or '_', at most 100; rename it"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        pytest.param(f"{AT}/agent.pyc", BYTE_CODE, marks=pytest.mark.attack(
+            "byte_code_beside_the_source", family="supply", outcome="refused in one line",
+            tries="Puts byte code beside the source, which Python imports and nobody can read.")),
+        pytest.param(f"{AT}/deep/Helper.PYC", BYTE_CODE, id="byte code in capitals"),
+        pytest.param(f"{AT}/deep/__pycache__/x.py", BYTE_CODE, marks=pytest.mark.attack(
+            "byte_code_in_a_cache", family="supply", outcome="refused in one line",
+            tries="Commits a cache of byte code made from other source.")),
+        pytest.param(f"{AT}/x.pyo", BYTE_CODE, id="optimised byte code"),
+        pytest.param(f"160000:{AT}/module", MODULE, marks=pytest.mark.attack(
+            "submodule", family="supply", outcome="refused in one line",
+            tries="Commits another repository as a folder, whose files nobody has looked at.")),
+        pytest.param(f"120000:{AT}/weights", LINK, marks=pytest.mark.attack(
+            "link_in_git", family="supply", outcome="refused in one line",
+            tries="Commits a symbolic link to a file of the machine that reads it.")),
+        pytest.param(f"{AT}/.gitattributes", GIT, marks=pytest.mark.attack(
+            "attributes_in_the_folder", family="supply", outcome="refused in one line",
+            tries="Brings attributes with filters of Git LFS for a later checkout.")),
+        pytest.param(f"{AT}/.gitmodules", GIT, marks=pytest.mark.attack(
+            "modules_in_the_folder", family="supply", outcome="refused in one line",
+            tries="Brings a list of submodules with commands as addresses.")),
+        pytest.param(f"{AT}/data\\..\\..\\agent.py", NAMES, marks=pytest.mark.attack(
+            "path_of_windows", family="supply", outcome="refused in one line",
+            tries="Leaves the folder with a path that only Windows takes for one.")),
+        pytest.param(f"{AT}/con", "Windows takes 'con' for a device, so nobody could clone there; rename it", id="device"),
+        pytest.param(f"{AT}/ag\u0435nt.py", NAMES, marks=pytest.mark.attack(
+            "file_with_letters_that_look_alike", family="supply", outcome="refused in one line",
+            tries="Names a file like the entry, with a letter that looks alike.")),
+        pytest.param(f"{AT}/agent\u200b.py", NAMES, marks=pytest.mark.attack(
+            "file_with_invisible_letters", family="supply", outcome="refused in one line",
+            tries="Names a file like the entry, with an invisible letter.")),
+    ],
+)  # fmt: skip
+def test_what_is_no_plain_file_does_not_come_in(board: Clone, path: str, words: str) -> None:
+    content = board.head.encode() if path.startswith("160000") else b"/etc/passwd"
+
+    assert refused(board, path, content).endswith(words)
+
+
+@pytest.mark.attack(
+    "folders_that_differ_by_case", family="supply", outcome="refused in one line",
+    tries="Commits two folders that are one where capitals do not matter, so that another file runs there.",
+)  # fmt: skip
+@pytest.mark.parametrize("pair", [("Data/x.py", "data/y.py"), ("lib/A/x.py", "lib/a/x.txt"), ("helper", "Helper/x.py")])
+def test_folders_that_differ_by_case_do_not_come_in(board: Clone, pair: tuple[str, str]) -> None:
+    first, second = pair
+    (fault,) = judge(board, {**agent_files("alice"), f"{AT}/{first}": b"1\n", f"{AT}/{second}": b"2\n"}).faults
+
+    assert "differs from" in fault
+    assert fault.endswith("only by case; rename one")
+
+
+def test_a_folder_that_came_in_before_these_rules_can_still_be_read(board: Clone) -> None:
+    sha = board.commit({**agent_files("alice"), f"{AT}/Data/x.py": b"", f"{AT}/data/y.py": b"", f"{AT}/aux.py": b""})
+
+    assert len(assemble(board.repository.blobs(sha, AT), SubmissionLimits()).blobs) == 5
+
+
+@pytest.mark.attack(
+    "blob_bomb", family="supply", outcome="refused by its size, not read",
+    tries="Commits a large file of zeros, which git packs a thousand times smaller.",
+)  # fmt: skip
+def test_a_blob_that_unpacks_to_much_more_is_refused_by_its_size(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    plain = GitRepository.read
+    monkeypatch.setattr(GitRepository, "read", lambda self, oids: read.extend(oids) or plain(self, oids))
+    with (board.path / "zeros").open("wb") as file:
+        file.truncate(1 << 25)
+    oid = git(board.path, "hash-object", "-w", "zeros")
+    git(board.path, "update-index", "--add", "--cacheinfo", f"100644,{oid},{AT}/weights.bin")
+    (fault,) = judge(board, agent_files("alice")).faults
+
+    assert fault.endswith("holds more than 5120 KiB; shrink or quantise weights")
+    assert oid not in read
+
+
+class _Canary:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return Path.touch, (self.place,)
+
+
+def saved_model(place: Path) -> bytes:
+    """A zip as sb3 saves it: a pickle in JSON and one as a file, both with a canary."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("data", pickle.dumps(_Canary(place)))
+        archive.writestr("../../../escaped", b"x")
+        archive.writestr("policy.pth", pickle.dumps(_Canary(place)))
+    return file.getvalue()
+
+
+# A model of ONNX whose one tensor has its data in a file: location ../../../../etc/passwd.
+EXTERNAL = b"\x08\x08\x3a\x2a\x2a\x28\x08\x01\x10\x01\x70\x01\x6a\x20\x0a\x08location\x12\x14../../../etc/passwd\x00"
+
+
+@pytest.mark.parametrize(
+    ("adapter", "name"),
+    [
+        pytest.param("sb3", "model.zip", marks=pytest.mark.attack(
+            "pickle_that_a_check_would_open", family="supply", outcome="hashed, never opened outside of the container",
+            tries="Saves a model whose unpickling runs code on whoever checks it.")),
+        pytest.param("onnx", "model.onnx", marks=pytest.mark.attack(
+            "model_with_its_data_outside", family="supply", outcome="hashed, never opened outside of the container",
+            tries="Saves a model of ONNX whose tensors lie in files of the machine that checks it.")),
+    ],
+)  # fmt: skip
+def test_the_trusted_side_opens_no_model(
+    adapter: str, name: str, board: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / "ran"
+    content = saved_model(mark) if adapter == "sb3" else EXTERNAL
+    manifest = f"name: Model\nalgorithm: saved\nadapter: {adapter}\nentry: {name}\n".encode()
+    files: dict[str, bytes | None] = {f"{AT}/{name}": content, f"{AT}/submission.yml": manifest}
+    paths = judge(board, files)
+    folder = assemble(board.repository.blobs(board.head, AT), SubmissionLimits())
+    place = tmp_path / "clone" / AT
+    place.mkdir(parents=True)
+    for path, text in files.items():
+        (tmp_path / "clone" / path).write_bytes(text or b"")
+    (tmp_path / "clone" / "challenge.yml").write_text("title: T\nseason: '1'\ntasks: [{id: CartPole-v1, episodes: 30}]\n")
+    monkeypatch.chdir(tmp_path / "clone")
+
+    assert paths.is_clean
+    assert check.run([Path(AT)]) == 0
+    assert {blob.path: blob.content for blob in folder.blobs}[name] == content
+    assert not mark.exists()
+    assert not list(tmp_path.rglob("escaped"))
+    pickle.loads(pickle.dumps(_Canary(mark)))
+    assert mark.exists()  # the canary sings where something opens it
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        pytest.param(b"name: *a\nalgorithm: x\n", marks=pytest.mark.attack(
+            "yaml_alias_of_nothing", family="supply", outcome="refused in one line",
+            tries="Refers to an anchor that is not there.")),
+        pytest.param(b"%TAG ! tag:x,2000:\n---\nname: !a x\nalgorithm: y\n", marks=pytest.mark.attack(
+            "yaml_directive", family="supply", outcome="refused in one line",
+            tries="Renames YAML's tags with a directive.")),
+        pytest.param(b"name: x\nalgorithm: y\nmeta: {<<: {a: b}, a: c, a: d}\n", marks=pytest.mark.attack(
+            "yaml_merge_and_twins", family="supply", outcome="refused in one line",
+            tries="Gives a key twice, so that two readers take different values.")),
+        pytest.param(b"name: x\nalgorithm: y\n? {a: b}\n: c\n", marks=pytest.mark.attack(
+            "yaml_mapping_as_key", family="supply", outcome="refused in one line",
+            tries="Uses a mapping as a key, which Python cannot hash.")),
+        pytest.param(b"name: 0o17\nalgorithm: 1:30:00\nextras: 2020-01-01\n", marks=pytest.mark.attack(
+            "yaml_values_of_other_types", family="supply", outcome="refused in lines with their places",
+            tries="Writes texts that YAML reads as numbers, times and dates.")),
+        pytest.param(b"\xef\xbb\xbf\xef\xbb\xbfname: x\nalgorithm: y\n", marks=pytest.mark.attack(
+            "yaml_byte_order_mark", family="supply", outcome="refused in one line",
+            tries="Begins a manifest with marks of byte order, which readers drop or keep.")),
+    ],
+)  # fmt: skip
+def test_clever_yaml_is_refused(manifest: bytes) -> None:
+    with pytest.raises(LoadError) as caught:
+        parse_submission(manifest)
+
+    assert all(line.startswith("submission.yml") and len(line) < 500 for line in caught.value.lines)
+
+
+def test_check_says_the_same_of_folders_on_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "challenge.yml").write_text("title: T\nseason: '1'\ntasks: [{id: CartPole-v1, episodes: 30}]\n")
+    folders = []
+    for name, path in (("a", "x.pyc"), ("b", "Data/x"), ("c", "nul.txt")):
+        folder = tmp_path / "submissions" / "alice" / name
+        for file, content in (
+            ("agent.py", "class Agent: ...\n"),
+            ("submission.yml", "name: x\nalgorithm: y\n"),
+            (path, "x"),
+        ):
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file).write_text(content)
+        folders.append(folder)
+    (folders[1] / "data").mkdir()
+    (folders[1] / "data" / "y").write_text("y")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(CommandError) as caught:
+        check.run(folders)
+
+    assert str(caught.value).splitlines() == [
+        f"submissions/alice/a/x.pyc: {BYTE_CODE}",
+        "submissions/alice/b: data differs from Data only by case; rename one",
+        "submissions/alice/c/nul.txt: Windows takes 'nul' for a device, so nobody could clone there; rename it",
+    ]

@@ -1,9 +1,0 @@
-"""Thinks longer than it may."""
-
-import time
-
-
-class Agent:
-    def act(self, observation):
-        time.sleep(30)
-        return 0

@@ -1,0 +1,135 @@
+import pytest
+
+from scripts.console import CommandError
+from scripts.github.pull_request import settle
+from tests.github.world import BOT
+from tests.scripts.github.remotes import agent_files
+from tests.scripts.github.scenes import Scene, completed, previewed
+
+MANY = 25
+
+
+def tell(scene: Scene, run_id: int, action: str = "completed") -> None:
+    """A preview run has moved."""
+    event = completed(run_id)
+    event["action"] = action
+    event["workflow_run"]["head_sha"] = scene.world.runs[run_id].head_sha
+    assert settle.report_recent(scene.context("workflow_run", event)) == 0
+
+
+def refuse_many(scene: Scene, count: int = MANY) -> list[int]:
+    """Pull requests that change what they must not, each with a preview that ended."""
+    numbers = list(range(20, 20 + count))
+    for number in numbers:
+        scene.world.person(f"person{number}", 1000 + number)
+        scene.push({**agent_files(f"person{number}"), "README.md": b"mine\n"}, number, f"person{number}")
+        scene.ran(100 + number, number)
+    return numbers
+
+
+def test_one_report_tells_everybody_whose_preview_ended_with_few_requests(scene: Scene) -> None:
+    numbers = refuse_many(scene)
+
+    tell(scene, 120)
+
+    for number in numbers:
+        (body,) = scene.bodies(number)
+        assert "README.md" in body
+        assert scene.world.labelled[number] == ["needs-review"]
+        assert scene.statuses(scene.world.pulls[number].head_sha)[0][0] == "failure"
+    made = scene.standin.made()
+    rest = [line for line in made if "graphql" not in line]
+    assert len([line for line in rest if line.startswith("POST /statuses/")]) == MANY
+    assert [line for line in rest if not line.startswith("POST /statuses/")] == [
+        "GET /actions/workflows/preview.yml/runs", "GET /labels", "POST /labels",
+    ]  # fmt: skip
+    # Two pages of pull requests at most, the labels before and after they are made, and three for each twenty.
+    assert len(made) - len(rest) <= 2 + 2 + 3 * 2
+
+
+def test_what_was_told_costs_no_more_than_a_look(scene: Scene) -> None:
+    refuse_many(scene, 3)
+    tell(scene, 120)
+    scene.standin.calls.clear()
+
+    tell(scene, 121)
+
+    assert scene.standin.writes() == []
+    assert [line for line in scene.standin.made() if "graphql" not in line] == ["GET /actions/workflows/preview.yml/runs"]
+
+
+def test_requests_are_left_for_others_and_a_later_report_tells_the_rest(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = refuse_many(scene)
+    scene.world.left["core"] = settle.REQUESTS_RESERVED + 10
+
+    tell(scene, 120)
+
+    told = [number for number in numbers if scene.bodies(number)]
+    assert len(told) == settle.DELIVERED_AT_ONCE
+    assert "5 previews are reported by a later run" in capsys.readouterr().err
+    scene.world.left["core"] = 1000
+    tell(scene, 121)
+    assert all(len(scene.bodies(number)) == 1 for number in numbers)
+
+
+def test_when_requests_are_scarce_a_few_wait_for_more(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    refuse_many(scene, 3)
+    scene.world.left["core"] = settle.REQUESTS_SCARCE - 10
+
+    tell(scene, 120)
+
+    assert scene.standin.writes() == []
+    assert "3 previews are reported later" in capsys.readouterr().err
+
+
+def test_a_beginning_is_announced_only_while_requests_are_plenty(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, status="in_progress", conclusion=None)
+    scene.world.left["core"] = settle.REQUESTS_PLENTY
+
+    tell(scene, 31, "in_progress")
+    assert scene.statuses(sha) == []
+    scene.world.left["core"] = 1000
+    tell(scene, 31, "in_progress")
+
+    assert scene.statuses(sha) == [("pending", "the preview is being played")]
+
+
+def test_a_score_is_told_from_the_artifact_of_its_own_run(scene: Scene) -> None:
+    first = scene.bring(7)
+    scene.ran(31, 7, content=previewed(scene, first))
+    second = scene.bring(8, source=b"x = 2\n")
+    scene.ran(32, 8, content=previewed(scene, second))
+
+    tell(scene, 32)
+
+    assert [first[:7] in scene.bodies(7)[0], second[:7] in scene.bodies(8)[0]] == [True, True]
+    assert "GET /actions/artifacts" in scene.standin.made()
+    assert not [line for line in scene.standin.made() if line.startswith("GET /actions/runs/")]
+
+
+def test_texts_above_githubs_limit_are_left_for_later_and_nothing_is_final(scene: Scene) -> None:
+    numbers = refuse_many(scene, 3)
+    scene.world.left["texts"] = 0
+
+    with pytest.raises(CommandError, match="could not be told"):
+        settle.report_recent(scene.context("workflow_run", completed(120)))
+    assert scene.world.statuses == []
+    scene.world.left["texts"] = 500
+    tell(scene, 120)
+
+    assert all(len(scene.bodies(number)) == 1 for number in numbers)
+
+
+def test_a_status_that_another_account_set_is_not_taken_for_ours(scene: Scene) -> None:
+    (number,) = refuse_many(scene, 1)
+    sha = scene.world.pulls[number].head_sha
+    status = {"sha": sha, "state": "success", "context": "pullrank", "description": "", "target_url": ""}
+    scene.world.statuses.append({**status, "creator": "eve", "at": scene.world.now()})
+
+    tell(scene, 120)
+
+    assert [one["state"] for one in scene.world.statuses if one["creator"] == BOT] == ["failure"]
+    assert "README.md" in scene.bodies(number)[0]

@@ -22,8 +22,8 @@ endef
 NIGHTLY := attacks faults fuzz soak load image audit
 LOCKS := $(wildcard requirements/*.txt evaluator/requirements.txt evaluator/extras/*.txt)
 
-.PHONY: demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit bench fuzz dev site probe here runtime image sbom recorded mujoco \
-	atari chess lock clean
+.PHONY: demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit bench fuzz dev site probe here runtime gvisor image sbom recorded \
+	mujoco atari chess lock clean
 
 demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the site
 	@$(BIN)/pullrank demo
@@ -101,6 +101,10 @@ here: ## Check whether challenge.yml names this repository, for the later steps
 	@$(PYTHON) -m scripts.github.workflow.right_repository
 
 runtime: $(VENV)/runtime.done ## An environment to run in
+
+# Only on GitHub's own machines, which are deleted after the job, is anything installed.
+gvisor: $(VENV)/runtime.done ## gVisor for the container engine, if challenge.yml evaluates in it
+	@$(BIN)/pullrank gvisor $(if $(filter github-hosted,$(RUNNER_ENVIRONMENT)),--install)
 
 image: $(VENV)/runtime.done ## The evaluator image: EVALUATOR_IMAGE from its registry, or built here
 	@$(BIN)/pullrank image ensure

@@ -36,6 +36,7 @@ COMMANDS = {
         is_pinned=True,
     ),
     "probe": CommandInfo("Test what a sandbox must refuse and what it must allow; exit code 3 if a check fails."),
+    "gvisor": CommandInfo("Check that the engine has gVisor, if challenge.yml evaluates in it; exit code 3 if it does not."),
     "quarantine": CommandInfo("Hide results that were measured while something was wrong, and show them again."),
     "schemas": CommandInfo("Generate the JSON Schemas in site/pages/schemas."),
     "bot": CommandInfo("Commands for the GitHub workflows.", is_pinned=True),

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from evaluator.model.config.metric import Direction
 from evaluator.model.config.submission import SubmissionKind
+from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
 UtcTime = Annotated[str, Field(description="UTC, ISO 8601")]
@@ -153,6 +154,7 @@ class RankedRowJson(PlaceJson, EntryJson, ScoresJson, NextJson):
 class RowJson(PlaceJson, EntryJson, MeasuredJson, NextJson, SourceJson, LinksJson):
     """A ranked entry of a task."""
 
+    sandbox: Annotated[SandboxKind, Field(description="what held the agent")]
     since: Annotated[str, Field(description="when this version was first recorded; UTC, ISO 8601")]
 
 

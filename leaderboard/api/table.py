@@ -73,6 +73,7 @@ _ELO_COLUMNS = (_rating("score", "elo"), _rating("low", "low"), _rating("high", 
 _EPISODES_COLUMN, _ATTEMPTS_COLUMN = _column("episodes"), _column("attempts")
 _CPU, _MEMORY_COLUMN = _cost("cpu_seconds"), _cost("peak_memory_bytes", label="Memory", title="the agent's largest memory")
 _KIND = _column("kind", "text", label="Kind", title="policy, script or image")
+_SANDBOX_COLUMN = _column("sandbox", "text", label="Sandbox", title="what held the agent: docker or gvisor")
 _DAY = Column(name="evaluated_at", kind="text", value=lambda row: format.day(row["evaluated_at"]))
 _FLAGS = Column(name="flags", kind="list", value=lambda row: set_flags(row))
 _WHY = (
@@ -87,7 +88,8 @@ _WHY = (
 _RESULT_COLUMNS = ("wins", "draws", "losses", "errors", "points", "opponents")
 _GAME_COLUMNS = (
     *_PLACE, *_WHO, _AUTHORS, *_ELO_COLUMNS, *map(_column, _RESULT_COLUMNS), _EPISODES_COLUMN, _ATTEMPTS_COLUMN,
-    _nothing("cpu_seconds"), _nothing("peak_memory_bytes"), _column("kind", "text"), _DAY, _FLAGS, *_WHY,
+    _nothing("cpu_seconds"), _nothing("peak_memory_bytes"), _column("kind", "text"), _nothing("sandbox"), _DAY, _FLAGS,
+    *_WHY,
 )  # fmt: skip
 
 _CSV_AUTHORS = Column(name="authors", kind="text", value=lambda row: "; ".join(row["authors"]))
@@ -96,7 +98,7 @@ _CSV_FIRST = (*_PLACE, *_WHO, _CSV_AUTHORS, _KIND)
 _CSV_LAST = (
     _ATTEMPTS_COLUMN, _EPISODES_COLUMN, _column("key", "text"), _column("evaluated_at", "text"), _column("medal", "text"),
     _column("since", "text"), _column("page", "text"), _CPU, _cost("wall_seconds"), _MEMORY_COLUMN, _cost("steps"),
-    _CSV_FLAGS,
+    _CSV_FLAGS, _column("sandbox", "text"),
 )  # fmt: skip
 _GAME_CSV = (
     *_CSV_FIRST, *_ELO_COLUMNS, *map(_column, ("wins", "draws", "losses", "errors")),
@@ -111,8 +113,8 @@ def task_columns(task: Task) -> tuple[Column, ...]:
     """The columns of a task's table."""
     further = map(_metric, metrics_of(task)[1:])
     return (
-        *_PLACE, *_WHO, _AUTHORS, *_SCORE, *further, _EPISODES_COLUMN, _ATTEMPTS_COLUMN, _CPU, _MEMORY_COLUMN, _KIND, _DAY,
-        _FLAGS, *_WHY,
+        *_PLACE, *_WHO, _AUTHORS, *_SCORE, *further, _EPISODES_COLUMN, _ATTEMPTS_COLUMN, _CPU, _MEMORY_COLUMN, _KIND,
+        _SANDBOX_COLUMN, _DAY, _FLAGS, *_WHY,
     )  # fmt: skip
 
 
@@ -247,7 +249,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 def _measured(result: Result) -> dict[str, Any]:
     cost = {"cpu_seconds": result.cost.cpu_seconds, "peak_memory_bytes": result.cost.peak_memory_bytes}
-    return {**cost, "evaluated_at": format.day(result.provenance.evaluated_at)}
+    return {**cost, "evaluated_at": format.day(result.provenance.evaluated_at), "sandbox": result.sandbox}
 
 
 def _waiting(entry: Entry, task: Task) -> dict[str, Any]:

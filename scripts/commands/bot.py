@@ -42,9 +42,20 @@ from scripts.static_site import deployed_commit, episode_branch, render_episodes
 
 run = typer.Typer(help="Commands for the GitHub workflows.", no_args_is_help=True)
 
-Sandbox = Annotated[str, typer.Option(help="docker or gvisor.")]
+
+def _official_sandbox(name: str | None) -> str | None:
+    """The option of official runs and previews, which takes nothing but the sandbox that challenge.yml names."""
+    wanted = open_checkout(Path.cwd()).challenge.runners.sandbox if name else None
+    if name != wanted:
+        raise CommandError(
+            USAGE, f"challenge.yml evaluates in {wanted}, and so does every workflow; leave out --sandbox {name}"
+        )
+    return name
+
+
 SandboxOrDefault = Annotated[
-    str | None, typer.Option("--sandbox", help="docker or gvisor; the default is in challenge.yml's runners.")
+    str | None,
+    typer.Option("--sandbox", callback=_official_sandbox, help="The one of challenge.yml's runners, which is the default."),
 ]
 PlannedAt = Annotated[str, typer.Option("--moment", help="The plan job's output; the current time when left out.")]
 MainSha = Annotated[str, typer.Option(help="The commit of main.")]
@@ -57,7 +68,7 @@ MAX_DEFERRED_LINES = 200
 def preview(
     head: Annotated[Path, typer.Option(help="A clone that holds the pull request's head; nothing of it is executed.")],
     out: Annotated[Path, typer.Option(help="Folder for preview.json and preview.log.")],
-    sandbox: Sandbox = "docker",
+    sandbox: SandboxOrDefault = None,
 ) -> int:
     """Play a pull request's agents, without access to secrets."""
     refuse_secret(os.environ.pop(SECRET_VARIABLE, ""))

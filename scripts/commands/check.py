@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from evaluator.host.docker.gvisor_runtime import RUNSC_VERSION
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.submission_folder import new_file_fault, new_names_fault
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
@@ -21,6 +22,8 @@ from scripts.options import JsonFindings
 from scripts.repository.checkout import SubmissionEntry, open_checkout
 from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
 
+# GitHub's own machines have labels that begin so.
+HOSTED_LABEL = "ubuntu-"
 # The platform of official evaluations, unless a host chooses another.
 PLATFORM = "linux/amd64"
 REGISTRY_SECONDS = 20
@@ -56,7 +59,7 @@ def run(
     checkout = open_checkout(Path.cwd())
     tasks = list(checkout.challenge.tasks)
     faults: list[str] = [] if folders else [*_few_episodes_faults(checkout.challenge), *_budget_faults(checkout.challenge)]
-    notes: list[str] = []
+    notes: list[str] = [] if folders else list(_gvisor_notes(checkout.challenge))
     checked = folders or checkout.folders
     idle = 0
     for folder in checked:
@@ -124,6 +127,18 @@ def _budget_faults(challenge: Challenge) -> Iterator[str]:
                 yield f"challenge.yml: {error}"
             except EnvironmentFault:
                 continue  # not installed here; reported when it is played
+
+
+def _gvisor_notes(challenge: Challenge) -> Iterator[str]:
+    """Where gVisor comes from on a leaderboard that evaluates in it."""
+    runners = challenge.runners
+    if runners.sandbox != "gvisor":
+        return
+    if own := [label for label in runners.labels if not label.startswith(HOSTED_LABEL)]:
+        machines = f"the machines {', '.join(own)} need it, with --oci-seccomp; nothing is evaluated without it"
+    else:
+        machines = f"the workflows install runsc {RUNSC_VERSION} on GitHub's machines"
+    yield f"challenge.yml: evaluations are in gVisor: {machines}."
 
 
 def check_source(entry: SubmissionEntry) -> None:

@@ -16,7 +16,7 @@ from scripts.github.doctor.policy_checks import CHECKS, PLACEHOLDER, season_chec
 from scripts.github.doctor.repository_checks import check_identity
 from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.options import GITHUB_API, AdministratorToken, ApiAddress, JsonList
-from scripts.repository.checkout import open_checkout
+from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.layout import repository_name
 
 _STATE_MARKS = {SettingState.GOOD: "✓", SettingState.MISSING: "✗", SettingState.CHOICE: "•", SettingState.UNKNOWN: "?"}
@@ -45,7 +45,7 @@ def run(
         print_json([_document(finding, name) for finding in findings])
     else:
         _print_findings(findings, repairs, name)
-        _print_local_findings(checkout.root, name)
+        _print_local_findings(checkout, name)
         say("Next: 'pullrank rehearse' enters an agent on GitHub, checks that each step works, and withdraws it.")
     bad = (SettingState.MISSING, SettingState.UNKNOWN)
     return SUBMISSION_AT_FAULT if any(finding.state in bad for finding in findings) else OK
@@ -87,12 +87,15 @@ def _document(finding: SettingFinding, name: str) -> dict[str, object]:
     return {**document, "click": finding.click, "commands": commands(finding, name)}
 
 
-def _print_local_findings(root: Path, name: str) -> None:
+def _print_local_findings(checkout: Checkout, name: str) -> None:
     """Print faults of this machine's container engine, if it answers, and of CODEOWNERS."""
     with contextlib.suppress(EngineError):
-        for line in Engine().complaints():
+        engine = Engine()
+        for line in engine.complaints():
             say(f"{_STATE_MARKS[SettingState.CHOICE]} this machine's container engine: {line}")
-    owners = root / ".github" / "CODEOWNERS"
+        if checkout.challenge.runners.sandbox == "gvisor" and (fault := engine.gvisor_fault()):
+            say(f"{_STATE_MARKS[SettingState.CHOICE]} this machine's container engine: {fault}; 'pullrank gvisor --install'")
+    owners = checkout.root / ".github" / "CODEOWNERS"
     if not name.startswith("pullrank/") and owners.exists() and PLACEHOLDER in owners.read_text(encoding="utf-8"):
         owner = name.split("/")[0]
         say(f"{_STATE_MARKS[SettingState.MISSING]} CODEOWNERS: still has {PLACEHOLDER}; run 'pullrank init --owner {owner}'")

@@ -1,9 +1,13 @@
 """The standings of a checkout's recorded results; once submissions have ended, of the agents on main at that commit."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from leaderboard.build import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
@@ -11,8 +15,11 @@ from leaderboard.visibility import RankingInput, as_shown, with_flags
 from scripts.console import say
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.sandbox_rules import SandboxRules
 from scripts.git.season_commits import checked_season_commits
 from scripts.repository.checkout import Checkout, say_damaged
+
+Record = TypeVar("Record", Result, Duel)
 
 
 def recorded_standings(
@@ -40,15 +47,29 @@ def recorded_input(
         say(line)
     say_damaged("result", checkout.recorded[1])
     say_damaged("duel", damaged_duels)
+    results = checkout.results
+    if official:
+        results, duels = _of_our_sandbox(checkout, results), _of_our_sandbox(checkout, duels)
     recorded = RankingInput(
         challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
         entries=checkout.with_quarantines(final.entries if final else (agent.entry() for agent in agents)),
         moderation=checkout.moderation,
-        results=tuple(checkout.results),
+        results=tuple(results),
         duels=tuple(duels),
         final_beacon=final.beacon if final else None,
     )
     return as_shown(recorded, now or datetime.now(UTC)) if official else with_flags(recorded)
+
+
+def _of_our_sandbox(checkout: Checkout, records: Iterable[Record]) -> list[Record]:
+    """The records that were played in the leaderboard's sandbox; the others are reported and left out."""
+    rules, kept = SandboxRules(GitRepository(checkout.root), checkout.challenge), []
+    for record in records:
+        if fault := rules.fault(record):
+            say(f"results/{record.path()}: {fault}; it does not rank")
+        else:
+            kept.append(record)
+    return kept
 
 
 def rank(shown: RankingInput, *, official: bool) -> Standings:

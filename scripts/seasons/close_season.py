@@ -8,13 +8,17 @@ from pathlib import Path
 
 from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.identifiers import safe_path_segment
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.store import write_atomically
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
+from scripts.git.git_repository import GitRepository
 from scripts.git.recorded_standings import recorded_standings
+from scripts.git.sandbox_rules import SandboxRules
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
 from scripts.seasons.archive import Citation, SeasonArchive, files_under, write_archive
@@ -55,7 +59,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> 
         if is_anonymous(challenge, now):
             reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
             raise CommandError(USAGE, f"season {season} still {reason}")
-    files = _season_files(checkout)
+    files = season_files(checkout)
     findings = verify_files(challenge, checkout.store, files, quiet=quiet)
     _refuse_unverified(findings, season)
     at = now.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -82,7 +86,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> 
     return ClosedSeason(closing=closing, archive=archive, written=(folder, checkout.root / "CITATION.cff"))
 
 
-def _season_files(checkout: Checkout) -> list[Path]:
+def season_files(checkout: Checkout) -> list[Path]:
     """The files of the season's official results and duels."""
     results, damaged = checkout.recorded
     duels, damaged_duels = checkout.recorded_duels
@@ -90,10 +94,14 @@ def _season_files(checkout: Checkout) -> list[Path]:
         raise CommandError(
             SUBMISSION_AT_FAULT, *(f"{file.path}: is damaged ({file.reason})" for file in broken[:LISTED_FAULTS])
         )
-    season = checkout.challenge.season
-    paths = {checkout.store.result_path(result) for result in results if result.season == season and is_official(result)}
+    rules = SandboxRules(GitRepository(checkout.root), checkout.challenge)
+
+    def counts(record: Result | Duel) -> bool:
+        return record.season == checkout.challenge.season and is_official(record) and rules.fault(record) is None
+
+    paths = {checkout.store.result_path(result) for result in results if counts(result)}
     files = [path for path in checkout.store.files() if path in paths or _is_failed_attempt(path, paths)]
-    return [*files, *(checkout.store.duel_path_of(duel) for duel in duels if duel.season == season and is_official(duel))]
+    return [*files, *(checkout.store.duel_path_of(duel) for duel in duels if counts(duel))]
 
 
 def _is_failed_attempt(path: Path, paths: set[Path]) -> bool:

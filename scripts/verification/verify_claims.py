@@ -230,6 +230,9 @@ class MainHistory:
             yield f"challenge.yml at commit {commit[:12]} has no such task in such a season"
         if fault := limit_fault(record, rules):
             yield f"{fault} at commit {commit[:12]}"
+        if record.sandbox.is_official and record.sandbox != rules.runners.sandbox:
+            named = rules.runners.sandbox
+            yield f"it was played in {record.sandbox}, and challenge.yml at commit {commit[:12]} says {named}"
         if secret_hash(record.beacon) is not None and rules.sealed_beacon != record.beacon:
             yield f"challenge.yml at commit {commit[:12]} seals the season with another secret"
 

@@ -11,9 +11,10 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.engine import UIDS, Engine, locked_down
+from evaluator.host.docker.hidden_files import hidden_paths, stand_ins
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.loading.submission_folder import read_folder, stage
-from evaluator.host.probe.run_probe import probe
+from evaluator.host.probe.run_probe import NOT_PROMISED, escape_checks, probe
 from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
@@ -82,13 +83,15 @@ def test_engine_has_every_limit_on_record(settings: dict[str, Any]) -> None:
     assert not host["Devices"]
     assert not host["PortBindings"]
     assert not host["VolumesFrom"]
+    assert host["CgroupnsMode"] == "private"
+    assert host["MaskedPaths"] == hidden_paths()
     assert {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]} == {"nofile": 1024, "core": 0, "msgqueue": 0}
 
 
-def test_engine_mounts_two_folders_read_only_and_nothing_else(settings: dict[str, Any]) -> None:
+def test_engine_mounts_two_folders_and_stand_ins_read_only_and_nothing_else(settings: dict[str, Any]) -> None:
     mounts = {mount["Destination"]: mount for mount in settings["Mounts"]}
 
-    assert set(mounts) == {"/submission", "/channel"}
+    assert set(mounts) == {"/submission", "/channel", *stand_ins(LIMITS)}
     assert not any(mount["RW"] for mount in mounts.values())
     assert not any("docker" in mount["Source"] for mount in mounts.values())
 
@@ -254,9 +257,17 @@ def test_probe_holds_in_a_container(docker: SelectedSandbox, engine: Engine) -> 
     begun = time.monotonic()
     checks = probe(docker, Limits())
 
-    assert [check.name for check in checks if not check.held] == []
-    assert len(checks) >= 15
+    assert [(check.name, check.detail) for check in checks if check.failed] == []
+    assert sum(check.promised for check in checks) >= 20
     assert time.monotonic() - begun < 450
+    assert our_containers(engine) == []
+
+
+def test_escapes_fail_in_gvisor(gvisor: SelectedSandbox, engine: Engine) -> None:
+    checks = list(escape_checks(gvisor, Limits()))
+
+    assert [(check.name, check.detail) for check in checks if check.failed] == []
+    assert sum(not check.promised for check in checks) == len(NOT_PROMISED[SandboxKind.GVISOR])
     assert our_containers(engine) == []
 
 
@@ -264,6 +275,8 @@ def test_probe_says_what_the_process_sandbox_does_not_hold() -> None:
     checks = {check.name: check.held for check in probe(select_sandbox("process", "", lambda line: None), Limits())}
 
     assert checks["no file of this machine can be read"] is False
+    assert checks["no program can be run from memory"] is False
+    assert checks["nothing in /proc or /sys describes this machine"] is False
     assert checks["nothing in its temporary directory can be run"] is False
     assert checks["an honest agent can answer"] is True
     assert checks["more processor time than the limit ends it"] is True

@@ -25,6 +25,8 @@ from docker.utils import kwargs_from_env
 
 from evaluator.host.docker.engine_errors import EngineError as EngineError
 from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, pushed_digest
+from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, runtime_fault
+from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.process_owner import ProcessOwner, current_boot, start_time, this_process
 from evaluator.host.usage import MIB, Usage
@@ -48,7 +50,6 @@ _PEER = struct.Struct("i8x")
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 # Not found, or being removed: another evaluator removes the same orphan.
 _REMOVED_STATUS = (404, 409)
-GVISOR_RUNTIME = "runsc"
 # gVisor's own kernel is in the same cgroup: with a limit of 50 it dies at start when its runtime needs another thread.
 GVISOR_THREADS = 200
 # The event of a kill for memory may come so much later than the end; under load one in ten did.
@@ -109,6 +110,11 @@ class Engine:
         """Names of the engine's runtimes."""
         with _engine_errors("ask the engine for its runtimes"):
             return frozenset(self._api.info().get("Runtimes", {}))
+
+    def gvisor_fault(self) -> str | None:
+        """What is wrong with the engine's gVisor, in one line; None if it can be used."""
+        with _engine_errors("ask the engine for its runtimes"):
+            return runtime_fault(self._api.info().get("Runtimes") or {})
 
     def complaints(self) -> list[str]:
         """Faults of the engine itself, such as an old version, one line each."""
@@ -239,6 +245,14 @@ class Engine:
         `options`: environment, binds, runtime, stdin, loopback, and optionally working_dir.
         """
         owner = this_process()
+        host_config = self._api.create_host_config(
+            **locked_down(limits, options["runtime"], loopback=options["loopback"]),
+            binds=options["binds"],
+            runtime=options["runtime"],
+        )
+        if options["runtime"] != GVISOR_RUNTIME:
+            # docker-py has no argument for it. This replaces the engine's own list, which is shorter.
+            host_config["MaskedPaths"] = hidden_paths()
         with _engine_errors("create the sandbox container"):
             made = self._api.create_container(
                 image,
@@ -250,11 +264,7 @@ class Engine:
                 network_disabled=True,
                 working_dir=options.get("working_dir"),
                 labels={OWNER_LABEL: json.dumps(vars(owner), sort_keys=True)},
-                host_config=self._api.create_host_config(
-                    **locked_down(limits, options["runtime"], loopback=options["loopback"]),
-                    binds=options["binds"],
-                    runtime=options["runtime"],
-                ),
+                host_config=host_config,
             )
         return str(made["Id"])
 
@@ -376,6 +386,7 @@ def locked_down(limits: Limits, runtime: str | None = None, *, loopback: bool = 
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges", f"seccomp={seccomp_profile(loopback=loopback, is_gvisor=is_gvisor)}"],
         "init": True,
+        "cgroupns": "private",
         "ipc_mode": "none",
         "log_config": LogConfig(type="none"),
         # Docker mounts a writable /dev/mqueue in every IPC mode; a limit of no bytes for queues closes it.

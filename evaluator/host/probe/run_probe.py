@@ -1,14 +1,18 @@
 """Checks that a sandbox refuses what it must and allows what it may, with our own agents in real evaluations."""
 
+import contextlib
 import dataclasses
 import json
 import socket
+import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from evaluator.host.deterministic import pinned_environment
+from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.process_owner import scratch_folder
@@ -16,7 +20,7 @@ from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import EvaluationRequest, evaluate_agent
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionFile
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 
 PROBE_AGENTS = Path(__file__).parent / "agents"
@@ -38,6 +42,13 @@ ALLOWED_VARIABLES = (
 ATTEMPT_PROMISES = {
     "write elsewhere": "nothing outside its temporary directory can be written",
     "run from tmp": "nothing in its temporary directory can be run",
+    "run from memory": "no program can be run from memory",
+    "load from tmp": "nothing in its temporary directory can be loaded as code",
+    "machine code": "no machine code of its own can be run",
+    "machine": "nothing in /proc or /sys describes this machine",
+    "kernel settings": "no setting of the kernel can be written",
+    "mounts": "no path of this machine can be seen",
+    "load": "this machine's load and memory cannot be seen",
     "network": "neither this machine nor the network can be reached",
     "sockets": "no socket but a Unix socket can be made",
     "system calls": "system calls that no agent needs are refused",
@@ -51,6 +62,14 @@ ATTEMPT_PROMISES = {
     "allowed write": "one mebibyte can be written where it is allowed",
 }
 
+# What SECURITY.md says cannot be closed: tried and reported all the same. Python's ctypes, numpy and torch make code in
+# memory; gVisor maps files as code wherever they lie; Linux has no switch for the list of mounts and for sysinfo.
+NOT_PROMISED: dict[SandboxKind, frozenset[str]] = {
+    SandboxKind.DOCKER: frozenset({"machine code", "mounts", "load"}),
+    SandboxKind.GVISOR: frozenset({"machine code", "load from tmp"}),
+    SandboxKind.PROCESS: frozenset({"machine code"}),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeCheck:
@@ -62,6 +81,13 @@ class ProbeCheck:
     """Whether the sandbox keeps it."""
     detail: str
     """What happened."""
+    promised: bool = True
+    """Whether this kind of sandbox promises it at all."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a promise was broken."""
+        return self.promised and not self.held
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +123,7 @@ LIMIT_CHECKS = (
 def probe(chosen: SelectedSandbox, limits: Limits) -> list[ProbeCheck]:
     """Run all checks."""
     return [
-        *_escape_checks(chosen, limits),
+        *escape_checks(chosen, limits),
         _fork_check(chosen, limits),
         *(_limit_check(chosen, limits, excess) for excess in LIMIT_CHECKS),
     ]
@@ -132,7 +158,7 @@ def _folder(agent: str, orders: dict[str, object]) -> SubmissionFolder:
     )
 
 
-def _escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeCheck]:
+def escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeCheck]:
     """Run `escape_attempts.py`, with an open port and a readable file here for it to find."""
     with (
         scratch_folder("canary") as folder,
@@ -147,14 +173,29 @@ def _escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeChe
             "port": listener.getsockname()[1],
             "environment": [*pinned_environment(), *ALLOWED_VARIABLES],
             "tmpfs_mib": limits.tmpfs_mib,
+            "memory_mib": limits.memory_mib,
+            "hidden": [] if chosen.kind is SandboxKind.GVISOR else hidden_paths(),
+            "machine": _machine_names(),
+            "uptime": time.clock_gettime(time.CLOCK_BOOTTIME),
+            "room": tempfile.gettempdir(),
         }
         result = _evaluate(chosen, limits, "escape_attempts", orders)
     findings = dict(json.loads(line.removeprefix("probe ")) for line in _findings(result))
     for name, words in ATTEMPT_PROMISES.items():
         fault = findings.get(name, "the probe did not get so far")
-        yield ProbeCheck(name=words, held=fault is None, detail=fault or "")
+        promised = name not in NOT_PROMISED[chosen.kind]
+        yield ProbeCheck(name=words, held=fault is None, detail=fault or "", promised=promised)
     ok = result.verdict is Verdict.OK
     yield ProbeCheck(name="an honest agent can answer", held=ok, detail=f"{result.verdict} {result.message}".strip())
+
+
+def _machine_names() -> list[str]:
+    """Texts by which this machine can be told from others: the boot's id and the kernel's command line."""
+    texts = []
+    for path in ("/proc/sys/kernel/random/boot_id", "/proc/cmdline"):
+        with contextlib.suppress(OSError):
+            texts.append(Path(path).read_text().strip())
+    return [text for text in texts if text]
 
 
 def _findings(result: Result) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
 from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
@@ -218,6 +219,8 @@ class DockerSandbox:
         binds = {str(spec.folder): {"bind": "/submission", "mode": "ro"}}
         if self._over_socket:
             binds[str(self._room / "channel")] = {"bind": "/channel", "mode": "ro"}
+        if config.kind is SandboxKind.DOCKER:
+            binds.update(self._stand_ins(spec))
         address = "/channel/agent.sock" if self._over_socket else "-"
         options: dict[str, Any] = {
             "binds": binds, "runtime": RUNTIMES[config.kind], "stdin": not self._over_socket, "loopback": spec.loopback,
@@ -237,6 +240,18 @@ class DockerSandbox:
             self._run(image, None, spec, {**options, "environment": {CHANNEL: address}})
         except EngineError as error:
             raise agent_image.cannot_start(error) from error
+
+    def _stand_ins(self, spec: SandboxSpec) -> dict[str, dict[str, str]]:
+        """Our own files in place of some in /proc; see `hidden_files`."""
+        folder = self._room / "proc"
+        folder.mkdir(mode=0o755)
+        binds = {}
+        for path, text in stand_ins(spec.limits).items():
+            file = folder / Path(path).name
+            file.write_text(text)
+            file.chmod(0o644)
+            binds[str(file)] = {"bind": path, "mode": "ro"}
+        return binds
 
     def _run(self, image: str, command: list[str] | None, spec: SandboxSpec, options: dict[str, Any]) -> None:
         environment = {**spec.environment, "HOME": "/tmp", **options["environment"]}

@@ -52,12 +52,12 @@ def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: boo
     # Docker's client is imported only where it is used: the process sandbox starts without it.
     from evaluator.host.docker import evaluator_image
     from evaluator.host.docker.engine import Engine
-    from evaluator.host.sandboxes.docker_sandbox import RUNTIMES, DockerConfig, DockerSandbox
+    from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
 
     engine = Engine()
-    runtime = RUNTIMES[kind]
-    if runtime and runtime not in engine.runtimes():
-        raise EngineError(f"the engine has no runtime {runtime}; install gVisor and name it in daemon.json")
+    fault = engine.gvisor_fault() if kind is SandboxKind.GVISOR else None
+    if fault:
+        raise EngineError(f"{fault}; 'pullrank gvisor --install' installs it, and nothing is evaluated without it")
     engine.reap()
     remove_abandoned_once()
     config = DockerConfig(

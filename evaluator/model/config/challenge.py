@@ -20,7 +20,7 @@ class Runners(Frozen):
     labels: tuple[LongLine, ...] = Field(default=("ubuntu-24.04",), min_length=1, max_length=10)
     """Labels of the machines: GitHub's own, or a self-hosted runner's."""
     sandbox: Literal["docker", "gvisor"] = "docker"
-    """What holds the agents."""
+    """What holds the agents, in previews and in official runs; nothing is evaluated in anything else."""
     at_once: int = Field(default=20, ge=1, le=200)
     """Machines that run side by side: 20 on GitHub's Free plan."""
     shard_minutes: int = Field(default=15, ge=1, le=300)

@@ -42,7 +42,11 @@ def mismatches(
     """Everything in which a record differs from the expected one; its numbers are checked by replay."""
     for name, value in _expected_fields(official, work, item).items():
         if getattr(record, name) != value:
-            yield f"{name} is not the one that was asked"
+            yield (
+                f"it was played in {record.sandbox}, not in {value}"
+                if name == "sandbox"
+                else (f"{name} is not the one that was asked")
+            )
     if isinstance(item, DuelWorkItem) and isinstance(record, Duel):
         yield from _player_faults(item, record)
     if (record.provenance.commit, record.provenance.run_url) != (work.sha, official.run_url):

@@ -52,7 +52,7 @@ def preview_pull_request(
     head: Path,
     out: Path,
     *,
-    sandbox: str = "docker",
+    sandbox: str | None = None,
     budget: float = BUDGET_SECONDS,
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
@@ -62,7 +62,7 @@ def preview_pull_request(
         surroundings: of a `pull_request` event.
         head: a clone that holds the pull request's head and main's commit; never executed, never imported.
         out: where preview.json and preview.log go.
-        sandbox: docker or gvisor; `process` only for tests with trusted code.
+        sandbox: None for the one that challenge.yml names; `process` only for tests with trusted code.
         budget: seconds after which no evaluation starts.
         clock: a monotonic clock in seconds.
 
@@ -77,7 +77,8 @@ def preview_pull_request(
     )
     session.write()
     try:
-        state = _preview_state(session, GitRepository(head), sandbox, _TimeBudget(clock, clock() + budget))
+        chosen = sandbox or checkout.challenge.runners.sandbox
+        state = _preview_state(session, GitRepository(head), chosen, _TimeBudget(clock, clock() + budget))
     except CommandError as error:
         session.write()
         _summarise(surroundings, session, Broken(head_sha=pull.head_sha, reason=str(error), run_url=session.run_url))

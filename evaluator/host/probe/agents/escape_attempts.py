@@ -5,10 +5,12 @@ import ctypes
 import errno
 import fcntl
 import json
+import mmap
 import os
 import platform
 import select
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -24,6 +26,9 @@ FAMILIES = 64  # More than any kernel has.
 REFUSED = (errno.EPERM, errno.ENOSYS)
 NEW_USER_NAMESPACE = 0x10000000
 OPEN_FILE_LOCK = 37
+EMPTY_PATH = 0x1000
+CLONE3 = 435
+MAX_FILE = 1 << 16
 # Numbers of system calls on x86-64 and on 64-bit ARM.
 CALLS = {
     "io_uring_setup": (425, 425), "ptrace": (101, 117), "process_vm_readv": (310, 270), "kcmp": (312, 272),
@@ -32,6 +37,9 @@ CALLS = {
     "unshare": (272, 97), "setns": (308, 268), "inotify_init1": (294, 26), "shmget": (29, 194), "msgget": (68, 186),
     "mq_open": (240, 180), "vmsplice": (278, 75),
 }  # fmt: skip
+COLUMNS = {"x86_64": 0, "aarch64": 1}
+COLUMN = COLUMNS.get(platform.machine(), 0)
+SYSTEM = ctypes.CDLL(None, use_errno=True)
 
 
 def write_elsewhere() -> str | None:
@@ -49,15 +57,143 @@ def write_elsewhere() -> str | None:
 
 
 def run_from_tmp() -> str | None:
-    """A program in the temporary directory."""
+    """A program in the temporary directory: by its name, by its descriptor, and without a name."""
     program = TMP / "program"
     shutil.copy("/bin/true", program)
     program.chmod(0o755)
     try:
         subprocess.run([str(program)], check=False)
+        return f"{TMP} is executable"
     except OSError:
-        return None
-    return f"{TMP} is executable"
+        pass
+    with program.open("rb") as file:
+        if runs_by_descriptor(file.fileno()):
+            return f"a descriptor of a file in {TMP} can be executed"
+    with contextlib.suppress(OSError):
+        nameless = os.open(TMP, os.O_TMPFILE | os.O_RDWR, 0o700)
+        os.write(nameless, Path("/bin/true").read_bytes())
+        if runs_by_descriptor(nameless):
+            return f"a file without a name in {TMP} can be executed"
+    return None
+
+
+def run_from_memory() -> str | None:
+    """A program in a file that exists in memory only."""
+    for make in (lambda: os.memfd_create("program"), lambda: SYSTEM.syscall(CALLS["memfd_create"][COLUMN], b"program", 0)):
+        with contextlib.suppress(OSError):
+            file = make()
+            if file >= 0:
+                os.write(file, Path("/bin/true").read_bytes())
+                return f"a program in memory can be {'run' if runs_by_descriptor(file) else 'made'}"
+    return None
+
+
+def runs_by_descriptor(file: int) -> bool:
+    """Whether execveat or /proc/self/fd runs it."""
+    for way in ("execveat", "/proc"):
+        child = os.fork()
+        if child == 0:
+            with contextlib.suppress(OSError):
+                if way == "/proc":
+                    os.execv(f"/proc/self/fd/{file}", ["true"])
+                SYSTEM.syscall((322, 281)[COLUMN], file, b"", (ctypes.c_char_p * 2)(b"true"), None, EMPTY_PATH)
+            os._exit(1)
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0:
+            return True
+    return False
+
+
+def load_from_tmp() -> str | None:
+    """Code in the temporary directory, as a library and as memory that becomes executable."""
+    library = next((path for path in map(Path, loaded_libraries()) if path.exists()), None)
+    if library is None:
+        return "no library was found to try it with"
+    copy = TMP / "library.so"
+    shutil.copy(library, copy)
+    with contextlib.suppress(OSError):
+        ctypes.CDLL(str(copy))
+        return f"a library in {TMP} can be loaded"
+    with contextlib.suppress(OSError), copy.open("rb") as file:
+        mmap.mmap(file.fileno(), mmap.PAGESIZE, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
+        return f"a file in {TMP} can be mapped as code"
+    return None
+
+
+def loaded_libraries() -> list[str]:
+    """Files of this process's libraries."""
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    return sorted({line.split(None, 5)[5] for line in maps if ".so" in line})
+
+
+def run_machine_code() -> str | None:
+    """Memory of its own that is writable and executable."""
+    with contextlib.suppress(OSError):
+        mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC).close()
+        return "memory can be written and executed"
+    return None
+
+
+def read_the_machine() -> str | None:
+    """What tells this machine from others, and counters of what else runs on it."""
+    for path in ORDERS["hidden"]:
+        if content_of(Path(path)):
+            return f"{path} can be read"
+    for path in (*Path("/proc").iterdir(), *Path("/proc/sys/kernel").rglob("*")):
+        text = "" if path.is_dir() else content_of(path)
+        if any(words in text for words in ORDERS["machine"]):
+            return f"{path} describes this machine"
+    if float(content_of(Path("/proc/uptime")).split()[0]) >= ORDERS["uptime"]:
+        return "/proc/uptime is this machine's"
+    if int(content_of(Path("/proc/meminfo")).split()[1]) > ORDERS["memory_mib"] * 1024:
+        return "/proc/meminfo is this machine's"
+    for path in ("/proc/loadavg", "/proc/stat"):
+        figures = [float(word) for word in content_of(Path(path)).splitlines()[0].split() if word.replace(".", "").isdigit()]
+        if any(figures):
+            return f"{path} is this machine's"
+    return None
+
+
+def content_of(path: Path) -> str:
+    """The beginning of a file, or the names in a folder; empty if there is none or it cannot be read."""
+    try:
+        if path.is_dir():
+            return " ".join(entry.name for entry in path.iterdir())
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            return os.read(file, MAX_FILE).decode("utf-8", "replace")
+        finally:
+            os.close(file)
+    except OSError:
+        return ""
+
+
+def change_the_kernel() -> str | None:
+    """A setting of the kernel, which all containers share."""
+    for folder in ("/proc/sys", "/proc/pressure", "/sys/kernel", "/sys/module", "/sys/fs"):
+        for path in sorted(Path(folder).rglob("*")):
+            with contextlib.suppress(OSError):
+                if path.is_file():
+                    os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+                    return f"{path} can be written"
+    return None
+
+
+def read_the_mounts() -> str | None:
+    """Paths of this machine in the list of mounts."""
+    roots = {line.split()[3] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+    strange = sorted(root for root in roots if root.startswith(("/var/lib/", ORDERS["room"])))
+    return f"the list of mounts names {strange[0]}" if strange else None
+
+
+def measure_the_machine() -> str | None:
+    """How busy and how large it is, by the system call sysinfo: uptime, three loads, total memory, …, processes."""
+    figures = (ctypes.c_ulong * 16)()
+    if SYSTEM.sysinfo(ctypes.byref(figures)) == 0:
+        if any(figures[1:4]):
+            return "sysinfo tells this machine's load"
+        if figures[4] > ORDERS["memory_mib"] * MIB:
+            return "sysinfo tells this machine's memory"
+    return None
 
 
 def reach_network() -> str | None:
@@ -83,15 +219,19 @@ def open_other_sockets() -> str | None:
 
 def enter_the_kernel() -> str | None:
     """System calls that no agent needs, with arguments that do nothing."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    column = {"x86_64": 0, "aarch64": 1}.get(platform.machine())
-    if column is None:
+    if platform.machine() not in COLUMNS:
         return f"nobody knows the system calls of {platform.machine()}"
     for name, numbers in CALLS.items():
         ctypes.set_errno(0)
         argument = NEW_USER_NAMESPACE if name == "unshare" else 0xFFFF
-        if libc.syscall(numbers[column], argument, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() not in REFUSED:
+        if SYSTEM.syscall(numbers[COLUMN], argument, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() not in REFUSED:
             return f"{name} can be called"
+    # Its flags are in memory, where no filter reads them. In the child the call returns 0.
+    child = SYSTEM.syscall(CLONE3, (ctypes.c_uint64 * 8)(NEW_USER_NAMESPACE, 0, 0, 0, signal.SIGCHLD), 64)
+    if child == 0:
+        os._exit(0)
+    if child != -1:
+        return "clone3 can make a user namespace"
     with tempfile.TemporaryFile(dir=TMP) as file, contextlib.suppress(OSError):
         fcntl.fcntl(file, OPEN_FILE_LOCK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 1, 1, 0))
         return "a lock can be had that every container is shown"
@@ -137,14 +277,13 @@ def reach_engine() -> str | None:
 
 def gain_privileges() -> str | None:
     """Root, capabilities, and programs that give them."""
-    libc = ctypes.CDLL(None, use_errno=True)
     status = Path("/proc/self/status").read_text().splitlines()
     capabilities = next((line.split()[1] for line in status if line.startswith("CapEff")), "0")
-    if os.getuid() == 0 or libc.setuid(0) == 0:
+    if os.getuid() == 0 or SYSTEM.setuid(0) == 0:
         return "it is root"
     if int(capabilities, 16):
         return f"it has the capabilities {capabilities}"
-    if libc.prctl(NO_NEW_PRIVILEGES, 0, 0, 0, 0) != 1:
+    if SYSTEM.prctl(NO_NEW_PRIVILEGES, 0, 0, 0, 0) != 1:
         return "a set-user-id program would give it privileges"
     return None
 
@@ -175,6 +314,13 @@ def write_one_mebibyte() -> str | None:
 TRIES: dict[str, Callable[[], str | None]] = {
     "write elsewhere": write_elsewhere,
     "run from tmp": run_from_tmp,
+    "run from memory": run_from_memory,
+    "load from tmp": load_from_tmp,
+    "machine code": run_machine_code,
+    "machine": read_the_machine,
+    "kernel settings": change_the_kernel,
+    "mounts": read_the_mounts,
+    "load": measure_the_machine,
     "network": reach_network,
     "sockets": open_other_sockets,
     "system calls": enter_the_kernel,
@@ -193,7 +339,7 @@ for name, attempt in TRIES.items():
         fault = attempt()
     except (OSError, ValueError, LookupError, RuntimeError) as error:
         fault = f"{type(error).__name__}: {error}"
-    print("probe", json.dumps([name, fault[:120] if fault else None]), flush=True)
+    print("probe", json.dumps([name, fault[:160] if fault else None]), flush=True)
 
 
 class Agent:

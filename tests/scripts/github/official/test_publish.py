@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
         (lambda d: d | {"login_id": 12}, "login_id"),
         (lambda d: d | {"login": "bob" if d["login"] == "alice" else "alice"}, "login"),
         (lambda d: d | {"class": "local"}, "tier"),
-        (lambda d: d | {"sandbox": "docker"}, "sandbox"),
+        (lambda d: d | {"sandbox": "docker"}, "it was played in docker, not in process"),
         (lambda d: d | {"limits": {**d["limits"], "memory_mib": 4096}}, "limits"),
         (lambda d: d | {"season": "2"}, "season"),
         (lambda d: d | {"key": "0" * 64}, "key"),
@@ -169,6 +170,15 @@ def test_a_forged_value_is_refused_and_counted_as_a_failed_try(begun: Round, cha
     assert len(checked.refused) == 1
     assert fault in checked.refused[0]
     assert [r.verdict for r in checked.accepted if f"{r.login} {r.task}" not in kept(checked)] == [Verdict.INTERNAL_ERROR]
+
+
+def test_nothing_that_the_process_sandbox_played_is_published_as_official(begun: Round) -> None:
+    """The rounds of these tests trust it; a leaderboard's own never do."""
+    checked = begun.check(run=replace(begun.run, sandbox="docker"))
+
+    assert kept(checked) == []
+    assert len(checked.refused) == 4
+    assert all("it was played in process, not in docker" in line for line in checked.refused)
 
 
 @pytest.mark.parametrize(

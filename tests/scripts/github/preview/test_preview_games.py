@@ -168,11 +168,12 @@ def scene(tmp_path: Path, standin: GitHubStandIn, github: GitHub) -> Scene:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> PreviewedAgent:
-    """Alice's player as a preview played it."""
+    """Alice's player as a preview played it, in the sandbox that a report takes."""
     preview_board = GamePreviewBoard(tmp_path_factory.mktemp("played"))
     preview_board.change(entered("alice", MINE))
     (agent,) = preview_board.run().agents
-    return agent
+    contained = [duel_with_self_hash({**duel.document(), "sandbox": "docker"}) for duel in agent.duels]
+    return agent.model_copy(update={"duels": tuple(contained)})
 
 
 def told(scene: Scene, sha: str, agent: PreviewedAgent, **fields: Any) -> str:

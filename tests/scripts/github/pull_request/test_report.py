@@ -242,6 +242,18 @@ def test_attack_4_an_artifact_cannot_score_agents_of_others(scene: Scene) -> Non
     assert scene.statuses(sha)[0][0] == "error"
 
 
+@pytest.mark.parametrize("sandbox", ["process", "gvisor"])
+def test_a_preview_in_another_sandbox_than_the_boards_gets_no_place(scene: Scene, sandbox: str) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha, sandbox=sandbox))
+
+    tell(scene, 31)
+
+    assert f"the preview run played in {sandbox}, and this leaderboard evaluates in docker" in scene.bodies()[0]
+    assert "Would place" not in scene.bodies()[0]
+    assert scene.statuses(sha)[0][0] == "error"
+
+
 @pytest.mark.attack(
     "branch_of_the_same_name_in_another_fork", family="bot", outcome="nothing is written",
     tries="Runs the preview in another fork, on a branch called like the victim's.",

@@ -98,7 +98,7 @@ def test_attack_gets_the_verdict_it_deserves(
     evaluation = outcomes[name_of(attack, how)].result()
 
     result = evaluation.result
-    record_property("outcome", f"{result.verdict} ({attack.note})" if attack.note else result.verdict)
+    record_property("outcome", f"{result.verdict} ({attack.note})" if attack.note else str(result.verdict))
     assert result.verdict in attack.verdicts, (result.message, result.log_tail)
     for words in attack.messages:
         assert words in result.message

@@ -216,7 +216,7 @@ def test_attacker_gets_what_it_deserves(
 
     mallory = duel.players[1]
     ends = {str(match.end) for match in duel.matches}
-    record_property("outcome", ", ".join(sorted(ends)))
+    record_property("outcome", ", ".join(sorted(map(str, ends))))
     assert ends <= set(attack.ends), (ends, mallory.message, mallory.log_tail)
     assert set(attack.must) <= ends, (ends, mallory.message, mallory.log_tail)
     assert mallory.verdict in attack.verdict, (mallory.verdict, mallory.message, mallory.log_tail)

@@ -77,8 +77,9 @@ def test_exit_codes_and_limits_are_told_from_outside(box: SelectedSandbox) -> No
     for source, verdict in ends.items():
         result = script(source, LAKE, box, limits=limits).result
         assert (result.verdict, source) == (verdict, source), result.message
-        assert (result.cost.cpu_seconds or 0) > 0.05, source  # Python starts and loads the environment's library
-        assert result.cost.peak_memory_bytes, source
+        if verdict is not Verdict.CRASHED:  # what ends at once can be over before the engine's first reading
+            assert (result.cost.cpu_seconds or 0) > 0.05, source  # Python starts and loads the environment's library
+            assert result.cost.peak_memory_bytes, source
 
 
 @pytest.mark.parametrize("forged", ["b'nonsense' * 9", STEPPED, 'struct.pack("<IB", 8, 8) + bytes(8)'])

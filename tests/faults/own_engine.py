@@ -15,6 +15,8 @@ from evaluator.host.docker.evaluator_image import base_identity, image_tag
 from tests.hostile.arena import base
 
 START_SECONDS = 120
+# An engine without a bridge would remove docker0, which is another engine's.
+BRIDGE, BRIDGE_ADDRESS = "faults0", "198.18.77.1/24"
 
 
 class OwnEngine:
@@ -33,10 +35,11 @@ class OwnEngine:
             (room / name).unlink(missing_ok=True)
         command = [
             "dockerd", "--data-root", f"{room}/data", "--exec-root", f"{room}/exec", "--pidfile", f"{room}/pid",
-            "--host", self.address, "--bridge", "none", "--iptables=false", "--cgroup-parent", f"/{room.name}",
+            "--host", self.address, "--bridge", BRIDGE, "--iptables=false", "--cgroup-parent", f"/{room.name}",
             "--config-file", f"{room}/daemon.json",
         ]  # fmt: skip
         (room / "daemon.json").write_text("{}")
+        _make_bridge()
         with (room / "log").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         until = time.monotonic() + START_SECONDS
@@ -115,11 +118,19 @@ def own_engine(*, with_evaluator: bool = True) -> Iterator[OwnEngine]:
         for pid in engine.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        subprocess.run(["ip", "link", "delete", BRIDGE], check=False, capture_output=True)
         _unmount(room)
         shutil.rmtree(room, ignore_errors=True)
         for group in [*Path("/sys/fs/cgroup").glob(f"*/{room.name}"), Path("/sys/fs/cgroup", room.name)]:
             with contextlib.suppress(OSError):
                 group.rmdir()
+
+
+def _make_bridge() -> None:
+    if Path("/sys/class/net", BRIDGE).exists():
+        return
+    for words in (("link", "add", BRIDGE, "type", "bridge"), ("addr", "add", BRIDGE_ADDRESS, "dev", BRIDGE)):
+        subprocess.run(["ip", *words], check=True)
 
 
 def _unmount(room: Path) -> None:

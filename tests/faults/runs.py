@@ -252,7 +252,7 @@ def _merged_scene() -> tuple[Path, World, str, dict[str, str]]:
         whole = Place(place, variables=scene.environment() | {"GITHUB_OUTPUT": str(place / "output"), "PULLRANK_PACE": "0"})
         scene.clone.path.rename(whole.board)
         whole.variables["GITHUB_WORKSPACE"] = str(whole.board)
-        _done(whole, ["bot", "plan", "--sandbox", "process"])
+        _done(whole, ["bot", "plan"])
         outputs = dict(line.split("=", 1) for line in (place / "output").read_text().splitlines())
         for shard in json.loads(outputs["shards"]):
             _done(whole, [*shard_words(outputs, shard), "--out", str(place / "shards" / f"shard-{shard}")])
@@ -264,7 +264,7 @@ def _merged_scene() -> tuple[Path, World, str, dict[str, str]]:
 def shard_words(outputs: Mapping[str, str], shard: int) -> list[str]:
     """The command of a shard's job."""
     count, sha = str(len(json.loads(outputs["shards"]))), json.loads(outputs["sha"])
-    words = ["bot", "evaluate", "--shard", str(shard), "--shards", count, "--sha", sha, "--sandbox", "process"]
+    words = ["bot", "evaluate", "--shard", str(shard), "--shards", count, "--sha", sha]
     results = json.loads(outputs["results_sha"])
     return [*words, "--results-sha", results] if results else words
 
@@ -306,8 +306,7 @@ def _publish_words() -> list[str]:
     """The command of the round's last job; the folders are the place's own."""
     _, _, _, outputs = _merged_scene()
     count, sha = str(len(json.loads(outputs["shards"]))), json.loads(outputs["sha"])
-    return ["bot", "publish", "--in", "../shards", "--sha", sha, "--shards", count, "--accepted", "../accepted",
-            "--sandbox", "process"]  # fmt: skip
+    return ["bot", "publish", "--in", "../shards", "--sha", sha, "--shards", count, "--accepted", "../accepted"]
 
 
 def _published_board(place: Place) -> None:

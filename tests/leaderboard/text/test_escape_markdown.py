@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.visible_text import INVISIBLE
+from evaluator.model.visible_text import one_line
 from leaderboard.text import escape_markdown
 
 MKDOCS = Path(__file__).parents[3] / "mkdocs.yml"
@@ -102,7 +102,7 @@ def rendered(source: str, *, more: bool = False) -> Text:
 
 def seen(text: str) -> str:
     """What a reader should see of it on one line."""
-    return " ".join(INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n")).split())
+    return one_line(text)
 
 
 @pytest.mark.parametrize("more", [False, True])

@@ -10,7 +10,7 @@ from tests.scripts.checkouts import LAST_LEGAL, ROOT, duels, game_board, records
 
 SANDBOX = ("--sandbox", "process")
 # What speaks to GitHub, to a container engine or for ever: only the start is shown here.
-ELSEWHERE = {"probe", "bot", "image", "recorded", "doctor", "init", "import-evalai", "season", "demo", "rehearse"}
+ELSEWHERE = {"probe", "bot", "image", "recorded", "doctor", "init", "import-evalai", "season", "demo", "rehearse", "gvisor"}
 RUN = {"new", "check", "evaluate", "duel", "tournament", "rank", "verify", "plan", "site", "schemas", "quarantine"}
 
 

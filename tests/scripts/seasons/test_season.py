@@ -251,7 +251,7 @@ def test_an_open_season_is_closed_on_its_final_draws_alone(clone: Path) -> None:
     play(clone, clone, final)
     git(clone, "checkout", "-q", "main")
     rules = challenge.read_text()
-    challenge.write_text(rules + "people: {anonymous_until: 2999-01-01}\n")
+    challenge.write_text(rules + "people: {anonymous_until: '2999-01-01T00:00:00Z'}\n")
     hidden = run(clone, "season", "close", "--by", "us")
     challenge.write_text(rules)
     closed = run(clone, "season", "close", "--by", "us")

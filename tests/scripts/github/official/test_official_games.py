@@ -224,7 +224,7 @@ FORGED: list[tuple[Change, str]] = [
     (lambda d: d | {"beacon": "preview"}, "beacon"),
     (lambda d: d | {"beacon_verified": True}, "beacon_verified"),
     (lambda d: d | {"class": "local"}, "tier"),
-    (lambda d: d | {"sandbox": "docker"}, "sandbox"),
+    (lambda d: d | {"sandbox": "docker"}, "it was played in docker, not in process"),
     (lambda d: d | {"season": "2"}, "season"),
     (lambda d: d | {"key": "0" * 64}, "key"),
     (lambda d: d | {"task_digest": "0" * 64}, "task_digest"),

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.deterministic import pinned_environment
+from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.seeds.encryption import decrypt_result
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
 from evaluator.host.solo.verify_result import VerificationStatus
@@ -353,6 +354,12 @@ def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(playe
 def _any_sandbox_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What these rounds are played in is not official anywhere else."""
     monkeypatch.setattr(SandboxKind.PROCESS, "is_official", True)
+
+    def rules_of(text: bytes) -> Challenge:
+        rules = parse_challenge(text)
+        return rules.model_copy(update={"runners": rules.runners.model_copy(update={"sandbox": SandboxKind.PROCESS})})
+
+    monkeypatch.setattr("scripts.verification.verify_claims.parse_challenge", rules_of)
 
 
 @pytest.mark.usefixtures("_any_sandbox_ranks")

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.visible_text import one_line
+from evaluator.model.visible_text import INVISIBLE, one_line
 from leaderboard.text import escape_markdown
 
 MKDOCS = Path(__file__).parents[3] / "mkdocs.yml"

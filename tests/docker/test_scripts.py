@@ -77,7 +77,7 @@ def test_exit_codes_and_limits_are_told_from_outside(box: SelectedSandbox) -> No
     for source, verdict in ends.items():
         result = script(source, LAKE, box, limits=limits).result
         assert (result.verdict, source) == (verdict, source), result.message
-        if verdict is not Verdict.CRASHED:  # what ends at once can be over before the engine's first reading
+        if verdict is not Verdict.CRASHED:  # what ends at once can be over before it is read
             assert (result.cost.cpu_seconds or 0) > 0.05, source  # Python starts and loads the environment's library
             assert result.cost.peak_memory_bytes, source
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.docker.engine import Engine, peak_from_cgroup, read_usage
+from evaluator.host.docker.engine import Engine, read_usage, usage_from_cgroup
 from evaluator.host.sandboxes.process_sandbox import ControlGroup
 from evaluator.host.usage import Usage
 from tests.hostile.arena import base
@@ -32,20 +32,31 @@ def test_statistics_that_lack_everything_are_unknown(payload: dict[str, object])
 
 
 @pytest.mark.parametrize("place", ["system.slice/docker-f00d.scope", "docker/f00d"])
-def test_peak_is_found_under_either_driver(place: str, tmp_path: Path) -> None:
-    (tmp_path / place).mkdir(parents=True)
-    (tmp_path / place / "memory.peak").write_text("123456789\n")
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"{place}/cpu.stat": "usage_usec 2500000\nuser_usec 2000000\n", "{place}/memory.peak": "4096\n"},
+        {"cpuacct/{place}/cpuacct.usage": "2500000000\n", "memory/{place}/memory.max_usage_in_bytes": "4096\n"},
+    ],
+)
+def test_a_containers_group_is_found_in_either_version_and_under_either_driver(
+    files: dict[str, str], place: str, tmp_path: Path
+) -> None:
+    for name, content in files.items():
+        path = tmp_path / name.format(place=place)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
 
-    assert peak_from_cgroup(tmp_path, "f00d") == 123456789
+    assert usage_from_cgroup(tmp_path, "f00d") == Usage(cpu_seconds=2.5, peak_memory_bytes=4096)
 
 
-@pytest.mark.parametrize("content", [None, "", "max\n"])
-def test_peak_that_cannot_be_read_is_unknown(content: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["", "max\n", "usage_usec much\n"])
+def test_what_cannot_be_read_in_a_group_is_unknown(content: str, tmp_path: Path) -> None:
     (tmp_path / "docker/f00d").mkdir(parents=True)
-    if content is not None:
-        (tmp_path / "docker/f00d/memory.peak").write_text(content)
+    for name in ("cpu.stat", "memory.peak"):
+        (tmp_path / "docker/f00d" / name).write_text(content)
 
-    assert peak_from_cgroup(tmp_path, "f00d") is None
+    assert usage_from_cgroup(tmp_path, "f00d") == usage_from_cgroup(tmp_path, "0000") == Usage()
 
 
 @pytest.mark.parametrize(

@@ -334,13 +334,16 @@ class Engine:
         return 0, ""
 
     def usage(self, container: str) -> Usage:
-        """The resources it used, from the engine's statistics; the peak memory under cgroup v2 from the cgroup."""
+        """The resources it used, from its control group; where that cannot be read, from the engine's statistics.
+
+        The engine's are a second old: it collects them once a second, and forgets them when the container ends.
+        """
+        own = usage_from_cgroup(CGROUP, container)
+        if own.cpu_seconds is not None:
+            return own
         with _engine_errors("measure the sandbox"):
             payload = self._api.stats(container, stream=False, one_shot=True)
-        usage = read_usage(payload)
-        if usage.peak_memory_bytes is None:
-            return Usage(cpu_seconds=usage.cpu_seconds, peak_memory_bytes=peak_from_cgroup(CGROUP, container))
-        return usage
+        return read_usage(payload)
 
     def kill(self, container: str) -> None:
         """Kill it if it runs."""
@@ -415,9 +418,21 @@ def read_usage(payload: dict[str, Any]) -> Usage:
     return Usage(cpu_seconds=cpu / 1e9 if cpu else None, peak_memory_bytes=int(peak) if peak else None)
 
 
-def peak_from_cgroup(root: Path, container: str) -> int | None:
-    """`memory.peak` of a container under cgroup v2, with either cgroup driver; None where it cannot be read."""
+def usage_from_cgroup(root: Path, container: str) -> Usage:
+    """What a container's control group says, in either version and with either driver; nothing where it cannot be read."""
     for place in (f"system.slice/docker-{container}.scope", f"docker/{container}"):
         with contextlib.suppress(OSError, ValueError):
-            return int((root / place / "memory.peak").read_text())
+            counts = dict(line.split(" ", 1) for line in (root / place / "cpu.stat").read_text().splitlines())
+            if "usage_usec" in counts:
+                peak = _number_in(root / place / "memory.peak")
+                return Usage(cpu_seconds=int(counts["usage_usec"]) / 1e6, peak_memory_bytes=peak)
+        if nanoseconds := _number_in(root / "cpuacct" / place / "cpuacct.usage"):
+            peak = _number_in(root / "memory" / place / "memory.max_usage_in_bytes")
+            return Usage(cpu_seconds=nanoseconds / 1e9, peak_memory_bytes=peak)
+    return Usage()
+
+
+def _number_in(path: Path) -> int | None:
+    with contextlib.suppress(OSError, ValueError):
+        return int(path.read_text())
     return None

@@ -81,7 +81,7 @@ def test_each_side_says_what_it_used_and_printed(honest: Duel) -> None:
     assert [player.log_tail for player in honest.players] == ["", "hello from the player"]
     for player in honest.players:
         assert player.cost.steps >= 6
-        assert 0 < player.cost.wall_seconds < 5
+        assert 0 <= player.cost.wall_seconds < 5  # rounded: a quick player can have none
         assert player.cost.cpu_seconds is None or player.cost.cpu_seconds > 0
 
 

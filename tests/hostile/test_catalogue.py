@@ -66,4 +66,4 @@ def test_no_attack_on_the_page_got_through_and_every_agents_attack_was_tried() -
 
     assert {name for name, one in results.items() if report.FAILED in one.values()} == set()
     agents = {entry.name for entry in ENTRIES if not entry.place.endswith(".py")}
-    assert {name for name in agents if "docker" not in results.get(name, {})} == set()
+    assert {name for name in agents if not {"docker", "gvisor"} <= results.get(name, {}).keys()} == set()

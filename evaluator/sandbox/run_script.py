@@ -38,7 +38,7 @@ def serve(stream: Any, folder: Path, main_file: str, hello: dict[str, Any]) -> N
         )
     # One pipe for both streams, so that the log keeps the order of lines.
     os.dup2(1, 2)
-    stream.send(wire.frame(wire.Op.READY, json.dumps({"protocol": wire.VERSION, "shared": False}).encode()))
+    stream.send(wire.frame(wire.Op.READY, json.dumps({"protocol": wire.PROTOCOL_VERSION, "shared": False}).encode()))
     link = RefereeLink(stream, hello)
     install(link)
     code = _run(path, folder, hello)

@@ -12,7 +12,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.comments.states import (
     AgentPreview,
     GamePreview,

@@ -8,7 +8,7 @@ from typing import TypeVar
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
 from leaderboard.visibility import RankingInput, as_shown, with_flags

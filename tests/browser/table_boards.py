@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation, VerifiedEntry
 from evaluator.model.records.result import Result
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.standings import Entry, Standings
 from leaderboard.pages.page_context import PageContext
 from tests.leaderboard import make

@@ -11,7 +11,7 @@ from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import FirstAttempt
 from leaderboard.api.standings_json import game_document
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.pages.agent import agent_page

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from evaluator.model.config.metric import Metric
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.charts.interval_chart import chart_scale, interval_svg
 from leaderboard.comments.text_charts import TextBar, text_chart
 from leaderboard.core.standings import Estimate

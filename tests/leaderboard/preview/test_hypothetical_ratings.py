@@ -6,7 +6,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import SandboxKind, Tier
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.comments.states import GamePreview
 from leaderboard.core.standings import Entry
 from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, preview_state, standing

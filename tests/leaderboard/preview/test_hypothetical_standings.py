@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.core.standings import Entry, Estimate

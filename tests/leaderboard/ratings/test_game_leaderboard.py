@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.game_standings import WinCount
 from leaderboard.ratings.fit import EQUAL
 from leaderboard.ratings.game_leaderboard import build_game_standings, points_places
 from tests.leaderboard import make
-from tests.leaderboard.test_build import excluding
+from tests.leaderboard.test_build_standings import excluding
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 ALICE, BOB, CAROL, DAVE = PLAYERS = tuple(make.entry(login) for login in ("alice", "bob", "carol", "dave"))

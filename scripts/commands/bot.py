@@ -21,7 +21,7 @@ from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor.policy_checks import TEAMS_VARIABLE
 from scripts.github.due import announcement_reason, site_reason, start_due_run
 from scripts.github.official import commit_facts, empty_rounds, shard_jobs
-from scripts.github.official.publish import check_shards
+from scripts.github.official.check_shards import check_shards
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.github.preview import run_preview

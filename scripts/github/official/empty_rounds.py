@@ -17,7 +17,7 @@ from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
 from scripts.github.api.client import GitHub, open_failure_issues, update_issue
 from scripts.github.api.responses import GitHubIssue, WorkflowRun
-from scripts.github.official.publish import CheckedRound
+from scripts.github.official.check_shards import CheckedRound
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, WorkloadItem, read_workload

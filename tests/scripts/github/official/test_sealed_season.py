@@ -35,7 +35,7 @@ from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import export_results, newest_results
 from scripts.git.recorded_standings import recorded_standings
-from scripts.github.official import publish, shard_jobs
+from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.artifact import ArtifactError, read_artifact
 from scripts.github.workflow.run_context import PACE_SECONDS, seconds_to_wait
@@ -235,7 +235,7 @@ def test_a_wrong_secret_is_refused_before_anything_is_played_or_believed(
     with pytest.raises(CommandError, match=why):
         shard_jobs.evaluate_shard(run, bench(played.clone.path), played.assignment(), out)
     with pytest.raises(CommandError, match=why):
-        publish.check_shards(run, played.assignment(), [played.place], tmp_path / "accepted", datetime.now(UTC))
+        check_shards.check_shards(run, played.assignment(), [played.place], tmp_path / "accepted", datetime.now(UTC))
     assert not out.exists()
 
 
@@ -300,14 +300,14 @@ def test_one_surprising_file_of_a_sealed_season_costs_that_result_alone(played: 
 def test_what_has_no_score_to_show_cannot_be_sealed_and_costs_that_result_alone(
     played: Round, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, real = copied(played, tmp_path), publish.sealed_record
+    begun, real = copied(played, tmp_path), check_shards.sealed_record
 
     def sealing(challenge: Challenge, secret: SeasonSecret, result: Result, trace: bytes | None) -> Any:
         if result.login == "alice" and result.verdict is Verdict.OK:
             raise CommandError(3, "a metric has no value to rank by")
         return real(challenge, secret, result, trace)
 
-    monkeypatch.setattr(publish, "sealed_record", sealing)
+    monkeypatch.setattr(check_shards, "sealed_record", sealing)
     checked = begun.check()
 
     assert [line.partition(": ")[2] for line in checked.refused] == ["cannot be sealed"]

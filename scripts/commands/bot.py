@@ -29,7 +29,7 @@ from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW, reconcile_pulls
-from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event
+from scripts.github.pull_request.report import WORKFLOW_DISPATCH, dispatched_pull_event
 from scripts.github.pull_request.settle import report_recent
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
@@ -74,7 +74,7 @@ def preview(
     refuse_secret(os.environ.pop(SECRET_VARIABLE, ""))
     environment = read_workflow_environment(os.environ)
     if environment.event_name == WORKFLOW_DISPATCH:
-        environment = as_pull_event(environment, _github(environment))
+        environment = dispatched_pull_event(environment, _github(environment))
         fetch_head(replace(_clone(environment), path=head.resolve()), pull_event(environment).head_sha)
     return run_preview.preview_pull_request(environment, head, out, sandbox=sandbox)
 

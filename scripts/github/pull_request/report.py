@@ -35,7 +35,7 @@ from scripts.github.pull_request.outcome import (
     rules_before_merge,
     running_outcome,
 )
-from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment, dispatch_input, workflow_run_id
+from scripts.github.workflow.event import WorkflowEnvironment, as_pull_event, dispatched_commit, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
@@ -114,17 +114,15 @@ def dispatched_pull(surroundings: WorkflowEnvironment, github: GitHub) -> PullRe
     Raises:
         CommandError: the inputs are not a pull request's number and a commit.
     """
-    number, sha = dispatch_input(surroundings, "pull"), dispatch_input(surroundings, "sha")
-    if not (number.isascii() and number.isdecimal()) or not COMMIT_SHA.fullmatch(sha):
-        raise CommandError(USAGE, "the inputs are 'pull', a number, and 'sha', all 40 digits of a commit")
-    pull = github.pull(int(number))
+    number, sha = dispatched_commit(surroundings)
+    pull = github.pull(number)
     if pull.state != "open" or pull.head_sha != sha or pull.base_ref != MAIN_BRANCH:
         return NoPull(NoPullReason.MOVED_ON, f"#{number}")
     return pull
 
 
-def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub) -> WorkflowEnvironment:
-    """The same run with the event that a push to the pull request would have.
+def dispatched_pull_event(surroundings: WorkflowEnvironment, github: GitHub) -> WorkflowEnvironment:
+    """A `workflow_dispatch` run with the event that a push to the pull request would have.
 
     Raises:
         CommandError: the pull request is closed or at another commit.
@@ -132,13 +130,7 @@ def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub) -> Workflow
     pull = dispatched_pull(surroundings, github)
     if isinstance(pull, NoPull):
         raise CommandError(USAGE, f"{pull.words}; ask for its newest commit")
-    event = {
-        "number": pull.number,
-        "user": {"login": pull.author, "id": pull.author_id},
-        "head": {"sha": pull.head_sha, "ref": "", "repo": {"id": pull.head_repository_id or 0}},
-        "base": {"sha": surroundings.sha, "ref": pull.base_ref},
-    }
-    return replace(surroundings, event={"pull_request": event})
+    return as_pull_event(surroundings, pull)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.identifiers import LOGIN
 from scripts.console import USAGE, CommandError
+from scripts.github.api.responses import PullRequest
 
 BOT_LOGIN = "github-actions[bot]"
 EVENT_BYTES = 25 << 20  # GitHub's limit.
@@ -188,6 +189,29 @@ def dispatch_input(surroundings: WorkflowEnvironment, name: str) -> str:
     """An input of a `workflow_dispatch` event; empty if it was not given."""
     value = _value(surroundings.event, "inputs", name)
     return value if isinstance(value, str) else ""
+
+
+def dispatched_commit(surroundings: WorkflowEnvironment) -> tuple[int, str]:
+    """The pull request and its commit that the inputs of a `workflow_dispatch` event name.
+
+    Raises:
+        CommandError: the inputs are not a number and a commit.
+    """
+    number, sha = dispatch_input(surroundings, "pull"), dispatch_input(surroundings, "sha")
+    if not (number.isascii() and number.isdecimal()) or not COMMIT_SHA.fullmatch(sha):
+        raise CommandError(USAGE, "the inputs are 'pull', a number, and 'sha', all 40 digits of a commit")
+    return int(number), sha
+
+
+def as_pull_event(surroundings: WorkflowEnvironment, pull: PullRequest) -> WorkflowEnvironment:
+    """The same run with the event that a push to a pull request would have."""
+    event = {
+        "number": pull.number,
+        "user": {"login": pull.author, "id": pull.author_id},
+        "head": {"sha": pull.head_sha, "ref": "", "repo": {"id": pull.head_repository_id or 0}},
+        "base": {"sha": surroundings.sha, "ref": pull.base_ref},
+    }
+    return replace(surroundings, event={"pull_request": event})
 
 
 def _variable(environ: Mapping[str, str], name: str, form: re.Pattern[str] | None = None) -> str:

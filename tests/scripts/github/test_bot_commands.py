@@ -119,7 +119,7 @@ def test_a_verified_run_is_played_as_a_push_would_have_been(scene: Scene) -> Non
     sha = scene.bring()
     surroundings = scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}).surroundings
 
-    event = pull_event(report.as_pull_event(surroundings, scene.github))
+    event = pull_event(report.dispatched_pull_event(surroundings, scene.github))
 
     assert (event.number, event.author, event.author_id, event.head_sha) == (7, "alice", 11, sha)
     assert event.base_sha == scene.clone.head
@@ -131,7 +131,7 @@ def test_a_verified_run_without_a_pull_request_and_a_commit_is_refused(scene: Sc
     surroundings = scene.context("workflow_dispatch", {"inputs": inputs}).surroundings
 
     with pytest.raises(CommandError, match="all 40 digits"):
-        report.as_pull_event(surroundings, scene.github)
+        report.dispatched_pull_event(surroundings, scene.github)
 
 
 def test_a_verified_run_of_a_commit_that_is_gone_is_refused(scene: Scene) -> None:
@@ -140,7 +140,7 @@ def test_a_verified_run_of_a_commit_that_is_gone_is_refused(scene: Scene) -> Non
     surroundings = scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": "b" * 40}}).surroundings
 
     with pytest.raises(CommandError, match="ask for its newest commit"):
-        report.as_pull_event(surroundings, scene.github)
+        report.dispatched_pull_event(surroundings, scene.github)
 
 
 @dataclass

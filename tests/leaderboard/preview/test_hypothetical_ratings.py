@@ -7,7 +7,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import SandboxKind, Tier
 from leaderboard.build_standings import build_standings
-from leaderboard.comments.states import GamePreview
+from leaderboard.comments.states import GameReport
 from leaderboard.core.standings import Entry
 from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, preview_state, standing
 from tests.leaderboard.make import duel, entry, game
@@ -33,7 +33,7 @@ def previewing(*duels: Duel, who: Entry = ZOE) -> Preview:
     return Preview.model_construct(head_sha="a" * 40, evaluator_sha="b" * 40, agents=(agent,), skipped=())
 
 
-def shown(board: RecordedResults, preview: Preview) -> GamePreview:
+def shown(board: RecordedResults, preview: Preview) -> GameReport:
     (agent,) = preview_state(preview, board, run_url=None).agents
     (game,) = agent.games
     return game

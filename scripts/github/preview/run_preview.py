@@ -35,7 +35,7 @@ from scripts.github.preview.artifact import LOG_FILE
 from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, evaluation_name
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
-from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry, open_checkout
+from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import LOCAL, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.evaluate_missing import Evaluator, open_evaluator
@@ -154,7 +154,7 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
         session.folders.append(folder)
         try:
             read = assemble(clone.blobs(session.pull.head_sha, path), session.checkout.challenge.submissions)
-            submission = SubmissionEntry(login=login, agent=agent, path=session.checkout.root / path, folder=read)
+            submission = AgentFolder(login=login, agent=agent, path=session.checkout.root / path, folder=read)
             tasks = eligible_tasks(submission, list(session.checkout.challenge.tasks))
             if faults := (*wording_faults(submission, path), *people_faults(session.checkout.challenge, submission, path)):
                 raise LoadError(*faults)
@@ -185,7 +185,7 @@ def _play_tasks(session: PreviewSession, evaluator: Evaluator, budget: _TimeBudg
         session.write()
 
 
-def _agent_tasks(session: PreviewSession) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
+def _agent_tasks(session: PreviewSession) -> Iterator[tuple[ChangedAgent, AgentFolder, Task]]:
     for task in session.checkout.challenge.solo_tasks:
         for folder in session.folders:
             if folder.entry and task in folder.tasks:
@@ -200,7 +200,7 @@ def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentSta
     return preview_state(preview, recorded, run_url=session.run_url, removed=guarded.withdrawn, log=log)
 
 
-def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName, SubmissionEntry]]:
+def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName, AgentFolder]]:
     """The official board as it is checked out, and its agents."""
     results = without_quarantined(checkout.recorded[0], checkout.moderation)
     duels = checkout.duels
@@ -237,7 +237,7 @@ class PreviewGames:
     session: PreviewSession
     evaluator: Evaluator
     recorded: RecordedResults
-    standing: dict[AgentName, SubmissionEntry]
+    standing: dict[AgentName, AgentFolder]
     """Possible opponents: the agents of main that rank, and the baselines."""
     budget: _TimeBudget
     met: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
@@ -253,13 +253,13 @@ class PreviewGames:
                 if _is_validated(folder, task) and (opponent := self._opponent(folder, submission, task)):
                     self._meet(folder, submission, task, opponent)
 
-    def _entered(self) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
+    def _entered(self) -> Iterator[tuple[ChangedAgent, AgentFolder, Task]]:
         for task in self.session.checkout.challenge.games:
             for folder in self.session.folders:
                 if folder.entry and task in folder.tasks:
                     yield folder, folder.entry, task
 
-    def _meet(self, folder: ChangedAgent, submission: SubmissionEntry, task: Task, other: SubmissionEntry) -> None:
+    def _meet(self, folder: ChangedAgent, submission: AgentFolder, task: Task, other: AgentFolder) -> None:
         if self.budget.is_up():
             self._skip(submission, task)
             return
@@ -278,13 +278,13 @@ class PreviewGames:
         folder.duels.append(duel)
         session.write()
 
-    def _skip(self, submission: SubmissionEntry, task: Task) -> None:
+    def _skip(self, submission: AgentFolder, task: Task) -> None:
         if (_agent_name(submission), task.id) not in self.late:
             self.late.add((_agent_name(submission), task.id))
             name = evaluation_name(submission.login, submission.agent, task.id)
             self.session.skip(f"{name}: the preview’s time was up; the official run plays the rest after the merge")
 
-    def _opponent(self, folder: ChangedAgent, submission: SubmissionEntry, task: Task) -> SubmissionEntry | None:
+    def _opponent(self, folder: ChangedAgent, submission: AgentFolder, task: Task) -> AgentFolder | None:
         """The next opponent: a baseline, else the one with the nearest rating; None if none is left."""
         board = next(board for board in self.recorded.now.games if board.task.id == task.id)
         gone = {_agent_name(submission)} | {
@@ -302,7 +302,7 @@ class PreviewGames:
         nearest = min(rated, key=lambda row: (0.0 if elo is None else abs(row.rating.elo - elo), row.place, row.entry.name))
         return self.standing[nearest.entry.name]
 
-    def _baselines(self, task: Task, board: GameStandings) -> list[SubmissionEntry]:
+    def _baselines(self, task: Task, board: GameStandings) -> list[AgentFolder]:
         """The baselines that play this game, in the order of challenge.yml."""
         refused = {failure.entry.name for failure in board.failures}
         challenge = self.session.checkout.challenge
@@ -323,11 +323,11 @@ class PreviewGames:
         return game.rating.elo if game and game.rating else None
 
 
-def _agent_name(submission: SubmissionEntry) -> AgentName:
+def _agent_name(submission: AgentFolder) -> AgentName:
     return AgentName.folded(submission.login, submission.agent)
 
 
-def _is_named(submission: SubmissionEntry, named: str) -> bool:
+def _is_named(submission: AgentFolder, named: str) -> bool:
     name = submission.agent if submission.login == LOCAL else f"{submission.login}/{submission.agent}"
     return name.casefold() == named.casefold()
 

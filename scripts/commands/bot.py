@@ -108,7 +108,7 @@ def reconcile() -> int:
 def due() -> int:
     """Start an official run if there is something to do."""
     context = _bot_context()
-    return start_due_run(context, _official_run(context.surroundings, None), _site_url())
+    return start_due_run(context, _official_run(context.workflow, None), _site_url())
 
 
 @run.command()
@@ -212,7 +212,7 @@ def _output_what_is_due(planned: shard_jobs.PlannedShards) -> None:
     site = records or site_reason(context, _site_url())
     announcements = records or announcement_reason(context)
     for name, reason in (("site", site), ("announce", announcements)):
-        write_output(context.surroundings.output_path, name, bool(reason))
+        write_output(context.workflow.output_path, name, bool(reason))
         if isinstance(reason, str):
             say(f"{name}: {reason or 'nothing is due'}.")
 
@@ -332,7 +332,7 @@ def _clone(environment: WorkflowEnvironment) -> GitRepository:
 def _bot_context() -> BotContext:
     environment = read_workflow_environment(os.environ)
     checkout = open_checkout(environment.workspace.resolve())
-    return BotContext(surroundings=environment, github=_github(environment), checkout=checkout, clone=_clone(environment))
+    return BotContext(workflow=environment, github=_github(environment), checkout=checkout, clone=_clone(environment))
 
 
 def _official_run(environment: WorkflowEnvironment, sandbox: str | None) -> OfficialRun:

@@ -109,13 +109,13 @@ def _item_entries(item: WorkloadItem) -> tuple[Entry, ...]:
 
 
 @contextmanager
-def report_failures(github: GitHub, surroundings: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
+def report_failures(github: GitHub, workflow: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
     """Report any failure of the block in the issue, and raise it again."""
     try:
         yield
     except Exception as error:
         why = str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}"
-        _update_publish_issue(github, surroundings, [code(escape_commands(why)), *loss_lines(accepted)])
+        _update_publish_issue(github, workflow, [code(escape_commands(why)), *loss_lines(accepted)])
         raise
 
 
@@ -130,23 +130,23 @@ def refuse_empty_round(items: Sequence[WorkloadItem]) -> None:
         raise CommandError(OUR_FAULT, f"nothing was recorded, though {len(items)} results were asked for: {names}")
 
 
-def _update_publish_issue(github: GitHub, surroundings: WorkflowEnvironment, lines: Sequence[str]) -> None:
+def _update_publish_issue(github: GitHub, workflow: WorkflowEnvironment, lines: Sequence[str]) -> None:
     body = (
-        f"<!-- pullrank:publish run={surroundings.run_id} -->\n"
-        f"What the official run was asked for could not be recorded: {surroundings.run_url}\n\n"
+        f"<!-- pullrank:publish run={workflow.run_id} -->\n"
+        f"What the official run was asked for could not be recorded: {workflow.run_url}\n\n"
         + "".join(f"- {line}\n" for line in lines)
         + "\nNothing of it is held against an entrant, and the next run tries again. This issue is kept by the bot: "
         "it names the last run that failed so, and is closed once a run succeeds.\n"
     )
     try:
-        update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, body)
+        update_issue(github, open_failure_issues(github, workflow.bot), PUBLISH_ISSUE_TITLE, body)
     except CommandError as error:  # It must not hide the failure that is being reported.
         say(f"The issue could not be written: {error}")
 
 
-def close_publish_issue(github: GitHub, surroundings: WorkflowEnvironment) -> None:
+def close_publish_issue(github: GitHub, workflow: WorkflowEnvironment) -> None:
     """Close the issue: results were recorded, or none are missing."""
-    update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, "")
+    update_issue(github, open_failure_issues(github, workflow.bot), PUBLISH_ISSUE_TITLE, "")
 
 
 def close_if_recovered(github: GitHub, opened: Sequence[GitHubIssue], ended: Sequence[WorkflowRun]) -> None:

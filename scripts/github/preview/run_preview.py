@@ -48,7 +48,7 @@ BASELINES_MET = 3
 
 
 def preview_pull_request(
-    surroundings: WorkflowEnvironment,
+    workflow: WorkflowEnvironment,
     head: Path,
     out: Path,
     *,
@@ -59,7 +59,7 @@ def preview_pull_request(
     """Preview the pull request of the event; returns 0 once there is an outcome that explains itself.
 
     Args:
-        surroundings: of a `pull_request` event.
+        workflow: of a `pull_request` event.
         head: a clone that holds the pull request's head and main's commit; never executed, never imported.
         out: where preview.json and preview.log go.
         sandbox: None for the one that challenge.yml names; `process` only for tests with trusted code.
@@ -70,10 +70,10 @@ def preview_pull_request(
         CommandError: it failed on our side; the summary says so, and the results so far are written.
         KeyboardInterrupt: it was stopped; likewise.
     """
-    pull = pull_event(surroundings)
-    checkout = open_checkout(surroundings.workspace.resolve())
+    pull = pull_event(workflow)
+    checkout = open_checkout(workflow.workspace.resolve())
     session = PreviewSession(
-        checkout=checkout, pull=pull, evaluator_sha=_commit(checkout.root), out=out, run_url=surroundings.run_url
+        checkout=checkout, pull=pull, evaluator_sha=_commit(checkout.root), out=out, run_url=workflow.run_url
     )
     session.write()
     try:
@@ -81,13 +81,13 @@ def preview_pull_request(
         state = _preview_state(session, GitRepository(head), chosen, _TimeBudget(clock, clock() + budget))
     except CommandError as error:
         session.write()
-        _summarise(surroundings, session, Broken(head_sha=pull.head_sha, reason=str(error), run_url=session.run_url))
+        _summarise(workflow, session, Broken(head_sha=pull.head_sha, reason=str(error), run_url=session.run_url))
         raise
     except KeyboardInterrupt:
         session.skip("everything else: the run was stopped before it came to that")
-        _summarise(surroundings, session, _comment_state(session, GuardedPaths(agents=(), removed=(), faults=())))
+        _summarise(workflow, session, _comment_state(session, GuardedPaths(agents=(), removed=(), faults=())))
         raise
-    _summarise(surroundings, session, state)
+    _summarise(workflow, session, state)
     return OK
 
 
@@ -223,11 +223,11 @@ def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName
     ), ranking
 
 
-def _summarise(surroundings: WorkflowEnvironment, session: PreviewSession, state: CommentState) -> None:
+def _summarise(workflow: WorkflowEnvironment, session: PreviewSession, state: CommentState) -> None:
     """Write the comment's text as the step's summary: this tier may not write comments."""
-    repository = f"{surroundings.server_url}/{surroundings.repository}"
-    context = CommentContext(run_id=surroundings.run_id, repository=repository, pull=session.pull.number)
-    write_summary(surroundings.summary_path, render_comment(state, context))
+    repository = f"{workflow.server_url}/{workflow.repository}"
+    context = CommentContext(run_id=workflow.run_id, repository=repository, pull=session.pull.number)
+    write_summary(workflow.summary_path, render_comment(state, context))
 
 
 @dataclass(kw_only=True)

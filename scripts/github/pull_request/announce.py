@@ -154,11 +154,11 @@ def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
         stickies = snapshot_stickies(context, snapshot)
         own: list[GraphQLChange] = []
         if not _is_said(stickies, body):
-            if newest_run(stickies) > context.surroundings.run_id:
+            if newest_run(stickies) > context.workflow.run_id:
                 continue
             # A merge is final, so nothing is checked again before writing.
             own += sticky_changes(context, snapshot, body)
-            write_summary(context.surroundings.summary_path, body)
+            write_summary(context.workflow.summary_path, body)
         elif not is_complete:
             say(f"#{merge.pull.number}: nothing is new.")
             continue

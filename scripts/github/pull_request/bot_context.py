@@ -25,7 +25,7 @@ from scripts.repository.checkout import Checkout, say_damaged
 class BotContext:
     """One privileged step of a workflow."""
 
-    surroundings: WorkflowEnvironment
+    workflow: WorkflowEnvironment
     github: GitHub
     checkout: Checkout
     """Main's checkout: rules and recorded results."""
@@ -102,18 +102,18 @@ class BotContext:
     @property
     def repository_url(self) -> str:
         """The board's page on GitHub."""
-        return f"{self.surroundings.server_url}/{self.surroundings.repository}"
+        return f"{self.workflow.server_url}/{self.workflow.repository}"
 
     @property
     def site(self) -> str | None:
         """The address of the board's site, where GitHub Pages puts it."""
-        owner, name = self.surroundings.repository.split("/")
-        if self.surroundings.server_url != "https://github.com":
+        owner, name = self.workflow.repository.split("/")
+        if self.workflow.server_url != "https://github.com":
             return None
         host = f"{owner.lower()}.github.io"
         return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
 
     def comment_context(self, pull: PullRequest, run_id: int | None = None) -> CommentContext:
         """What the text of a comment refers to; the run is this one if left out."""
-        run_id = self.surroundings.run_id if run_id is None else run_id
+        run_id = self.workflow.run_id if run_id is None else run_id
         return CommentContext(run_id=run_id, repository=self.repository_url, pull=pull.number, site=self.site)

@@ -37,7 +37,7 @@ from scripts.github.workflow.release_files import write_release
 from scripts.github.workflow.run_context import parse_run_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import MAIN_BRANCH
-from scripts.runs.evaluate_missing import open_evaluator
+from scripts.runs.local_evaluator import open_evaluator
 from scripts.static_site import deployed_commit, episode_branch, render_episodes
 
 run = typer.Typer(help="Commands for the GitHub workflows.", no_args_is_help=True)

@@ -11,7 +11,7 @@ from evaluator.model.records.duel_record import Side
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import LocalSandbox, PlayAgain
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
-from scripts.runs.evaluate_missing import open_evaluator
+from scripts.runs.local_evaluator import open_evaluator
 from scripts.runs.play_duels import DuelRunner, DuelRunOptions, exit_code, find_player, play_missing_duel
 from scripts.terminal_tables import duel_table
 

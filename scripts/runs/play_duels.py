@@ -23,7 +23,7 @@ from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, pr
 from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.evaluate_missing import Evaluator, read_record
+from scripts.runs.local_evaluator import Evaluator, read_record
 
 
 @dataclass(frozen=True, kw_only=True)

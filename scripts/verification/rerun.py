@@ -15,7 +15,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.versions import version_folders
 from scripts.console import progress_bar, say
 from scripts.repository.checkout import AgentFolder
-from scripts.runs.evaluate_missing import Evaluator
+from scripts.runs.local_evaluator import Evaluator
 from scripts.runs.play_duels import DuelRunner, duel_title
 
 FindEntry = Callable[[Result | PlayerRecord], AgentFolder | None]

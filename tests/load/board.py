@@ -30,7 +30,7 @@ from scripts.git.main_entries import read_entries
 from scripts.github.api.client import GitHub
 from scripts.github.preview import run_preview
 from scripts.repository import checkout as checkouts
-from scripts.runs import evaluate_missing
+from scripts.runs import local_evaluator
 from tests.github.server import GitHubStandIn
 from tests.github.world import BOT, HOUR, NAME, OWNER, REPOSITORY_ID, PullRequest, WorkflowRun, World
 from tests.load.actions_clock import (
@@ -606,9 +606,9 @@ _STAGES: dict[str, Callable[[CrowdedBoard, WorkflowRun, dict[str, str]], Stages]
 @contextlib.contextmanager
 def played_in_threads() -> Iterator[None]:
     """Every evaluation within the block is played by ThreadSandbox."""
-    original = evaluate_missing.choose_sandbox
-    evaluate_missing.choose_sandbox = select_thread  # type: ignore[assignment]
+    original = local_evaluator.choose_sandbox
+    local_evaluator.choose_sandbox = select_thread  # type: ignore[assignment]
     try:
         yield
     finally:
-        evaluate_missing.choose_sandbox = original
+        local_evaluator.choose_sandbox = original

@@ -32,7 +32,7 @@ from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.run_context import season_secret
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
-from scripts.runs.evaluate_missing import Evaluator
+from scripts.runs.local_evaluator import Evaluator
 from scripts.runs.play_duels import WorkflowDuelOptions, duel_line, play_duel
 
 CLAIM_FILE = "shard.json"

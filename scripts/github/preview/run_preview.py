@@ -38,7 +38,7 @@ from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import LOCAL, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
-from scripts.runs.evaluate_missing import Evaluator, open_evaluator
+from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import WorkflowDuelOptions, duel_line, play_duel
 
 # The workflow's job times out after 60 minutes; what was not started is left for the official run.

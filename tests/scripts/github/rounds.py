@@ -16,7 +16,7 @@ from scripts.github.official.commit_facts import AskGitHub, CommitFacts
 from scripts.github.official.shard_jobs import PlannedShards, ShardAssignment
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.repository.checkout import Checkout
-from scripts.runs.evaluate_missing import Evaluator, open_evaluator
+from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from tests.scripts.github.remotes import Clone, git
 
 RUN = "https://github.example/o/b/actions/runs/7"

@@ -22,7 +22,7 @@ from scripts.github.preview import preview_session, run_preview
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.runs.evaluate_missing import Evaluator
+from scripts.runs.local_evaluator import Evaluator
 from tests.leaderboard import make
 from tests.leaderboard.comments.github_markdown import Seen
 from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board

@@ -90,7 +90,7 @@ def open_evaluator(checkout: Checkout, sandbox: str) -> Evaluator:
     return Evaluator(checkout=checkout, sandbox=selected, runtime_digest=runtime_digest(selected.base))
 
 
-def evaluate_missing(
+def evaluate_locally(
     evaluator: Evaluator,
     entry: AgentFolder,
     tasks: list[Task],

@@ -13,7 +13,7 @@ from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.git.beacon import known_origins
 from scripts.git.git_repository import GitRepository
-from scripts.github.workflow.run_context import admission_at
+from scripts.github.workflow.plan_context import admission_at
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS
 

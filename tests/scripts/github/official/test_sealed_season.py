@@ -38,7 +38,7 @@ from scripts.git.recorded_standings import recorded_standings
 from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.artifact import ArtifactError, read_artifact
-from scripts.github.workflow.run_context import PACE_SECONDS, seconds_to_wait
+from scripts.github.workflow.plan_context import PACE_SECONDS, seconds_to_wait
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.season_file import RevealedSecret, SeasonFile

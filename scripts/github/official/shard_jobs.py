@@ -98,8 +98,8 @@ class PlannedShards:
         """The job's outputs."""
         return {
             "shards": list(self.shards), "total": len(self.shards), "count": self.count, "left": self.left, "sha": self.sha,
-            "results_sha": self.results_sha, "labels": list(self.labels), "at_once": self.at_once, "plan_context": self.plan_context,
-            "unasked": self.unasked,
+            "results_sha": self.results_sha, "labels": list(self.labels), "at_once": self.at_once,
+            "plan_context": self.plan_context, "unasked": self.unasked,
         }  # fmt: skip
 
 

@@ -210,8 +210,8 @@ def rules_after_merge(
     for entry in mine:
         for task in challenge.tasks:
             if entry.submission.plays(task):
-                stays = origins.tasks.get((AgentName(entry.login, entry.agent), task.id))
-                beacon = challenge.sealed_beacon or (stays[-1].sha if stays else "")
+                periods = origins.tasks.get((AgentName(entry.login, entry.agent), task.id))
+                beacon = challenge.sealed_beacon or (periods[-1].sha if periods else "")
                 reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, beacon, now)
                 if reason:
                     held[entry.name, task.id] = reason

@@ -78,7 +78,7 @@ def admission_at(
         now=now,
         arrived={AgentName.folded(*name): _merged_at(beacon) for name, beacon in origins.versions.items()},
         entered={
-            (AgentName.folded(*name), task_id): _merged_at(stays[0]) for (name, task_id), stays in origins.tasks.items()
+            (AgentName.folded(*name), task_id): _merged_at(periods[0]) for (name, task_id), periods in origins.tasks.items()
         },
         members=members,
     )

@@ -264,7 +264,7 @@ def _rating(rating: Rating) -> RatingJson:
 
 def _count(count: WinCount) -> CountJson:
     return {
-        "wins": count.wins, "draws": count.draws, "losses": count.losses, "errors": count.errors, "score": count.score,
+        "wins": count.wins, "draws": count.ties, "losses": count.losses, "errors": count.errors, "score": count.score,
         "points": count.points,
     }  # fmt: skip
 

@@ -322,12 +322,12 @@ def elo_bars(game: GameReport) -> str:
 def record(meeting: PreviewDuel) -> str:
     """Won, drawn and lost, as three table cells."""
     count = meeting.count
-    return f"{count.wins} | {count.draws} | {count.losses}"
+    return f"{count.wins} | {count.ties} | {count.losses}"
 
 
 def record_bar(meeting: PreviewDuel) -> str:
     """Won, drawn and lost, as a bar."""
-    return text_shares(meeting.count.wins, meeting.count.draws, meeting.count.losses)
+    return text_shares(meeting.count.wins, meeting.count.ties, meeting.count.losses)
 
 
 def opponents_title(game: GameReport) -> str:

@@ -111,7 +111,7 @@ class GameReport:
     def count(self) -> WinCount:
         """The total over all opponents."""
         counts = [meeting.count for meeting in self.meetings]
-        summed = ("wins", "draws", "losses", "errors")
+        summed = ("wins", "ties", "losses", "errors")
         return WinCount(**{name: sum(getattr(count, name) for count in counts) for name in summed})
 
 

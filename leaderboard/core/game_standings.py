@@ -24,7 +24,7 @@ class WinCount:
     """Matches counted for one player; a forfeit counts as a win or a loss too."""
 
     wins: int = 0
-    draws: int = 0
+    ties: int = 0
     losses: int = 0
     errors: int = 0
     """Losses by breaking a rule or failing to go on."""
@@ -34,12 +34,12 @@ class WinCount:
     @property
     def matches(self) -> int:
         """All of them."""
-        return self.wins + self.draws + self.losses
+        return self.wins + self.ties + self.losses
 
     @property
     def points(self) -> int:
-        """Two for a win, one for a draw."""
-        return 2 * self.wins + self.draws
+        """Two for a win, one for a tie."""
+        return 2 * self.wins + self.ties
 
 
 @dataclass(frozen=True, kw_only=True)

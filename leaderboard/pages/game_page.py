@@ -103,7 +103,7 @@ def render_game_pages(board: GameStandings, page: Callable[..., str], frames: Al
 
 def _count(duel: Duel, side: int) -> WinCount:
     wins = sum(match.winner == side for match in duel.matches)
-    draws = sum(match.winner is None and not match.offenders for match in duel.matches)
+    ties = sum(match.winner is None and not match.offenders for match in duel.matches)
     errors = sum(side in match.offenders for match in duel.matches)
     score = sum(match.scores[side] for match in duel.matches)
-    return WinCount(wins=wins, draws=draws, losses=len(duel.matches) - wins - draws, errors=errors, score=score)
+    return WinCount(wins=wins, ties=ties, losses=len(duel.matches) - wins - ties, errors=errors, score=score)

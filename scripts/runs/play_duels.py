@@ -301,7 +301,7 @@ def duel_outcome(duel: Duel) -> str:
     if duel.is_validation:
         return "refused" if validation_fault(duel) else "validated"
     count = duel_totals(duel).counts[0]
-    return f"+{count.wins} ={count.draws} -{count.losses}"
+    return f"+{count.wins} ={count.ties} -{count.losses}"
 
 
 def duel_line(duel: Duel) -> str:

@@ -119,7 +119,7 @@ TIC = Task(id="tictactoe", title="Tic-tac-toe", game="pettingzoo.classic.tictact
 
 
 def meeting(opponent: str, wins: int, draws: int, losses: int, **fields: Any) -> PreviewDuel:
-    count = WinCount(wins=wins, draws=draws, losses=losses, errors=fields.pop("errors", 0))
+    count = WinCount(wins=wins, ties=draws, losses=losses, errors=fields.pop("errors", 0))
     return PreviewDuel(opponent=opponent, count=count, **fields)
 
 

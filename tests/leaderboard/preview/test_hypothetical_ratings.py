@@ -50,7 +50,7 @@ def test_a_newcomer_gets_the_rating_and_place_that_the_board_would_give() -> Non
         row.rating, row.place, row.rank_low, row.rank_high
     )  # fmt: skip
     assert (game.players, game.anchor, game.one_sided) == (4, "bob/agent", False)
-    assert [(m.opponent, m.is_baseline, m.count.wins, m.count.draws, m.count.losses) for m in game.meetings] == [
+    assert [(m.opponent, m.is_baseline, m.count.wins, m.count.ties, m.count.losses) for m in game.meetings] == [
         ("bob/agent", True, 3, 1, 2), ("ann/agent", False, 2, 1, 3),
     ]  # fmt: skip
     assert (game.count.wins, game.count.matches) == (5, 12)

@@ -74,7 +74,7 @@ def match_replay(duel: Duel, task: Task, frames: AllFrames) -> MatchReplay:
     for index, (match, moves, times) in enumerate(records):
         rendered = frames.get((duel.key, index), ReplayFrames())
         first: Side = 1 if index % 2 else 0
-        marks = kind.draw(moves, first, match.refused) if kind else []
+        marks = kind.render(moves, first, match.refused) if kind else []
         card = ReplayCard(
             number=index + 1,
             winner=match.winner,

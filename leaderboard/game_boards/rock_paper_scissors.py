@@ -27,7 +27,7 @@ def _place(ply: int, side: int) -> tuple[float, float]:
     return column + 0.5, _PITCH * row + side + 0.5
 
 
-def _draw(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
+def _render(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
     lights, icons = [], []
     for ply, choice in enumerate(moves):
         side = first ^ ply % 2
@@ -76,7 +76,7 @@ def rounds_kind(count: int) -> BoardKind:
             ),
         ),
         words=tuple(f"shows {choice}" for choice in _CHOICES),
-        draw=_draw,
+        render=_render,
         order=_order,
         text=_text,
     )

@@ -76,7 +76,7 @@ def match_picture(board: GameStandings) -> Markup:
     first: Side = 1 if index % 2 else 0
     moves = moves_of(crossing.duel)[index]
     words = f"the last position of a match that {board.rows[0].entry.shown} won"
-    return _picture(kind, kind.draw(moves, first, None), len(moves), words)
+    return _picture(kind, kind.render(moves, first, None), len(moves), words)
 
 
 def _won_duel(board: GameStandings) -> HeadToHead | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from leaderboard.api import files as documents
-from leaderboard.charts.social_cards import draw_card, social_cards
+from leaderboard.charts.social_cards import render_card, social_cards
 from leaderboard.core.former_entries import former_entries
 from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
@@ -198,7 +198,7 @@ def _mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> 
 
 def card_pictures(standings: Standings) -> Iterator[tuple[str, bytes]]:
     """Every card: its path below the site's root, and the PNG. Each is drawn when it is asked for."""
-    return ((card.file, draw_card(card)) for card in social_cards(standings))
+    return ((card.file, render_card(card)) for card in social_cards(standings))
 
 
 # Addresses in one file (sitemaps.org, "Sitemap file requirements").

@@ -10,8 +10,8 @@ from leaderboard.charts import history_charts, interval_chart
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount
 from leaderboard.core.standings import Entry
-from leaderboard.game_boards.board_registry import moves_of, position_text
-from leaderboard.game_boards.match_replay import AllFrames, match_replay, side_names
+from leaderboard.game_pictures.board_registry import moves_of, position_text
+from leaderboard.game_pictures.match_replay import AllFrames, match_replay, side_names
 from leaderboard.text import format, urls
 
 # Players in the crosstable; the page of each player lists all its duels.

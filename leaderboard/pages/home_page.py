@@ -12,8 +12,8 @@ from evaluator.model.records.duel_record import Duel, MatchEnd, Side
 from leaderboard.charts import social_cards
 from leaderboard.core.game_standings import GameStandings, HeadToHead
 from leaderboard.core.standings import Row
-from leaderboard.game_boards.board_registry import kind_of, moves_of
-from leaderboard.game_boards.svg import BoardKind, BoardMark
+from leaderboard.game_pictures.board_registry import kind_of, moves_of
+from leaderboard.game_pictures.svg import BoardKind, BoardMark
 from leaderboard.pages import episode_replays
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text.escape_markdown import escape

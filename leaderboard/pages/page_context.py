@@ -12,7 +12,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
 from leaderboard.core.former_entries import FormerEntry
-from leaderboard.game_boards.match_replay import AllFrames
+from leaderboard.game_pictures.match_replay import AllFrames
 from leaderboard.pages.episode_replays import Episodes
 
 

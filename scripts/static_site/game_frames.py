@@ -16,8 +16,8 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.game_boards.board_registry import kind_of
-from leaderboard.game_boards.match_replay import AllFrames, ReplayFrames
+from leaderboard.game_pictures.board_registry import kind_of
+from leaderboard.game_pictures.match_replay import AllFrames, ReplayFrames
 from leaderboard.pages.game_page import shown_duels
 from scripts.console import progress_bar, say
 from scripts.static_site.render_episodes import TERMINAL_ESCAPES

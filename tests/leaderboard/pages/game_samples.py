@@ -22,7 +22,7 @@ from leaderboard.core.game_standings import (
     WinCount,
 )
 from leaderboard.core.standings import Entry, Standings
-from leaderboard.game_boards.match_replay import AllFrames, ReplayFrames
+from leaderboard.game_pictures.match_replay import AllFrames, ReplayFrames
 from tests.leaderboard.pages import samples
 
 TICTACTOE = Task(id="tictactoe", title="Tic-tac-toe", game="pettingzoo.classic.tictactoe_v3", matches=12)

@@ -9,7 +9,7 @@ import pytest
 
 from leaderboard.charts.history_charts import rating_history
 from leaderboard.core.game_standings import GameExcluded, HeadToHead, RatingSnapshot
-from leaderboard.game_boards.match_replay import ReplayFrames, match_replay
+from leaderboard.game_pictures.match_replay import ReplayFrames, match_replay
 from leaderboard.pages.game_page import CROSSTABLE_PLAYERS
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text import urls

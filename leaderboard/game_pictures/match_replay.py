@@ -10,8 +10,8 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Side
 from evaluator.model.records.verdict import Verdict
-from leaderboard.game_boards.board_registry import action_word, kind_of, milliseconds_of, moves_of
-from leaderboard.game_boards.svg import BoardKind, BoardMark, final_position_svg, packed_marks, shared_ground
+from leaderboard.game_pictures.board_registry import action_word, kind_of, milliseconds_of, moves_of
+from leaderboard.game_pictures.svg import BoardKind, BoardMark, final_position_svg, packed_marks, shared_ground
 from leaderboard.text.format import plain
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.game_boards.svg import REFUSED_SYMBOL, BoardKind, BoardMark, BoardStyle, SvgSymbol
+from leaderboard.game_pictures.svg import REFUSED_SYMBOL, BoardKind, BoardMark, BoardStyle, SvgSymbol
 
 _CHOICES = ("rock", "paper", "scissors")
 _ICONS = ("m-.28 0a.28.28 0 1 0 .56 0a.28.28 0 1 0-.56 0", "m-.22-.3h.44v.6h-.44z", "m-.24-.3l.48.6m0-.6l-.48.6")

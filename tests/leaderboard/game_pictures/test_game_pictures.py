@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.model.config.challenge import Task
-from leaderboard.game_boards.board_registry import action_word, kind_of, position_text
-from leaderboard.game_boards.svg import final_position_svg
+from leaderboard.game_pictures.board_registry import action_word, kind_of, position_text
+from leaderboard.game_pictures.svg import final_position_svg
 from tests.leaderboard.pages import game_samples
 
 GAMES = {task.id: task for task in game_samples.DRAWN}

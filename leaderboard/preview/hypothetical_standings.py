@@ -83,8 +83,8 @@ def _redacted_game(game: GameReport, challenge: Challenge, hidden: Collection[st
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedResults:
-    """What is on main and on the branch `results`."""
+class OfficialLeaderboard:
+    """The official leaderboard as it is recorded on main and on the branch `results`: whole, and asked for what is shown."""
 
     challenge: Challenge
     entries: tuple[Entry, ...]
@@ -120,7 +120,7 @@ class RecordedResults:
 
 
 def preview_state(
-    preview: Preview, recorded: RecordedResults, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
+    preview: Preview, recorded: OfficialLeaderboard, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
 ) -> Previewed:
     """The comment on a preview whose pull request passed the guard."""
     then = _standings_with(recorded, preview.agents)
@@ -139,7 +139,7 @@ def preview_state(
     )
 
 
-def _standings_with(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> Standings:
+def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAgent]) -> Standings:
     """The standings with all agents of a pull request together, as they are merged together.
 
     Once submissions have ended, among the final draws: nothing takes a place there any more, but scores can be compared.
@@ -180,7 +180,7 @@ def _entry(agent: PreviewedAgent) -> Entry:
     return Entry(login=agent.login, agent=agent.agent, submission=submission, digest=agent.submission_digest or "")
 
 
-def _agent(recorded: RecordedResults, then: Standings, agent: PreviewedAgent, *, overall: bool) -> AgentReport:
+def _agent(recorded: OfficialLeaderboard, then: Standings, agent: PreviewedAgent, *, overall: bool) -> AgentReport:
     rows = []
     played = {result.task: result for result in agent.results}
     for board, now in zip(then.tasks, recorded.now.tasks, strict=True):
@@ -200,7 +200,7 @@ def _agent(recorded: RecordedResults, then: Standings, agent: PreviewedAgent, *,
     )  # fmt: skip
 
 
-def _failed_before(recorded: RecordedResults, agent: PreviewedAgent, task: Task) -> Verdict | None:
+def _failed_before(recorded: OfficialLeaderboard, agent: PreviewedAgent, task: Task) -> Verdict | None:
     """How an official evaluation of the version that a preview played has failed, in whatever folder."""
     drawn = [
         result
@@ -257,7 +257,7 @@ def _overall(board: Standings, name: AgentName) -> OverallReport | None:
 
 
 def official_state(
-    recorded: RecordedResults,
+    recorded: OfficialLeaderboard,
     agents: Iterable[AgentName],
     merge_sha: str | None,
     run_url: str | None = None,
@@ -285,7 +285,7 @@ def official_state(
     )
 
 
-def _unshown(recorded: RecordedResults, name: AgentName) -> int:
+def _unshown(recorded: OfficialLeaderboard, name: AgentName) -> int:
     """On how many hidden leaderboards an agent has a score."""
     hidden_boards = (board for board in recorded.now.boards if board.task.id in recorded.hidden)
     return sum(row.entry.name == name for board in hidden_boards for row in board.rows)
@@ -301,7 +301,7 @@ def _waiting(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName,
                 yield (name, board.task.id), f"{line} ({words})" if words else line
 
 
-def standing(recorded: RecordedResults, login: str, agent: str) -> AgentReport | None:
+def standing(recorded: OfficialLeaderboard, login: str, agent: str) -> AgentReport | None:
     """Where an agent ranks officially; None if it is not on main."""
     name = _name(login, agent)
     entry = next((entry for entry in recorded.entries if entry.name == name), None)
@@ -321,7 +321,7 @@ def standing(recorded: RecordedResults, login: str, agent: str) -> AgentReport |
     return recorded.masked(without_hidden_scores(preview, recorded.hidden))
 
 
-def _before(recorded: RecordedResults, task: Task, result: Result) -> Estimate | None:
+def _before(recorded: OfficialLeaderboard, task: Task, result: Result) -> Estimate | None:
     """The score of the version that counted before this one."""
     earlier = [
         other

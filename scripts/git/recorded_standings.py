@@ -11,7 +11,7 @@ from evaluator.model.records.result import Result
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
-from leaderboard.visibility import RankingInput, as_shown, with_flags
+from leaderboard.visibility import StandingsInput, as_shown, with_flags
 from scripts.console import say
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
@@ -31,7 +31,7 @@ def recorded_standings(
 
 def recorded_input(
     checkout: Checkout, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None
-) -> RankingInput:
+) -> StandingsInput:
     """What standings are computed from; damaged files and faulty folders are reported and left out.
 
     Official standings leave out what is hidden at the time `now`; local standings show everything.
@@ -50,7 +50,7 @@ def recorded_input(
     results = checkout.results
     if official:
         results, duels = _of_our_sandbox(checkout, results), _of_our_sandbox(checkout, duels)
-    recorded = RankingInput(
+    recorded = StandingsInput(
         challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
         entries=checkout.with_quarantines(final.entries if final else (agent.entry() for agent in agents)),
         moderation=checkout.moderation,
@@ -72,7 +72,7 @@ def _of_our_sandbox(checkout: Checkout, records: Iterable[Record]) -> list[Recor
     return kept
 
 
-def rank(shown: RankingInput, *, official: bool) -> Standings:
+def rank(shown: StandingsInput, *, official: bool) -> Standings:
     """The standings of an input."""
     return build_standings(
         shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels,

@@ -17,8 +17,8 @@ from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render_pages
-from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, standing
-from leaderboard.visibility import RankingInput, anonymous_name, as_shown
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state, standing
+from leaderboard.visibility import StandingsInput, anonymous_name, as_shown
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
@@ -47,7 +47,7 @@ def whole(rules, entries, moderation=None):
         for place, one in enumerate(entries)
         for each in (A, B)
     )
-    return RankingInput(
+    return StandingsInput(
         challenge=rules, entries=tuple(entries), results=results, duels=(), moderation=moderation or Moderation()
     )
 
@@ -137,7 +137,7 @@ def test_a_comment_tells_no_official_score_of_a_hidden_board() -> None:
 
     def told(at):
         state = official_state(
-            RecordedResults(challenge=rules, entries=season.entries, results=season.results, at=at),
+            OfficialLeaderboard(challenge=rules, entries=season.entries, results=season.results, at=at),
             [("ann", "ann-agent")],
             None,
         )
@@ -152,7 +152,7 @@ def test_a_comment_names_no_leader_before_the_date() -> None:
     season = whole(rules, [secretive("ann"), secretive("bobby")])
 
     def leader(at):
-        recorded = RecordedResults(challenge=rules, entries=season.entries, results=season.results, at=at)
+        recorded = OfficialLeaderboard(challenge=rules, entries=season.entries, results=season.results, at=at)
         return official_state(recorded, [("ann", "ann-agent")], None).agents[0].rows[0].leader_name
 
     assert leader(AFTER) == "bobby/bobby-agent"
@@ -232,7 +232,7 @@ def season_of_games(altered=telling, **fields):
     rules = challenge(GAME).model_copy(
         update={"people": People(anonymous_until=UNTIL, hosts=("hosty",)), "repository": "https://github.com/o/b", **fields}
     )
-    return RankingInput(
+    return StandingsInput(
         challenge=rules, entries=tuple(entries), results=(), duels=tuple(map(altered, duels)),
         moderation=Moderation(exclusions=(out, out.model_copy(update={"login": "fritz"}))),
     )  # fmt: skip
@@ -293,7 +293,9 @@ def test_comments_on_games_name_no_opponent_before_the_date() -> None:
     season = season_of_games(altered=lambda one: one)
 
     def told(at):
-        recorded = RecordedResults(challenge=season.challenge, entries=season.entries, results=(), duels=season.duels, at=at)
+        recorded = OfficialLeaderboard(
+            challenge=season.challenge, entries=season.entries, results=(), duels=season.duels, at=at
+        )
         own = standing(recorded, "ann", "ann-agent")
         states = [official_state(recorded, [("ann", "ann-agent")], "a" * 40), Ranked(agents=(own,))]
         context = CommentContext(run_id=1, repository="https://github.com/o/b", pull=7, site=None)

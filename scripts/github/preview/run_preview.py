@@ -25,7 +25,7 @@ from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.planning.admission import AdmissionContext
-from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, preview_state
 from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
@@ -200,7 +200,7 @@ def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentSta
     return preview_state(preview, recorded, run_url=session.run_url, removed=guarded.withdrawn, log=log)
 
 
-def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName, AgentFolder]]:
+def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[AgentName, AgentFolder]]:
     """The official board as it is checked out, and its agents."""
     results = without_quarantined(checkout.recorded[0], checkout.moderation)
     duels = checkout.duels
@@ -213,7 +213,7 @@ def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName
     final = final_entries(checkout) if checkout.challenge.is_final else None
     entries = final.entries if final else [submission.entry() for submission in ranking.values()]
     shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent) is None)
-    return RecordedResults(
+    return OfficialLeaderboard(
         challenge=checkout.challenge,
         entries=shown,
         results=tuple(results),
@@ -236,7 +236,7 @@ class PreviewGames:
 
     session: PreviewSession
     evaluator: Evaluator
-    recorded: RecordedResults
+    recorded: OfficialLeaderboard
     standing: dict[AgentName, AgentFolder]
     """Possible opponents: the agents of main that rank, and the baselines."""
     budget: _TimeBudget

@@ -10,7 +10,7 @@ from evaluator.model.records.result import Result
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.standings import Entry
-from leaderboard.preview.hypothetical_standings import RecordedResults
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
@@ -91,10 +91,10 @@ class BotContext:
         return frozenset(self.clone.first_parent(self.main))
 
     @cached_property
-    def recorded(self) -> RecordedResults:
+    def recorded(self) -> OfficialLeaderboard:
         """What the official leaderboard is computed from: once submissions have ended, with the versions that stood then."""
         final = self.final
-        return RecordedResults(
+        return OfficialLeaderboard(
             challenge=self.checkout.challenge, entries=final.entries if final else tuple(self.entries), at=self.now,
             results=tuple(self.results), duels=tuple(self.duels), final_beacon=final.beacon if final else None,
         )  # fmt: skip

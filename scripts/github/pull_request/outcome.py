@@ -23,7 +23,7 @@ from leaderboard.planning.admission import phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from leaderboard.planning.quota import OwnerAccounts
 from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
-from leaderboard.preview.hypothetical_standings import RecordedResults
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard
 from leaderboard.text.format import format_utc
 from scripts.git.beacon import VersionOrigins
 from scripts.git.path_guard import GuardedPaths
@@ -152,7 +152,7 @@ UNSEEN = (
 
 
 def rules_before_merge(
-    recorded: RecordedResults, logins: Iterable[str], now: datetime, asked: MembershipLookup
+    recorded: OfficialLeaderboard, logins: Iterable[str], now: datetime, asked: MembershipLookup
 ) -> tuple[str, ...]:
     """What merging now would mean: phases that one may not enter, bans, what is left of quotas, what is hidden."""
     challenge, lines = recorded.challenge, list[str]()
@@ -171,7 +171,7 @@ def rules_before_merge(
     return (*lines, *_quotas(recorded, own, now, waits=True), *hidden_until(challenge, now))
 
 
-def _quotas(recorded: RecordedResults, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
+def _quotas(recorded: OfficialLeaderboard, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
     challenge = recorded.challenge
     accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
     tasks = [task.id for task in challenge.tasks]
@@ -190,7 +190,7 @@ def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
 
 
 def rules_after_merge(
-    recorded: RecordedResults,
+    recorded: OfficialLeaderboard,
     origins: VersionOrigins,
     agents: Sequence[AgentName],
     now: datetime,

@@ -9,7 +9,7 @@ from evaluator.model.records.result import SandboxKind, Tier
 from leaderboard.build_standings import build_standings
 from leaderboard.comments.states import GameReport
 from leaderboard.core.standings import Entry
-from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, preview_state, standing
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state, preview_state, standing
 from tests.leaderboard.make import duel, entry, game
 
 GAME = game("tictactoe", title="Tic-tac-toe")
@@ -19,10 +19,10 @@ BOB = dataclasses.replace(entry("bob"), baseline=True)
 BOARD = (ANN, BOB, CYD, DAN)
 
 
-def recorded(*duels: Duel, entries: tuple[Entry, ...] = BOARD) -> RecordedResults:
+def recorded(*duels: Duel, entries: tuple[Entry, ...] = BOARD) -> OfficialLeaderboard:
     validations = [duel(one, on=GAME) for one in BOARD]
     pairs = [duel(ANN, BOB, "wwwdwl", on=GAME), duel(BOB, CYD, "wwdwwl", on=GAME), duel(ANN, CYD, "wwdwlw", on=GAME)]
-    return RecordedResults(challenge=RULES, entries=entries, results=(), duels=(*validations, *pairs, *duels))
+    return OfficialLeaderboard(challenge=RULES, entries=entries, results=(), duels=(*validations, *pairs, *duels))
 
 
 def previewing(*duels: Duel, who: Entry = ZOE) -> Preview:
@@ -33,7 +33,7 @@ def previewing(*duels: Duel, who: Entry = ZOE) -> Preview:
     return Preview.model_construct(head_sha="a" * 40, evaluator_sha="b" * 40, agents=(agent,), skipped=())
 
 
-def shown(board: RecordedResults, preview: Preview) -> GameReport:
+def shown(board: OfficialLeaderboard, preview: Preview) -> GameReport:
     (agent,) = preview_state(preview, board, run_url=None).agents
     (game,) = agent.games
     return game
@@ -108,7 +108,7 @@ def test_an_offence_against_another_is_told() -> None:
 
 
 def test_a_board_without_duels_rates_nobody_yet() -> None:
-    empty = RecordedResults(challenge=RULES, entries=BOARD, results=())
+    empty = OfficialLeaderboard(challenge=RULES, entries=BOARD, results=())
     game = shown(empty, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
 
     assert game.rating is None

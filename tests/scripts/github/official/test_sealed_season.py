@@ -30,7 +30,7 @@ from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import ResultStore
 from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render_pages
-from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, preview_state
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state, preview_state
 from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import export_results, newest_results
@@ -420,7 +420,7 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
     entries = tuple(submission.entry() for submission in board.read_all()[0] if submission.login != "local")
     promoted = [with_self_hash({**result.document(), "sandbox": "docker"}) for result in board.recorded[0]]
-    recorded = RecordedResults(challenge=board.challenge, entries=entries, results=tuple(promoted))
+    recorded = OfficialLeaderboard(challenge=board.challenge, entries=entries, results=tuple(promoted))
     (probe,) = (entry for entry in entries if entry.login == "alice")
     context = CommentContext(run_id=1, repository="https://github.example/o/b")
     comment = render_comment.render_comment(official_state(recorded, [("alice", "probe")], "1" * 40), context)

@@ -1,6 +1,6 @@
 """The standings of a game: what ratings compute, and what pages, tables and feeds show."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evaluator.model.config.challenge import Task
@@ -140,3 +140,9 @@ class GameStandings:
     """By login and agent."""
     held: Mapping[AgentName, str] = field(default_factory=dict)
     """As in `TaskStandings`."""
+
+
+def shown_duels(board: GameStandings) -> Iterator[Duel]:
+    """Every duel that has a page: one for each pair, and the validations that refused a player."""
+    yield from {crossing.duel.key: crossing.duel for crossing in board.crosstable.values()}.values()
+    yield from (failure.duel for failure in board.failures)

@@ -1,6 +1,6 @@
 """The pages of games: one with the leaderboard, and one for each duel."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -8,10 +8,11 @@ from markupsafe import Markup
 from evaluator.model.records.duel_record import Duel
 from leaderboard.charts import history_charts, interval_chart
 from leaderboard.core.entry import AgentName
-from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount
+from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
+from leaderboard.core.replays import AllFrames
 from leaderboard.core.standings import Entry
 from leaderboard.game_pictures.board_registry import moves_of, position_text
-from leaderboard.game_pictures.match_replay import AllFrames, match_replay, side_names
+from leaderboard.game_pictures.match_replay import match_replay, side_names
 from leaderboard.text import format, urls
 
 # Players in the crosstable; the page of each player lists all its duels.
@@ -70,12 +71,6 @@ def last_position(board: GameStandings, duel: Duel) -> str | None:
     """The position of the first match in which a player broke a rule, as text."""
     broken = next((index for index, match in enumerate(duel.matches) if match.offenders), None)
     return None if broken is None else position_text(board.task, moves_of(duel)[broken])
-
-
-def shown_duels(board: GameStandings) -> Iterator[Duel]:
-    """Every duel that has a page: one for each pair, and the validations that refused a player."""
-    yield from {crossing.duel.key: crossing.duel for crossing in board.crosstable.values()}.values()
-    yield from (failure.duel for failure in board.failures)
 
 
 def render_game_pages(board: GameStandings, page: Callable[..., str], frames: AllFrames) -> Mapping[str, str]:

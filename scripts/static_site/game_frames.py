@@ -14,11 +14,11 @@ from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
+from leaderboard.core.game_standings import shown_duels
+from leaderboard.core.replays import AllFrames, ReplayFrames
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
 from leaderboard.game_pictures.board_registry import kind_of
-from leaderboard.game_pictures.match_replay import AllFrames, ReplayFrames
-from leaderboard.pages.game_page import shown_duels
 from scripts.console import progress_bar, say
 from scripts.static_site.render_episodes import TERMINAL_ESCAPES
 

@@ -15,9 +15,9 @@ from leaderboard.build_standings import build_standings
 from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.pages.agent import agent_page
-from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state, standing
+from leaderboard.site_context import SiteContext
 from leaderboard.visibility import StandingsInput, anonymous_name, as_shown
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
@@ -76,7 +76,7 @@ def people(**fields):
 def test_no_page_names_anybody_before_the_date_and_every_page_does_after() -> None:
     names = ("ann", "bobby")
     season = whole(people(anonymous_until=UNTIL), [secretive(name) for name in names])
-    context = PageContext(generated_at="now", repository="https://github.com/o/b")
+    context = SiteContext(generated_at="now", repository="https://github.com/o/b")
 
     before = all_pages(board(as_shown(season, BEFORE)), context)
     after = all_pages(board(as_shown(season, AFTER)), context)
@@ -121,7 +121,7 @@ def test_a_hidden_board_has_a_page_without_scores_and_no_part_in_the_overall_boa
     season = whole(challenge(A, B).model_copy(update={"phases": (phase,)}), [secretive("ann")])
 
     shown = as_shown(season, BEFORE)
-    pages = render_pages(board(shown), PageContext(generated_at="now", hidden=(B,), now=BEFORE))
+    pages = render_pages(board(shown), SiteContext(generated_at="now", hidden=(B,), now=BEFORE))
 
     assert [one.task.id for one in board(shown).tasks] == ["a"]
     assert list(board(shown).overall[0].normalised) == ["a"]
@@ -180,7 +180,7 @@ def test_pages_mark_hosts_and_whom_the_host_verified() -> None:
         whole(people(hosts=("hosty",)), [secretive("ann"), secretive("hosty")], Moderation(verified=(vouched,))), AFTER
     )
 
-    pages = all_pages(board(shown), PageContext(generated_at="now"))
+    pages = all_pages(board(shown), SiteContext(generated_at="now"))
 
     assert pages["tasks/a.md"].count("verified by the host") == 1
     assert '<span class="pr-tag">host</span>' in pages["tasks/a.md"]
@@ -192,7 +192,7 @@ def test_home_lists_phases_prizes_and_sponsors() -> None:
     phases = (Phase(id="one", name="Warm-up", tasks=("a",), end=UNTIL, teams=("lab/rl",)),)
     season = whole(rules.model_copy(update={"phases": phases}), [])
 
-    home = render_pages(board(as_shown(season, AFTER)), PageContext(generated_at="now", now=AFTER))["index.md"]
+    home = render_pages(board(as_shown(season, AFTER)), SiteContext(generated_at="now", now=AFTER))["index.md"]
 
     assert [
         words for words in ("a laptop", "https://lab.example/", "Warm-up", "ended", "lab/rl") if words not in unescape(home)
@@ -240,7 +240,7 @@ def season_of_games(altered=telling, **fields):
 
 def everything(shown):
     """All pages and addresses of a board of games, and its document."""
-    table, context = board(shown), PageContext(generated_at="now", repository="https://github.com/o/b", now=BEFORE)
+    table, context = board(shown), SiteContext(generated_at="now", repository="https://github.com/o/b", now=BEFORE)
     return all_pages(table, context), json.dumps([game_document(one) for one in table.games])
 
 

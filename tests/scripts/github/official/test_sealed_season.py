@@ -28,9 +28,9 @@ from leaderboard.api.standings_json import standings_document
 from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import ResultStore
-from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state, preview_state
+from leaderboard.site_context import SiteContext
 from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import export_results, newest_results
@@ -341,7 +341,7 @@ def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(playe
     board = open_board(played, tmp_path, revealed=False)
     table = recorded_standings(board, official=False)
     task = table.tasks[0]
-    pages = html.unescape("".join(render_pages(table, PageContext(generated_at="now")).values()))
+    pages = html.unescape("".join(render_pages(table, SiteContext(generated_at="now")).values()))
 
     assert [row.entry.login for row in task.rows] == ["alice", "carol"]
     assert all(row.estimate.low != row.estimate.low and row.rank_high == len(task.rows) for row in task.rows)
@@ -377,7 +377,7 @@ def test_after_the_reveal_everything_verifies_and_the_board_has_its_returns(play
     findings = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
     table = recorded_standings(board, official=False)
     task = table.tasks[0]
-    pages = html.unescape("".join(render_pages(table, PageContext(generated_at="now")).values()))
+    pages = html.unescape("".join(render_pages(table, SiteContext(generated_at="now")).values()))
 
     assert {finding.status for finding in findings} == {VerificationStatus.VERIFIED}
     assert sum(finding.steps for finding in findings) > 0

@@ -82,7 +82,7 @@ def _folder_fault(name: AgentName, leaves: list[TreeLeaf], limits: SubmissionLim
         return "is not named <login>/<agent>"
     if any(leaf.mode not in FILE_MODES for leaf in leaves):
         return "holds something else than plain files"
-    if len(leaves) > limits.files or sum(leaf.size for leaf in leaves) > limits.kib * 1024:
+    if limits.size_fault(len(leaves), sum(leaf.size for leaf in leaves)):
         return "is larger than the challenge allows"
     try:
         for leaf in leaves:

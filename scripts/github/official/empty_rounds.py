@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.planning.missing import DuelWorkItem
@@ -20,7 +19,7 @@ from scripts.github.api.responses import GitHubIssue, WorkflowRun
 from scripts.github.official.check_shards import CheckedRound
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
-from scripts.github.official.workload import OfficialRun, WorkloadItem, read_workload
+from scripts.github.official.workload import OfficialRun, WorkloadItem, read_rules, read_workload
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.layout import RESULTS_BRANCH, record_store
@@ -85,16 +84,12 @@ def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[
     sha = line.split("\t")[0]
     clone.fetch(sha)
     try:
-        challenge = parse_challenge(clone.run("show", f"{sha}:challenge.yml"))
-        rules = b"moderation.yml" in clone.run("ls-tree", "--name-only", sha).splitlines()
-        moderation = parse_moderation(clone.run("show", f"{sha}:moderation.yml")) if rules else None
-    except LoadError:
+        challenge, moderation = read_rules(clone, sha)
+    except CommandError:
         return list(items)
     final = checked_season_commits(clone, sha, challenge).final
     entries = read_entries(clone, final.sha if final else sha, challenge)[0]
-    standing = {
-        (entry.name, entry.digest) for entry in entries if not moderation or not moderation.of(entry.login, entry.agent)
-    }
+    standing = {(entry.name, entry.digest) for entry in entries if not moderation.of(entry.login, entry.agent)}
     tasks = {task.id: task.digest() for task in challenge.tasks}
     return [
         item

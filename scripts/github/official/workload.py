@@ -134,10 +134,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     clone = official.clone
     if clone.resolve("HEAD") != full_sha(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
-    challenge = _read_document(clone, sha, "challenge.yml", parse_challenge)
-    moderation = read_moderation(clone, sha)
-    if challenge is None:
-        raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
+    challenge, moderation = read_rules(clone, sha)
     wanted, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
     commits = {(e.login, e.agent, e.digest): origin.versions[AgentName(e.login, e.agent)].sha for e in wanted}
     aside: dict[str, bytes] = {}
@@ -161,6 +158,19 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         facts=known_facts(_first_draws((*results, *duels), commits)),
         unasked=_unasked_commits(challenge, (*results, *duels), commits),
     )  # fmt: skip
+
+
+def read_rules(clone: GitRepository, sha: str) -> tuple[Challenge, Moderation]:
+    """challenge.yml and moderation.yml at a commit.
+
+    Raises:
+        CommandError: there is no challenge.yml, or one of the two is faulty.
+    """
+    challenge = _read_document(clone, sha, "challenge.yml", parse_challenge)
+    moderation = read_moderation(clone, sha)
+    if challenge is None:
+        raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
+    return challenge, moderation
 
 
 def read_moderation(clone: GitRepository, sha: str) -> Moderation:

@@ -337,9 +337,9 @@ class Engine:
 
         The engine's are a second old: it collects them once a second, and forgets them when the container ends.
         """
-        own = container_usage(CONTROL_GROUPS, container)
-        if own.cpu_seconds is not None:
-            return own
+        usage = container_usage(CONTROL_GROUPS, container)
+        if usage.cpu_seconds is not None:
+            return usage
         with _engine_errors("measure the sandbox"):
             payload = self._api.stats(container, stream=False, one_shot=True)
         return read_usage(payload)

@@ -199,7 +199,7 @@ def _standing_entries(
     is_drawn_alike = challenge.sealed_beacon or final
     measured = MeasurementContext(
         runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or (final.sha if final else "none"),
-        beacons={} if is_drawn_alike else {where: tuple(one.sha for one in own) for where, own in origin.tasks.items()},
+        beacons={} if is_drawn_alike else {where: tuple(b.sha for b in beacons) for where, beacons in origin.tasks.items()},
         order=beacon_order(clone, sha), locks=lock_digests(),
     )  # fmt: skip
     return wanted, entries_sha, origin, measured

@@ -158,9 +158,9 @@ def rules_before_merge(
     challenge, lines = recorded.challenge, list[str]()
     if challenge.is_final:
         lines.append(reason_in_words(SubmissionsEnded(challenge.season)))
-    own = sorted({login.casefold() for login in logins if not challenge.people.is_host(login)})
-    members = members_of(challenge, own, asked)
-    for login in own:
+    participants = sorted({login.casefold() for login in logins if not challenge.people.is_host(login)})
+    members = members_of(challenge, participants, asked)
+    for login in participants:
         if ban := challenge.people.ban_of(login):
             lines.append(f"{login} may not take part: {ban.why}; nothing of it is evaluated")
         for phase in challenge.phases:
@@ -168,7 +168,7 @@ def rules_before_merge(
             if refusal and refusal.kind is PhaseRefusalKind.NOT_ALLOWED:
                 unseen = UNSEEN.format(phase=phase.id, teams=", ".join(phase.teams), login=login)
                 lines.append(unseen if phase.teams else reason_in_words(refusal))
-    return (*lines, *_quotas(recorded, own, now, waits=True), *hidden_until(challenge, now))
+    return (*lines, *_quotas(recorded, participants, now, waits=True), *hidden_until(challenge, now))
 
 
 def _quotas(recorded: OfficialLeaderboard, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """`pullrank bot report`: tells a pull request about its preview run. The head is never checked out or run."""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -174,10 +174,13 @@ def _dispatched_case(context: BotContext) -> PreviewCase | NoPull:
 
 def latest_run(context: BotContext, pull: PullRequest) -> WorkflowRun | None:
     """The latest preview run of the pull request's newest commit."""
-    repository_id = context.workflow.repository_id
-    runs = context.github.runs_of(pull.head_sha)
-    own = [run for run in runs if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
-    return max(own, key=lambda run: run.id, default=None)
+    return latest_run_among(context.github.runs_of(pull.head_sha), pull, context.workflow.repository_id)
+
+
+def latest_run_among(runs: Iterable[WorkflowRun], pull: PullRequest, repository_id: int) -> WorkflowRun | None:
+    """The latest of some runs that is a preview of the pull request's newest commit."""
+    previews = [run for run in runs if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
+    return max(previews, key=lambda run: run.id, default=None)
 
 
 def rerun(context: BotContext, pull: PullRequest, run: WorkflowRun) -> bool:

@@ -21,8 +21,8 @@ from scripts.github.pull_request.report import (
     PREVIEW_WORKFLOW,
     WORKFLOW_DISPATCH,
     PreviewCase,
-    find_pull,
     latest_run,
+    latest_run_among,
     outcome_without_scores,
     report_preview,
     scored_outcome,
@@ -122,8 +122,7 @@ def _sort_in(
     repository_id, words = context.workflow.repository_id, status.description if status else ""
     if pull.mergeable is False and words == no_run_outcome(pull, NoRunReason.CONFLICT).words:
         return False
-    own = [run for run in known if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
-    run = max(own, key=lambda one: one.id, default=None)
+    run = latest_run_among(known, pull, repository_id)
     if run is None and is_complete:
         run = latest_run(context, pull)
     if run is None:

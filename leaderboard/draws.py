@@ -1,12 +1,25 @@
-"""Which of an entry's results count, and which of several comes last."""
+"""Which of an entry's results count, and which version of an owner holds its place in the final ranks.
 
-from collections.abc import Sequence
+The version with the best live score holds the place. The final draws take no part in the choice, so that of an owner's
+versions is one draw, however many stand at the end.
+"""
 
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
-from leaderboard.core.entry import Entry
-from leaderboard.scoring.intervals import Draws
+from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.owners import OwnerGroups, held_places
+from leaderboard.scoring.intervals import Draws, pooled_values
+from leaderboard.scoring.metrics import MISSING, by_value, metrics_of, ranking
+from leaderboard.scoring.ranking import Key, name_order
+from leaderboard.scoring.score_all import common_scale, counted
 
 
 def counting_draws(entry: Entry, results: Sequence[Result], *, official: bool) -> Draws:
@@ -32,3 +45,71 @@ def precedence(result: Result) -> tuple[bool, str, str, str]:
     """The newest result comes last, but our own failures come first, so that they never hide a measured result."""
     is_measured = result.verdict is not Verdict.INTERNAL_ERROR
     return (is_measured, result.provenance.evaluated_at, result.key, result.self_sha256)
+
+
+Held = Mapping[AgentName, str]
+"""As in `held_places`."""
+
+
+class FinalPlaces:
+    """The choice on each leaderboard, from the results of a season whose submissions have ended."""
+
+    def __init__(
+        self,
+        groups: OwnerGroups,
+        entries: Iterable[Entry],
+        recorded: Mapping[str, Mapping[AgentName, Sequence[Result]]],
+        final_beacon: str,
+    ) -> None:
+        """Take the standing versions that take part, and all results by task and agent."""
+        self._groups, self._entries = groups, tuple(entries)
+        self._recorded, self._final_beacon = recorded, final_beacon
+
+    def of(self, task: Task) -> Held:
+        """The versions without a place on a task."""
+        return held_places(self._groups, self._playing([task]), partial(self._live_place, task))
+
+    def overall(self, tasks: Iterable[Task]) -> Held:
+        """The versions without a place across tasks: the better live score of all tasks together decides."""
+        scaled = [task for task in tasks if any(common_scale(task))]
+        return held_places(self._groups, self._playing(scaled), partial(self._live_overall, scaled))
+
+    def draws(self, results: Sequence[Result]) -> list[Result]:
+        """The final draws among the results of an entry."""
+        return [result for result in results if result.beacon == self._final_beacon]
+
+    def _playing(self, tasks: Sequence[Task]) -> list[Entry]:
+        return [entry for entry in self._entries if any(entry.submission.plays(task) for task in tasks)]
+
+    def _live_place(self, task: Task, entry: Entry) -> Key:
+        draws = self._live(task, entry)
+        by_name = {metric.name: metric for metric in metrics_of(task)}
+        metrics = (ranking(task), *(by_name[name] for name in task.ties))
+        values = [(metric, pooled_values([draws], task, metric)[0] if _has_score(draws) else MISSING) for metric in metrics]
+        return *by_value(values), _first_recorded(draws), name_order(entry)
+
+    def _live_overall(self, tasks: Sequence[Task], entry: Entry) -> Key:
+        drawn = [(task, self._live(task, entry)) for task in tasks if entry.submission.plays(task)]
+        scored = [(task, draws) for task, draws in drawn if _has_score(draws)]
+        score = math.fsum(task.weight * _counts(task, draws) for task, draws in scored)
+        return not scored, -score, max(_first_recorded(draws) for _, draws in drawn), name_order(entry)
+
+    def _live(self, task: Task, entry: Entry) -> Draws:
+        """The draws of a version before its final one that count."""
+        results = self._recorded[task.id].get(entry.name, ())
+        return counting_draws(entry, [one for one in results if one.beacon != self._final_beacon], official=True)
+
+
+def _has_score(draws: Draws) -> bool:
+    return bool(draws) and draws[-1].verdict is Verdict.OK
+
+
+def _first_recorded(draws: Draws) -> tuple[bool, str]:
+    """A sort key; without draws it comes last."""
+    return not draws, draws[0].provenance.evaluated_at if draws else ""
+
+
+def _counts(task: Task, draws: Draws) -> float:
+    """What the score of draws counts on the overall leaderboard."""
+    (scale,) = common_scale(task)
+    return float(counted(scale.normalised(np.array(pooled_values([draws], task, ranking(task)))))[0])

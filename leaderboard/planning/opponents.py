@@ -1,4 +1,10 @@
-"""Choice of opponents in a game with too many players for everybody to play everybody."""
+"""Choice of opponents in a game with too many players for everybody to play everybody.
+
+Each player needs `opponents` others. They stay chosen once a duel is recorded, so the wanted set settles. A player that
+lacks opponents chooses in two steps. Without a rating it takes the baselines and, up to half of what it needs, others spread
+evenly over the order of strength. Once rated, it takes those whose duel is most informative by the present ratings. A new
+player therefore costs its own `opponents` duels and nobody else any.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

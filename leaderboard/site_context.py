@@ -1,4 +1,4 @@
-"""What pages and documents show beside the standings, and which results were reproduced."""
+"""What pages and documents show beside the standings: former entries, replays, and which results were reproduced."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -6,13 +6,107 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.moderation import Quarantine
-from evaluator.model.records.result import Result
+from evaluator.model.config.moderation import Exclusion, Moderation, Quarantine
+from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
-from leaderboard.core.entry import AgentName
-from leaderboard.core.former_entries import FormerEntry
-from leaderboard.core.replays import AllFrames, Episodes
+from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.versions import version_folders
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayFrames:
+    """The frames of one match, rendered by its environment: one before each move and one at the end."""
+
+    texts: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+    """Addresses `data:image/png;base64,…`, used if there are no texts."""
+    movers: tuple[int, ...] = ()
+    """The side that made each move."""
+
+
+AllFrames = Mapping[tuple[str, int], ReplayFrames]
+"""By the duel's key and the match's index."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeReplay:
+    """One recorded episode, rendered from its trace."""
+
+    which: str
+    """`best`, `median` or `worst`."""
+    number: int
+    """The index among the result's episodes, from 0."""
+    total: float
+    length: int
+    file: str
+    """The picture with all frames, row by row, as a path below the site's root."""
+    columns: int
+    """Frames in each row of the picture; the last row is filled with the last frame."""
+    width: int
+    """Of one frame, in pixels."""
+    height: int
+    """Of one frame, in pixels."""
+    steps: tuple[int, ...]
+    """The step of each frame, from 0."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows in the picture."""
+        return -(-len(self.steps) // self.columns)
+
+
+Episodes = Mapping[str, tuple[EpisodeReplay, ...]]
+"""By the result's key: the replays there are of best, median and worst. Empty if the environment cannot render or renders
+something else than was recorded. A result without a key here is not among the best."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormerEntry:
+    """An entry that no longer ranks."""
+
+    login: str
+    agent: str
+    exclusion: Exclusion | None
+    """None if its author withdrew it."""
+    results: tuple[Result, ...]
+    """Its official results of this season, newest first."""
+    rehearsed: frozenset[str] = frozenset()
+    """Digests of its versions that were rehearsals of the hosts."""
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether all its results are of rehearsals."""
+        return bool(self.results) and all(result.submission_digest in self.rehearsed for result in self.results)
+
+
+def former_entries(
+    entries: Iterable[Entry], results: Iterable[Result], moderation: Moderation, season: str
+) -> tuple[FormerEntry, ...]:
+    """Excluded entries on main and agents with official results that are not on main, by login and agent."""
+    entries = list(entries)
+    folders = version_folders(entries)
+    on_main = {entry.name: entry.login for entry in entries}
+    logins = {name: login for name, login in on_main.items() if moderation.of(login, name.agent)}
+    ranking = on_main.keys() - logins.keys()
+    measured: dict[AgentName, list[Result]] = {}
+    for result in results:
+        name = folders.of(result)
+        if name in ranking:
+            continue
+        if result.tier is Tier.OFFICIAL and result.season == season and result.verdict is not Verdict.INTERNAL_ERROR:
+            logins.setdefault(name, result.login)
+            measured.setdefault(name, []).append(result)
+    return tuple(
+        FormerEntry(
+            login=login,
+            agent=name.agent,
+            exclusion=moderation.of(login, name.agent),
+            results=tuple(sorted(measured.get(name, []), key=lambda r: r.provenance.evaluated_at, reverse=True)),
+            rehearsed=moderation.rehearsed(login, name.agent),
+        )
+        for name, login in sorted(logins.items())
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

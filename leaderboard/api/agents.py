@@ -31,13 +31,12 @@ from leaderboard.api.standings_json import exclusion_document, flags, overall_sc
 from leaderboard.api.table import failure_reason
 from leaderboard.charts.agent_charts import curve_points
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameFailure, GameRow
-from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, entries_of
 from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import learning_curve, ranking, value_or_none
+from leaderboard.site_context import EpisodeReplay, FormerEntry
 from leaderboard.text import serialise, urls
 
 # Significant digits of returns: the result's file has all of them, and no chart shows more.

@@ -8,10 +8,10 @@ from leaderboard.api.agents import AgentDocuments, BoardRow
 from leaderboard.api.documents import ClosedObject
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName
-from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, OverallRow, Row
 from leaderboard.scoring.metrics import digits
+from leaderboard.site_context import FormerEntry
 from leaderboard.text import format, serialise
 
 # White text has a contrast of at least 4.5 on each of these: the first three places, other places, faults, all else.

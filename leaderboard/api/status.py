@@ -8,8 +8,8 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import Address, ClosedObject, UtcTime
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.standings import Standings
+from leaderboard.site_context import FormerEntry
 from leaderboard.text import serialise
 
 State = list[Any]

@@ -9,9 +9,9 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Side
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.replays import AllFrames, ReplayFrames
 from leaderboard.game_pictures.board_registry import action_word, kind_of, milliseconds_of, moves_of
 from leaderboard.game_pictures.svg import BoardKind, BoardMark, final_position_svg, packed_marks, shared_ground
+from leaderboard.site_context import AllFrames, ReplayFrames
 from leaderboard.text.format import plain
 
 _PNG_PREFIX = "data:image/png;base64,"

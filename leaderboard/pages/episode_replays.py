@@ -6,9 +6,9 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
-from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Row, Standings, TaskStandings
 from leaderboard.scoring.metrics import oriented_return
+from leaderboard.site_context import EpisodeReplay
 from leaderboard.text import format
 
 # Entries of each task that have replays.

@@ -10,12 +10,11 @@ from evaluator.model.config.moderation import Exclusion, Quarantine, VerifiedEnt
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameExcluded
 from leaderboard.core.standings import Excluded, Standings, entries_of
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import ranking, value_or_none
-from leaderboard.site_context import SiteContext
+from leaderboard.site_context import FormerEntry, SiteContext
 
 # Changed scores of one re-score that the page lists; the other ones are counted.
 LISTED_CHANGES = 12

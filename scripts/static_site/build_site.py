@@ -13,14 +13,13 @@ from urllib.parse import quote
 
 from leaderboard.api import files as documents
 from leaderboard.charts.social_cards import render_card, social_cards
-from leaderboard.core.former_entries import former_entries
 from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
 from leaderboard.history import BoardHistory
 from leaderboard.pages import html_frame
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_renderer import render_pages
-from leaderboard.site_context import SiteContext, reproduced
+from leaderboard.site_context import SiteContext, former_entries, reproduced
 from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import hidden
 from scripts.console import OUR_FAULT, CommandError, stderr_console

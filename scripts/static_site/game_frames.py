@@ -15,10 +15,10 @@ from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from leaderboard.core.game_standings import shown_duels
-from leaderboard.core.replays import AllFrames, ReplayFrames
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
 from leaderboard.game_pictures.board_registry import kind_of
+from leaderboard.site_context import AllFrames, ReplayFrames
 from scripts.console import progress_bar, say
 from scripts.static_site.render_episodes import TERMINAL_ESCAPES
 

@@ -30,10 +30,10 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result
-from leaderboard.core.replays import EpisodeReplay, Episodes
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
 from leaderboard.pages.episode_replays import EPISODES_FOLDER, chosen_results, shown_replays
+from leaderboard.site_context import EpisodeReplay, Episodes
 from scripts.console import progress_bar, say
 from scripts.repository.checkout import Checkout
 

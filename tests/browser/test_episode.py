@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from leaderboard.core.replays import EpisodeReplay
 from leaderboard.pages.episode_replays import replay_figure, replay_thumbnail
+from leaderboard.site_context import EpisodeReplay
 from scripts.static_site.render_episodes import sprite_sheet
 from tests.browser.conftest import ROOT, _Quiet
 

@@ -14,9 +14,8 @@ from PIL import Image
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.participants import CustomField, People
-from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Standings
-from leaderboard.site_context import SiteContext
+from leaderboard.site_context import EpisodeReplay, SiteContext
 from scripts.static_site.build_site import make
 from tests.leaderboard.pages import game_samples, samples
 

@@ -13,7 +13,6 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
 from leaderboard.charts.interval_chart import ChartScale, interval_element, rating_scale, task_scale
 from leaderboard.charts.social_cards import HOME_CARD, card_files
-from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.parallel import WHOLE, Partition, batches
 from leaderboard.core.standings import Estimate, Standings
 from leaderboard.core.versions import version_folders_of
@@ -36,7 +35,7 @@ from leaderboard.pages.agent.table_rows import (
 )
 from leaderboard.pages.html_frame import PageValues
 from leaderboard.pages.page_renderer import TemplateRenderer, Templates, template_environment
-from leaderboard.site_context import SiteContext
+from leaderboard.site_context import FormerEntry, SiteContext
 from leaderboard.text import escape_html, serialise, urls
 
 # A page at the same depth as all of them: relative links from it are valid on each.

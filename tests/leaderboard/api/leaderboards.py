@@ -9,10 +9,8 @@ from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, VerifiedEntry
 from evaluator.model.config.training_script import ScriptRules
 from leaderboard.api.files import api_files
-from leaderboard.core.former_entries import FormerEntry
-from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Standings
-from leaderboard.site_context import SiteContext
+from leaderboard.site_context import EpisodeReplay, FormerEntry, SiteContext
 from tests.leaderboard.pages import game_samples, samples
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)

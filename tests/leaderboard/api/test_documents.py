@@ -10,8 +10,8 @@ import pytest
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
 from leaderboard.build_standings import build_standings
-from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameExcluded
+from leaderboard.site_context import FormerEntry
 from scripts.terminal_tables import standings_tables
 from tests.leaderboard import make
 from tests.leaderboard.api.leaderboards import CONTEXT, SCRIPT, all_boards, departed, documents, scripts

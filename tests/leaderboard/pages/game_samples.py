@@ -21,8 +21,8 @@ from leaderboard.core.game_standings import (
     RatingSnapshot,
     WinCount,
 )
-from leaderboard.core.replays import AllFrames, ReplayFrames
 from leaderboard.core.standings import Entry, Standings
+from leaderboard.site_context import AllFrames, ReplayFrames
 from tests.leaderboard.pages import samples
 
 TICTACTOE = Task(id="tictactoe", title="Tic-tac-toe", game="pettingzoo.classic.tictactoe_v3", matches=12)

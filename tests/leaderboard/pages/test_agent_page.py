@@ -10,10 +10,9 @@ import pytest
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
 from leaderboard.charts.interval_chart import ChartScale, interval_element
-from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Estimate
 from leaderboard.pages.agent.provenance import LISTED_VERSIONS
-from leaderboard.site_context import SiteContext
+from leaderboard.site_context import EpisodeReplay, SiteContext
 from leaderboard.text import escape_html, urls
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.everything import render

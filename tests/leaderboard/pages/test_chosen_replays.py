@@ -6,7 +6,6 @@ import pytest
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
-from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Estimate, Standings, TaskStandings
 from leaderboard.pages.episode_replays import (
     REPLAYED_ENTRIES,
@@ -15,6 +14,7 @@ from leaderboard.pages.episode_replays import (
     replay_thumbnail,
     shown_replays,
 )
+from leaderboard.site_context import EpisodeReplay
 from tests.leaderboard.pages import samples
 
 EPISODE = EpisodeReplay(

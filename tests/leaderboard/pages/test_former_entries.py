@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from evaluator.model.config.moderation import Moderation
 from leaderboard.build_standings import build_standings
-from leaderboard.core.former_entries import former_entries
+from leaderboard.site_context import former_entries
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.everything import render
 from tests.leaderboard.pages.samples import CONTEXT, POLE, challenge, entry, result

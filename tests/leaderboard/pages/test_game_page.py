@@ -9,10 +9,9 @@ import pytest
 
 from leaderboard.charts.history_charts import rating_history
 from leaderboard.core.game_standings import GameExcluded, HeadToHead, RatingSnapshot
-from leaderboard.core.replays import ReplayFrames
 from leaderboard.game_pictures.match_replay import match_replay
 from leaderboard.pages.game_page import CROSSTABLE_PLAYERS
-from leaderboard.site_context import SiteContext
+from leaderboard.site_context import ReplayFrames, SiteContext
 from leaderboard.text import urls
 from tests.leaderboard.pages import game_samples as games
 from tests.leaderboard.pages import samples

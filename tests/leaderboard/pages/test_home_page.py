@@ -8,12 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.model.records.duel_record import MatchEnd
-from leaderboard.core.former_entries import FormerEntry
-from leaderboard.core.replays import EpisodeReplay
 from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.pages import home_page
 from leaderboard.pages.page_renderer import render_pages
-from leaderboard.site_context import SiteContext
+from leaderboard.site_context import EpisodeReplay, FormerEntry, SiteContext
 from leaderboard.text import urls
 from tests.leaderboard.pages import game_samples, samples
 from tests.leaderboard.pages.test_page_renderer import words

@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from evaluator.model.config.moderation import VerifiedEntry
-from leaderboard.core.former_entries import FormerEntry
 from leaderboard.pages.moderation_log import LISTED_CHANGES, moderation_log, reason, rescores
+from leaderboard.site_context import FormerEntry
 from tests.leaderboard.pages import game_samples, samples
 
 WHO = samples.entry()

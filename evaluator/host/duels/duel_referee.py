@@ -1,21 +1,366 @@
-"""The referee of a duel: two sandboxes, many matches at once, a clock for each side."""
+"""The referee of a duel: two sandboxes, many matches at once, a clock for each side.
+
+While one side's answer is stepped, the other side thinks about other matches. Answers are processed in the order of the
+questions, whenever they arrive. So the frames depend on the moves alone, and a player that draws from one generator for all
+matches makes the same moves when the duel is repeated.
+"""
 
 import contextlib
+import select
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+from evaluator import wire
 from evaluator.host.duels.connection import PlayerConnection
-from evaluator.host.duels.matches import MatchPool, MatchSpec, PlayedMatch
-from evaluator.host.duels.rounds import DUEL_SIDES, Rounds, Trouble
-from evaluator.host.envs.pettingzoo_game import PettingZooGame
+from evaluator.host.duels.matches import LiveMatch, MatchPool, MatchSpec, PlayedMatch
+from evaluator.host.envs.pettingzoo_game import MASK, PettingZooGame
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.host.sandboxes.channel import ByteStream
+from evaluator.host.sandboxes.channel import TICK, AgentReportedFault, ByteStream
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import Sandbox
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.challenge import ClockSettings, Limits
+from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
+
+
+class Timed(Protocol):
+    """What a clock needs of a match."""
+
+    banks: list[float]
+    """Seconds left in each side's bank."""
+    over: bool
+    """Whether it has ended."""
+
+
+Match = TypeVar("Match", bound=Timed)
+
+
+class SideClock:
+    """One player's clock for all matches of a duel."""
+
+    def __init__(self, settings: ClockSettings, side: int, wall_seconds: float, now: Callable[[], float]) -> None:
+        self._move, self._side, self._now = settings.move_seconds, side, now
+        self._wall = wall_seconds
+        self._begun = 0.0
+        self._count = 1
+        self._answered: float | None = None
+        self.thinking = 0.0
+        self.deadline = 0.0
+
+    def start(self, matches: Sequence[Timed]) -> None:
+        """Start: a frame about these matches was sent."""
+        self._begun, self._answered = self._now(), None
+        self._count = len(matches)
+        self._set_deadline(matches)
+
+    def _set_deadline(self, matches: Sequence[Timed]) -> None:
+        """Set the time at which the next match is lost if no answer comes."""
+        side = self._side
+        poorest = min((match.banks[side] for match in matches if not match.over), default=0.0)
+        share = self._count * (self._move + poorest)
+        self.deadline = self._begun + min(share, self._wall - self.thinking)
+
+    def spent(self) -> bool:
+        """Whether the thinking time for the whole duel is used up, including the open frame."""
+        return self.thinking + (self._now() - self._begun) >= self._wall
+
+    def run_out(self, matches: Sequence[Match]) -> list[Match]:
+        """The matches whose time has run out without an answer; the deadline moves to the next match."""
+        share = (self._now() - self._begun) / self._count - self._move
+        late = [match for match in matches if not match.over and match.banks[self._side] <= share]
+        self._set_deadline([match for match in matches if match not in late])
+        return late
+
+    def arrived(self) -> None:
+        """Stop the time: the answer arrived, though it is processed later."""
+        self._answered = self._now()
+
+    def stop(self, matches: Sequence[Match]) -> tuple[int, list[Match]]:
+        """Process the answer: the milliseconds charged for each position, and the matches for which it came too late."""
+        seconds = self._seconds()
+        self.thinking += seconds
+        share = seconds / self._count
+        beyond = share - self._move
+        late = []
+        if beyond > 0:
+            for match in matches:
+                match.banks[self._side] -= beyond
+                if match.banks[self._side] < 0 and not match.over:
+                    late.append(match)
+        return round(share * 1000), late
+
+    def abandon(self) -> None:
+        """Drop the open frame, whether its answer arrived or not."""
+        self.thinking += self._seconds()
+
+    def _seconds(self) -> float:
+        """Seconds from the frame to its answer, or until now."""
+        return (self._now() if self._answered is None else self._answered) - self._begun
+
+
+DUEL_SIDES = (0, 1)
+# After one side has failed, seconds in which a failure of the other side still counts as one too.
+GRACE_SECONDS = 1.0
+# Seconds for a player to be told how its last matches ended.
+FAREWELL_SECONDS = 1.0
+# JSON has no exact integers beyond this; a larger number is no move at all.
+MAX_EXACT_INTEGER = 2**53 - 1
+LISTED_MOVES = 12
+# Matches stepped between two checks for an answer.
+STEPS_BETWEEN_READS = 16
+
+Trouble = AgentFault | SandboxClosed
+Array = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A frame whose answer is awaited."""
+
+    matches: list[LiveMatch]
+    """The matches it asks about, in order."""
+    leaves: list[bytes]
+    """Its observations."""
+
+
+class Rounds:
+    """Plays the matches of a pool until all are done or a side fails."""
+
+    def __init__(
+        self, pool: MatchPool, connections: Sequence[PlayerConnection], limits: Limits, progress: Callable[[int], None]
+    ) -> None:
+        self._pool, self._connections, self._progress = pool, connections, progress
+        clock = pool.game.task.clock
+        self._clock = clock
+        self._clocks = [SideClock(clock, side, limits.wall_seconds, time.monotonic) for side in DUEL_SIDES]
+        self._wall = limits.wall_seconds
+        self._due: list[list[LiveMatch]] = [[], []]
+        self._questions: list[Question | None] = [None, None]
+        self._asked: list[int] = []
+        self._early: dict[int, memoryview] = {}
+        self._count = int(pool.game.action_space.n)
+        paths = [leaf.path for leaf in pool.encoder.leaves]
+        self._mask = paths.index((MASK,)) if pool.game.masked else None
+        self.troubles: list[Trouble | None] = [None, None]
+        self.moves = [0, 0]
+
+    @property
+    def thinking(self) -> tuple[float, float]:
+        """Seconds of thinking of each side."""
+        return self._clocks[0].thinking, self._clocks[1].thinking
+
+    def play(self, lanes: int) -> None:
+        """Play all matches. If a side fails, `troubles` holds its fault, and some matches stay unfinished."""
+        for lane in range(lanes):
+            self._start_next(lane)
+        while self._pool.live and not any(self.troubles):
+            for side in DUEL_SIDES:
+                if self._due[side] and self._questions[side] is None:
+                    self._ask(side)
+            if (answer := self._wait(DUEL_SIDES)) is not None:
+                self._take(*answer)
+        if self._pool.live:
+            self._await_other_side()
+        for side in DUEL_SIDES:
+            if self._connections[side].ends and self.troubles[side] is None:
+                self._connections[side].close_politely(time.monotonic() + FAREWELL_SECONDS)
+        for side in DUEL_SIDES:
+            if self._questions[side] is not None:
+                self._clocks[side].abandon()
+
+    def _start_next(self, lane: int) -> None:
+        match = self._pool.seat(lane)
+        if match is not None:
+            self._due[match.side].append(match)
+
+    def _ask(self, side: int) -> None:
+        """Send one frame about every match in which this side is to move."""
+        matches, self._due[side] = self._due[side], []
+        leaves = self._pool.encoder.encode([match.position.see() for match in matches])
+        parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
+        for raw in leaves:
+            parts += raw, wire.padding(len(raw))
+        self._questions[side] = Question(matches, leaves)
+        self._asked.append(side)
+        self._connections[side].ask(wire.frame(wire.Op.ACT, *parts), 8 * len(matches))
+        self._clocks[side].start(matches)
+
+    def _wait(self, sides: Sequence[int], until: float = float("inf")) -> tuple[int, memoryview] | None:
+        """Wait for the answer to the earliest question; None after a timeout, or when a side failed."""
+        while True:
+            for side in sides:
+                self._read_answer(side)
+            first = next((side for side in self._asked if side in sides), None)
+            if first in self._early:
+                self._asked.remove(first)
+                return first, self._early.pop(first)
+            if any(self.troubles[side] for side in sides) or self._check_clocks(sides):
+                return None
+            now = time.monotonic()
+            if now > until:
+                return None
+            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in DUEL_SIDES if self._runs(side))) - now)
+
+    def _runs(self, side: int) -> bool:
+        """Whether this side's clock runs: it was asked, and has not answered."""
+        return self._questions[side] is not None and side not in self._early
+
+    def _read_answer(self, side: int) -> None:
+        """Read an answer if it has arrived, and stop the side's clock."""
+        if side in self._early or self.troubles[side] is not None:
+            return
+        try:
+            body = self._connections[side].pump()
+        except (AgentFault, SandboxClosed) as trouble:
+            self._set_trouble(side, trouble)
+            return
+        if body is not None:
+            self._early[side] = body
+            self._clocks[side].arrived()
+
+    def _sleep(self, sides: Iterable[int], seconds: float) -> None:
+        poll = select.poll()
+        for side in sides:
+            peer = self._connections[side]
+            if peer.waiting or peer.clogged:
+                poll.register(peer.fileno(), select.POLLIN * peer.waiting | select.POLLOUT * peer.clogged)
+        poll.poll(1000 * max(0.0, min(seconds, TICK)) + 1)
+
+    def _check_clocks(self, sides: Iterable[int]) -> bool:
+        """End the matches whose time has run out; returns whether there were any."""
+        now = time.monotonic()
+        fallen = [side for side in sides if self._runs(side) and self._clocks[side].deadline <= now]
+        for side in fallen:
+            self._time_out(side)
+        return bool(fallen)
+
+    def _time_out(self, side: int) -> None:
+        question = self._questions[side]
+        assert question is not None
+        if self._clocks[side].spent():
+            self.troubles[side] = self._total_time_fault()
+            return
+        late = self._clocks[side].run_out(question.matches)
+        self._end_late(side, late)
+        if all(match.over for match in question.matches):
+            asked = f"none of the {len(question.matches)} positions it was asked about was answered in time"
+            self.troubles[side] = AgentFault(Verdict.TIMEOUT, f"the player is stuck: {asked}")
+
+    def _total_time_fault(self) -> AgentFault:
+        return AgentFault(Verdict.TIMEOUT, f"the player was thinking for more than {self._wall:g} seconds in all")
+
+    def _end_late(self, side: int, late: list[LiveMatch]) -> None:
+        move, bank = self._clock.move_seconds, self._clock.bank_seconds
+        for match in late:
+            why = f"ply {match.plies}: no move within {move:g} s and what was left of a bank of {bank:g} s"
+            self._pool.offence(match, MatchEnd.LATE, (side,), why)
+        self._finish(late)
+
+    def _set_trouble(self, side: int, trouble: Trouble) -> None:
+        lane = trouble.lane if isinstance(trouble, AgentReportedFault) else None
+        match = None if lane is None else self._pool.live.get(lane)
+        if match is not None and isinstance(trouble, AgentFault):
+            trouble = AgentFault(trouble.verdict, f"match {match.ticket.index}, ply {match.plies}: {trouble}")
+        self.troubles[side] = trouble
+
+    def _take(self, side: int, body: memoryview) -> None:
+        """Process an answer: first ask the side about its other due matches, then step."""
+        question = self._questions[side]
+        assert question is not None
+        self._questions[side] = None
+        clock = self._clocks[side]
+        milliseconds, late = clock.stop(question.matches)
+        if clock.thinking > self._wall:
+            self.troubles[side] = self._total_time_fault()
+            return
+        if late:
+            self._end_late(side, late)
+        if self._due[side]:
+            self._ask(side)
+        self._step(side, question, body, milliseconds)
+
+    def _step(self, side: int, question: Question, body: memoryview, milliseconds: int) -> None:
+        numbers = np.frombuffer(body, "<i8")
+        refused = {} if self._all_legal(numbers, question) else self._refused(numbers, question)
+        leaves, due, settle = question.leaves, self._due, self._pool.settle
+        ended = []
+        made = 0
+        for row, (match, move) in enumerate(zip(question.matches, numbers.tolist(), strict=True)):
+            if row % STEPS_BETWEEN_READS == STEPS_BETWEEN_READS - 1:
+                self._read_answer(0)
+                self._read_answer(1)
+            if match.over:  # its time ran out before the answer came
+                continue
+            if row in refused:
+                self._pool.offence(match, refused[row], (side,), *self._refusal(match, refused[row], move))
+                ended.append(match)
+                continue
+            made += 1
+            if match.play(move, milliseconds, leaves, row) and settle(match):
+                ended.append(match)
+            else:
+                due[match.position.mover ^ match.first].append(match)
+        self.moves[side] += made
+        if ended:
+            self._finish(ended)
+
+    def _all_legal(self, numbers: Array, question: Question) -> bool:
+        if numbers.min() < 0 or numbers.max() >= self._count:
+            return False
+        if self._mask is None:
+            return True
+        mask = np.frombuffer(question.leaves[self._mask], np.int8).reshape(len(numbers), self._count)
+        return bool(mask[np.arange(len(numbers)), numbers].all())
+
+    def _refused(self, numbers: Array, question: Question) -> dict[int, MatchEnd]:
+        refused = {}
+        for row, number in enumerate(numbers.tolist()):
+            if not -MAX_EXACT_INTEGER <= number <= MAX_EXACT_INTEGER:
+                refused[row] = MatchEnd.MALFORMED
+            elif not 0 <= number < self._count or (
+                self._mask is not None and not question.leaves[self._mask][row * self._count + number]
+            ):
+                refused[row] = MatchEnd.ILLEGAL
+        return refused
+
+    def _refusal(self, match: LiveMatch, end: MatchEnd, move: int) -> tuple[str, int | None]:
+        """Why a move is refused, and the move if it is a number."""
+        if end is MatchEnd.MALFORMED:
+            return f"ply {match.plies}: the answer is not a move; a move is one integer", None
+        legal = self._pool.game.legal(match.position.see())
+        some = ", ".join(map(str, legal[:LISTED_MOVES])) + (", …" if len(legal) > LISTED_MOVES else "")
+        return f"ply {match.plies}: the move {move} is not legal here; legal: {some}", move
+
+    def _finish(self, ended: list[LiveMatch]) -> None:
+        """Tell the players that asked for it, and start the next matches."""
+        for side in DUEL_SIDES:
+            matches = [match for match in ended if match.asked(side)] if self._connections[side].ends else []
+            if matches:
+                self._connections[side].tell(self._over_frame(side, matches))
+        for match in ended:
+            match.position.close()
+            self._start_next(match.lane)
+        self._progress(len(self._pool.done))
+
+    def _over_frame(self, side: int, matches: list[LiveMatch]) -> bytes:
+        leaves = self._pool.encoder.encode([match.position.seen_by(side ^ match.first) for match in matches])
+        leaves.append(np.array([match.scores[side] for match in matches], "<f8").tobytes())
+        parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
+        for raw in leaves:
+            parts += raw, wire.padding(len(raw))
+        return wire.frame(wire.Op.OVER, *parts)
+
+    def _await_other_side(self) -> None:
+        """One side failed: wait a moment for the other's answer, which shows whether it failed too."""
+        for side in DUEL_SIDES:
+            if self.troubles[side] is None and self._questions[side] is not None:
+                self._wait((side,), time.monotonic() + GRACE_SECONDS)
 
 
 @dataclass(frozen=True, kw_only=True)

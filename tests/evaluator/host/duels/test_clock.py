@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from evaluator.host.duels.rounds import SideClock
+from evaluator.host.duels.duel_referee import SideClock
 from evaluator.model.config.challenge import ClockSettings
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from evaluator import wire
 from evaluator.host.duels.connection import PlayerConnection
+from evaluator.host.duels.duel_referee import Rounds
 from evaluator.host.duels.matches import LiveMatch, MatchPool
-from evaluator.host.duels.rounds import Rounds
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.channel import SocketStream
 from evaluator.model.config.challenge import ClockSettings, Limits, Task

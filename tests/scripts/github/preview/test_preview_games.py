@@ -13,7 +13,7 @@ from evaluator.model.records.trace import TraceLeaf
 from leaderboard.comments.log_excerpt import log_tails
 from leaderboard.core.store import ResultStore
 from scripts.github.api.client import GitHub
-from scripts.github.preview import preview_session
+from scripts.github.preview import run_preview
 from scripts.github.preview.artifact import LOG_FILE, ArtifactError, read_artifact
 from scripts.github.pull_request import report
 from scripts.repository.checkout import open_checkout
@@ -147,11 +147,11 @@ def test_what_there_is_no_room_for_is_told_with_its_outcome(
     preview_board: GamePreviewBoard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     preview_board.change(entered("alice", MINE))
-    whole = len(preview_session.serialised_preview(preview_board.run()))
-    monkeypatch.setattr(preview_session, "PREVIEW_BYTES", whole - 600)
+    whole = len(run_preview.serialised_preview(preview_board.run()))
+    monkeypatch.setattr(run_preview, "PREVIEW_BYTES", whole - 600)
     preview = preview_board.run()
 
-    assert len(preview_session.serialised_preview(preview)) <= whole - 600
+    assert len(run_preview.serialised_preview(preview)) <= whole - 600
     assert any(line.startswith("alice/a v local/last on tictactoe: +") for line in preview.skipped)
     assert met(preview.agents[0]) == ["alice/a", "local/first"]
 

@@ -18,7 +18,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES, log_tails
 from leaderboard.core.store import ResultStore
 from scripts.console import CommandError
-from scripts.github.preview import preview_session, run_preview
+from scripts.github.preview import run_preview
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.repository.checkout import Checkout, open_checkout
@@ -321,7 +321,7 @@ def test_a_head_without_mains_history_is_an_outcome(preview_board: PreviewBoard)
 def test_results_that_do_not_fit_are_named(preview_board: PreviewBoard, monkeypatch: pytest.MonkeyPatch) -> None:
     preview_board.change(agent_files("alice"))
     preview_board.run()
-    monkeypatch.setattr(preview_session, "PREVIEW_BYTES", (preview_board.out / PREVIEW_FILE).stat().st_size - 300)
+    monkeypatch.setattr(run_preview, "PREVIEW_BYTES", (preview_board.out / PREVIEW_FILE).stat().st_size - 300)
 
     preview = preview_board.run()
 
@@ -330,7 +330,7 @@ def test_results_that_do_not_fit_are_named(preview_board: PreviewBoard, monkeypa
 
 
 def test_notes_are_bounded(preview_board: PreviewBoard) -> None:
-    session = preview_session.PreviewSession(
+    session = run_preview.PreviewSession(
         checkout=open_checkout(preview_board.main.path),
         pull=pull_event(preview_board.workflow()),
         evaluator_sha="e" * 40,

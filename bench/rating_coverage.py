@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bench.coverage_row import CoverageRow
-from leaderboard.ratings.cycles import find_cycle
+from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.fit import ELO, Ratings, fit_ratings
 from leaderboard.scoring.bootstrap import Floats

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leaderboard.ratings.cycles import find_cycle
+from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.fit import fit_ratings
 from leaderboard.scoring.bootstrap import Floats

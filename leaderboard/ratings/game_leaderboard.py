@@ -24,7 +24,7 @@ from leaderboard.core.game_standings import (
     WinCount,
 )
 from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, held_places, owner_groups
-from leaderboard.ratings.cycles import find_cycle
+from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.duel_results import (
     AgentVersion,
     CountedDuel,

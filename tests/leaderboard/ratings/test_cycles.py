@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.ratings import cycles
-from leaderboard.ratings.cycles import CycleOfPlayers, find_cycle
+from leaderboard.ratings import connectivity
+from leaderboard.ratings.connectivity import CycleOfPlayers, find_cycle
 
 
 def table(size, *leads):
@@ -44,7 +44,7 @@ def test_significant_is_the_sign_test_at_a_share_of_five_percent(size, lost, nam
 
 def test_the_sign_test_is_exact():
     wins = table(5, (0, 1, 31, 22), (1, 2, 1, 0), (2, 3, 400, 0), (3, 4, 7, 7))
-    chance = cycles._sign_test(wins)
+    chance = connectivity._sign_test(wins)
 
     assert [chance[0, 1], chance[1, 2], chance[2, 3]] == pytest.approx(
         [stats.binomtest(31, 53, alternative="greater").pvalue, 0.5, 0.5**400], rel=1e-9

@@ -178,7 +178,7 @@ POINTS = (
         words="when the pages are frozen and nothing is cited",
     ),
     FaultPoint(
-        name="close-archive", run="close", at="scripts.seasons.archive:_add", call=5, words="in the middle of the archive",
+        name="close-archive", run="close", at="scripts.seasons.close_season:_add", call=5, words="in the middle of packing",
     ),
     FaultPoint(
         name="close-not-recorded", run="close", at="scripts.seasons.close_season:close_season", when="after",

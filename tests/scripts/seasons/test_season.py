@@ -25,7 +25,7 @@ from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.repository.season_file import seal_result
 from scripts.runs.local_evaluator import open_evaluator
-from scripts.seasons.archive import Citation
+from scripts.seasons.close_season import Citation
 from tests.scripts.checkouts import ROOT, run
 from tests.scripts.github.remotes import git
 

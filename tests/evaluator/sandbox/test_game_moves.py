@@ -10,7 +10,7 @@ import pytest
 
 from evaluator import wire
 from evaluator.sandbox import load_agent
-from evaluator.sandbox.game_moves import MAX_COMPLAINT_LINES, MoveEncoder
+from evaluator.sandbox.main import MAX_COMPLAINT_LINES, MoveEncoder
 
 BAD = wire.MALFORMED
 

@@ -37,9 +37,9 @@ from leaderboard.api.documents import (
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, Rating, WinCount
 from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
-from leaderboard.scoring.improvement import Improvement, compared_values, improvement, mean_improvement
 from leaderboard.scoring.metrics import metrics_of, value_or_none
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED, common_scale
+from leaderboard.scoring.significance import Improvement, compared_values, improvement, mean_improvement
 from leaderboard.text import serialise
 
 # A former entry does not say whether its name is hidden, so this is read from the name that it has meanwhile.

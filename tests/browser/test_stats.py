@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leaderboard.scoring.improvement import improvement
+from leaderboard.scoring.significance import improvement
 from tests import needs
 
 ASSETS = Path(__file__).parents[2] / "site" / "assets" / "js"

@@ -49,7 +49,7 @@ export function quantile(values, q) {
  * Konietschke (Biometrical Journal 58, 2016) give it: right for ties and for samples of unequal spread, inside 0 and 1,
  * with Satterthwaite's degrees of freedom, rounded down. Where no episode of one lies among those of the other its variance
  * is zero; then it is method 5 of Newcombe (Statistics in Medicine 25, 2006), which has no such hole.
- * `leaderboard/scoring/improvement.py` is the same in Python; a test compares the two.
+ * `leaderboard/scoring/significance.py` is the same in Python; a test compares the two.
  *
  * @param {number[]} a
  * @param {number[]} b

@@ -8,7 +8,7 @@ from scipy import optimize, stats
 
 from leaderboard.api.standings_json import standings_document
 from leaderboard.build_standings import build_standings
-from leaderboard.scoring.improvement import compared_values, improvement, mean_improvement
+from leaderboard.scoring.significance import compared_values, improvement, mean_improvement
 from tests.leaderboard import make
 
 Z = 1.959963984540054

@@ -13,8 +13,7 @@ from scripts.git.git_repository import Credentials, GitRepository
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.season_file import RevealedSecret, SeasonFile
-from scripts.seasons.close_season import close_season
-from scripts.seasons.final_draws import write_final
+from scripts.seasons.close_season import close_season, write_final
 from scripts.seasons.publish_season import record_locally, record_on_branch
 
 SECRET_ENVIRONMENT = "season"

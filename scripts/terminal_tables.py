@@ -16,7 +16,7 @@ from leaderboard.charts.interval_chart import is_other_claim
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, WinCount
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
-from leaderboard.game_pictures.board_registry import moves_of, position_text
+from leaderboard.game_pictures.drawn_games import moves_of, position_text
 from leaderboard.game_pictures.match_replay import end_reason, side_names
 from leaderboard.ratings.duel_results import duel_totals, refusal
 from leaderboard.scoring.intervals import measured_estimate, values

@@ -9,8 +9,8 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Side
 from evaluator.model.records.verdict import Verdict
-from leaderboard.game_pictures.board_registry import action_word, kind_of, milliseconds_of, moves_of
-from leaderboard.game_pictures.svg import BoardKind, BoardMark, final_position_svg, packed_marks, shared_ground
+from leaderboard.game_pictures.drawn_games import action_word, drawing_of, milliseconds_of, moves_of
+from leaderboard.game_pictures.svg import BoardMark, GameDrawing, final_position_svg, packed_marks, shared_ground
 from leaderboard.site_context import AllFrames, ReplayFrames
 from leaderboard.text.format import plain
 
@@ -54,7 +54,7 @@ def side_names(duel: Duel) -> tuple[str, str]:
 
 def match_replay(duel: Duel, task: Task, frames: AllFrames) -> MatchReplay:
     """All matches of a duel."""
-    kind, names, with_returns = kind_of(task), side_names(duel), _has_other_returns(duel)
+    kind, names, with_returns = drawing_of(task), side_names(duel), _has_other_returns(duel)
     cards, matches = [], []
     records = zip(duel.matches, moves_of(duel), milliseconds_of(duel), strict=True)
     for index, (match, moves, times) in enumerate(records):
@@ -129,7 +129,7 @@ def _fault(match: MatchRecord, duel: Duel) -> str:
 
 
 def _picture_fields(
-    kind: BoardKind | None, marks: list[BoardMark], frames: ReplayFrames, plies: int, first: Side
+    kind: GameDrawing | None, marks: list[BoardMark], frames: ReplayFrames, plies: int, first: Side
 ) -> dict[str, Any]:
     """The picture of a match for the replay script: marks, or rendered frames."""
     if kind:
@@ -140,7 +140,7 @@ def _picture_fields(
     return {"images": frames.images, **movers} if frames.images else movers
 
 
-def _look(kind: BoardKind | None) -> dict[str, Any]:
+def _look(kind: GameDrawing | None) -> dict[str, Any]:
     if kind is None:
         return {}
     look = kind.look

@@ -6,10 +6,10 @@ from evaluator.model.records.duel_record import Side
 from leaderboard.game_pictures.svg import (
     DIRECTIONS,
     REFUSED_SYMBOL,
-    BoardKind,
     BoardMark,
     BoardStyle,
     Cell,
+    GameDrawing,
     SvgSymbol,
     line_symbols,
     squares_path,
@@ -131,7 +131,7 @@ def _text(moves: Sequence[int]) -> str:
     return "\n".join([*rows, f"in hand: {hand}"])
 
 
-QUARTO = BoardKind(
+QUARTO = GameDrawing(
     look=BoardStyle(
         width=4,
         height=6.55,

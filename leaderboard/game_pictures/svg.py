@@ -56,7 +56,7 @@ class BoardStyle:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoardKind:
+class GameDrawing:
     """How matches of one game are drawn and described; nothing here raises on damaged records."""
 
     look: BoardStyle
@@ -74,7 +74,7 @@ class BoardKind:
         return [first ^ self.order(ply) for ply in range(count)]
 
 
-def final_position_svg(kind: BoardKind, marks: Iterable[BoardMark], words: str) -> Markup:
+def final_position_svg(kind: GameDrawing, marks: Iterable[BoardMark], words: str) -> Markup:
     """The last position as a small picture; shapes of one style are joined to one path."""
     look = kind.look
     wide, high = look.board
@@ -89,7 +89,7 @@ def final_position_svg(kind: BoardKind, marks: Iterable[BoardMark], words: str) 
     return Markup(f'{head}<use href="#{_GROUND_ID}"/>{drawn}</svg>')
 
 
-def shared_ground(kind: BoardKind) -> Markup:
+def shared_ground(kind: GameDrawing) -> Markup:
     """The ground of all small pictures of a page, defined once."""
     paths = "".join(f'<path class="{symbol.style}" d="M0 0{symbol.path}"/>' for symbol in kind.look.ground)
     return Markup(f'<svg class="pr-shared" aria-hidden="true"><defs><g id="{_GROUND_ID}">{paths}</g></defs></svg>')

@@ -10,7 +10,7 @@ from leaderboard.charts import history_charts, interval_chart
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
 from leaderboard.core.standings import Entry
-from leaderboard.game_pictures.board_registry import moves_of, position_text
+from leaderboard.game_pictures.drawn_games import moves_of, position_text
 from leaderboard.game_pictures.match_replay import match_replay, side_names
 from leaderboard.site_context import AllFrames
 from leaderboard.text import format, urls

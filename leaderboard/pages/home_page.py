@@ -12,8 +12,8 @@ from evaluator.model.records.duel_record import Duel, MatchEnd, Side
 from leaderboard.charts import social_cards
 from leaderboard.core.game_standings import GameStandings, HeadToHead
 from leaderboard.core.standings import Row
-from leaderboard.game_pictures.board_registry import kind_of, moves_of
-from leaderboard.game_pictures.svg import BoardKind, BoardMark
+from leaderboard.game_pictures.drawn_games import drawing_of, moves_of
+from leaderboard.game_pictures.svg import BoardMark, GameDrawing
 from leaderboard.pages import episode_replays
 from leaderboard.site_context import SiteContext
 from leaderboard.text.escape_markdown import escape
@@ -67,7 +67,7 @@ def match_picture(board: GameStandings) -> Markup:
 
     The stylesheet plays it once, and shows only the last position to readers who prefer reduced motion.
     """
-    kind, crossing = kind_of(board.task), _won_duel(board)
+    kind, crossing = drawing_of(board.task), _won_duel(board)
     if kind is None or crossing is None:
         return Markup()
     index = _won_match(crossing.duel, crossing.side)
@@ -94,7 +94,7 @@ def _won_match(duel: Duel, side: Side | int) -> int | None:
     return next(won, None)
 
 
-def _picture(kind: BoardKind, marks: Iterable[BoardMark], count: int, words: str) -> Markup:
+def _picture(kind: GameDrawing, marks: Iterable[BoardMark], count: int, words: str) -> Markup:
     wide, high = kind.look.board
     ground = "".join(f'<path class="{symbol.style}" d="M0 0{symbol.path}"/>' for symbol in kind.look.ground)
     drawn = "".join(

@@ -17,7 +17,7 @@ from evaluator.model.records.duel_record import Duel, MatchEnd
 from leaderboard.core.game_standings import shown_duels
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.game_pictures.board_registry import kind_of
+from leaderboard.game_pictures.drawn_games import drawing_of
 from leaderboard.site_context import AllFrames, ReplayFrames
 from scripts.console import progress_bar, say
 from scripts.static_site.render_episodes import TERMINAL_ESCAPES
@@ -35,7 +35,7 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
     """The frames of every duel with a page, a few matches each; rendered once, then kept in `cache` by the duel's key."""
     all_frames: dict[tuple[str, int], ReplayFrames] = {}
     for board in standings.games:
-        if kind_of(board.task) is not None:
+        if drawing_of(board.task) is not None:
             continue
         shown = list(shown_duels(board))
         artist: _FrameRenderer | None = None

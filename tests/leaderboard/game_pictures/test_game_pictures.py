@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.model.config.challenge import Task
-from leaderboard.game_pictures.board_registry import action_word, kind_of, position_text
+from leaderboard.game_pictures.drawn_games import action_word, drawing_of, position_text
 from leaderboard.game_pictures.svg import final_position_svg
 from tests.leaderboard.pages import game_samples
 
@@ -17,7 +17,7 @@ GAMES = {task.id: task for task in game_samples.DRAWN}
 
 def standing(task, moves, first=0, refused=None, ply=None):
     """The marks after so many moves, as (style, x, y)."""
-    kind = kind_of(task)
+    kind = drawing_of(task)
     ply = len(moves) if ply is None else ply
     marks = kind.render(moves, first, refused)
     return [(kind.look.symbols[m.symbol], m.x, m.y) for m in marks if m.begin <= ply and (m.end is None or ply < m.end)]
@@ -69,7 +69,7 @@ def test_a_line_is_marked_if_and_only_if_somebody_won(task):
 
 def test_quarto_shows_every_piece_exactly_once():
     for moves, _ in matches(game_samples.QUARTO):
-        kind = kind_of(game_samples.QUARTO)
+        kind = drawing_of(game_samples.QUARTO)
         for ply in range(len(moves) + 1):
             marks = [m for m in kind.render(moves, 0, None) if m.begin <= ply and (m.end is None or ply < m.end)]
             shown = environment(game_samples.QUARTO, moves[:ply]).observe("player_0")["observation"].tolist()
@@ -84,7 +84,7 @@ def test_quarto_shows_every_piece_exactly_once():
 def test_the_mover_is_the_one_whose_turn_it_is(task):
     for moves, _ in matches(task, 5):
         env = environment(task, [])
-        for ply, side in enumerate(kind_of(task).movers(len(moves), 1)):
+        for ply, side in enumerate(drawing_of(task).movers(len(moves), 1)):
             assert env.possible_agents.index(env.agent_selection) == side ^ 1
             env.step(moves[ply])
 
@@ -110,7 +110,7 @@ def test_a_refused_move_is_crossed_out(name):
     st.sampled_from(sorted(GAMES)), st.lists(st.integers(-3, 40), max_size=70), st.sampled_from([0, 1]), st.integers(-1, 99)
 )
 def test_a_record_that_makes_no_sense_is_drawn_all_the_same(name, moves, first, refused):
-    kind = kind_of(GAMES[name])
+    kind = drawing_of(GAMES[name])
     marks = kind.render(moves, first, None if refused < 0 else refused)
 
     assert all(0 <= mark.symbol < len(kind.look.symbols) for mark in marks)
@@ -138,9 +138,9 @@ def test_actions_are_told_in_words():
 
 @pytest.mark.parametrize("kwargs", [{"max_cycles": 10**9}, {"max_cycles": "many"}, {"num_actions": 5}])
 def test_rounds_that_cannot_be_drawn_are_not(kwargs):
-    assert kind_of(Task(id="rps", game="pettingzoo.classic.rps_v2", kwargs=kwargs)) is None
+    assert drawing_of(Task(id="rps", game="pettingzoo.classic.rps_v2", kwargs=kwargs)) is None
 
 
 def test_a_factory_of_the_same_module_is_drawn_too():
-    assert kind_of(Task(id="q", game="evaluator.environments.quarto:raw_env")) is kind_of(game_samples.QUARTO)
-    assert kind_of(Task(id="c", game="pettingzoo.classic.connect_four_v9")) is kind_of(game_samples.CONNECT_FOUR)
+    assert drawing_of(Task(id="q", game="evaluator.environments.quarto:raw_env")) is drawing_of(game_samples.QUARTO)
+    assert drawing_of(Task(id="c", game="pettingzoo.classic.connect_four_v9")) is drawing_of(game_samples.CONNECT_FOUR)

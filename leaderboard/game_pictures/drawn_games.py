@@ -5,13 +5,12 @@ from collections.abc import Sequence
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
-from leaderboard.game_pictures.grid_games import CONNECT_FOUR, TICTACTOE
+from leaderboard.game_pictures.classic_games import CONNECT_FOUR, TICTACTOE, rounds_kind
 from leaderboard.game_pictures.quarto_board import QUARTO
-from leaderboard.game_pictures.rock_paper_scissors import rounds_kind
-from leaderboard.game_pictures.svg import BoardKind
+from leaderboard.game_pictures.svg import GameDrawing
 
 _GAME_VERSION = re.compile(r"_v[0-9]+$")
-_BOARD_KINDS = {
+_DRAWINGS = {
     "pettingzoo.classic.tictactoe": TICTACTOE,
     "pettingzoo.classic.connect_four": CONNECT_FOUR,
     "evaluator.environments.quarto": QUARTO,
@@ -20,24 +19,24 @@ _ROUNDS = "pettingzoo.classic.rps"
 _DEFAULT_ROUNDS, _MOST_ROUNDS = 15, 200
 
 
-def kind_of(task: Task) -> BoardKind | None:
+def drawing_of(task: Task) -> GameDrawing | None:
     """How a game is drawn; None for a game that only its environment can render."""
     module = _GAME_VERSION.sub("", (task.game or "").partition(":")[0])
     if module == _ROUNDS and task.kwargs.get("num_actions", 3) == 3:
         rounds = task.kwargs.get("max_cycles", _DEFAULT_ROUNDS)
         return rounds_kind(rounds) if isinstance(rounds, int) and 0 < rounds <= _MOST_ROUNDS else None
-    return _BOARD_KINDS.get(module)
+    return _DRAWINGS.get(module)
 
 
 def action_word(task: Task, action: int) -> str:
     """An action in words, such as `drops into column 1`."""
-    kind = kind_of(task)
+    kind = drawing_of(task)
     return kind.words[action] if kind and 0 <= action < len(kind.words) else f"plays {action}"
 
 
 def position_text(task: Task, moves: Sequence[int]) -> str | None:
     """The position after these moves as text; None for a game that only its environment can render."""
-    kind = kind_of(task)
+    kind = drawing_of(task)
     return kind.text(moves) if kind else None
 
 

@@ -19,7 +19,7 @@ from scripts.git.merged_pulls import merged_pulls
 from scripts.github.doctor.policy_checks import SEASON_ENVIRONMENT, TEAMS_VARIABLE
 from scripts.options import JsonDocument
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.repository.quarantine import (
+from scripts.repository.moderation_file import (
     MODERATION_FILE,
     HiddenRecord,
     hidden_records,

@@ -10,7 +10,7 @@ from leaderboard.core.store import RESULT
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import JsonFindings
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.repository.quarantine import hidden_records
+from scripts.repository.moderation_file import hidden_records
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.verification.rerun import rerun as rerun_agents
 from scripts.verification.verify_records import verify_files

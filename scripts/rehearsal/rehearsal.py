@@ -13,6 +13,7 @@ from typing import Any
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.moderation import RehearsalEntry
 from leaderboard.text.escape_markdown import cell
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.github.api.client import GitHub, GitHubError
@@ -30,15 +31,14 @@ from scripts.rehearsal.prerequisites import (
 )
 from scripts.rehearsal.working_copy import (
     BRANCH_PREFIX,
-    MODERATION,
     REHEARSAL_BRANCH,
     CommitAuthor,
     WorkingCopy,
     agent_files,
     choose_task,
-    with_rehearsal_entry,
 )
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
+from scripts.repository.moderation_file import MODERATION_FILE, with_rehearsal_entry
 
 STOPPED = 130
 MERGEABLE_TRIES, MERGEABLE_PAUSE = 30, 2.0
@@ -411,9 +411,11 @@ class Rehearsal:
     def _removal_commit(self, main: str, entered: EnteredAgent) -> str:
         leaves = self.working_copy.repository.leaves(main, entered.folder)
         changes: dict[str, bytes | None] = {leaf.path.decode(): None for leaf in leaves}
-        before = self.working_copy.text(main, MODERATION) or b""
+        before = self.working_copy.text(main, MODERATION_FILE) or b""
         day = self.steps.clock.day()
-        changes[MODERATION] = with_rehearsal_entry(before, entered.login, entered.agent, entered.digest, day.date())
+        since = day.date().isoformat()
+        mark = RehearsalEntry(login=entered.login, agent=entered.agent, digest=entered.digest, since=since)
+        changes[MODERATION_FILE] = with_rehearsal_entry(before, mark)
         message = f"Rehearse: withdraw the agent of #{entered.pull.number}"
         return self.working_copy.commit(main, changes, message, self._signature, day)
 

@@ -4,15 +4,14 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
-from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.process_owner import scratch_folder
 from evaluator.model.config.challenge import Challenge, SubmissionLimits, Task
-from evaluator.model.config.moderation import RehearsalEntry
 from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
 from evaluator.model.identifiers import AGENT, safe_path_segment
@@ -26,10 +25,8 @@ from scripts.git.path_guard import owners_on
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, SUBMISSIONS
 from scripts.runs.new_agent import NewAgent, template_for, yaml_quoted
 
-MODERATION = "moderation.yml"
 AGENT_NAME = "Rehearsal"
 _DESCRIPTION = "A rehearsal of the host's, to see that the board works. It is withdrawn again at once."
-_REHEARSALS_KEY = re.compile(r"^rehearsals:[ \t]*(\[[ \t]*\])?[ \t]*(#.*)?$", re.MULTILINE)
 
 
 def choose_task(challenge: Challenge, wanted: str | None) -> Task:
@@ -90,42 +87,6 @@ def _answer(field: CustomField) -> str:
             return yaml_quoted(field.options[0])
         case "text":
             return yaml_quoted(AGENT_NAME)
-
-
-def with_rehearsal_entry(content: bytes, login: str, agent: str, digest: str, day: date) -> bytes:
-    """moderation.yml with one more entry under `rehearsals`; the rest of the text is unchanged.
-
-    Raises:
-        CommandError: the file is faulty, or its list is written in a way that no entry can be added to.
-    """
-    entry = RehearsalEntry(login=login, agent=agent, digest=digest, since=day.isoformat())
-    try:
-        if content.strip() and digest in parse_moderation(content).rehearsed(login, agent):
-            return content
-        changed = _with_item(content.decode("utf-8"), entry).encode()
-        if digest in parse_moderation(changed).rehearsed(login, agent):
-            return changed
-    except LoadError as error:
-        raise CommandError(USAGE, f"{MODERATION} on main cannot be used: {error.lines[0]}; mend it first") from error
-    raise CommandError(USAGE, f"{MODERATION} on main: its list 'rehearsals' is written in a way that cannot be added to")
-
-
-def _with_item(text: str, entry: RehearsalEntry) -> str:
-    place = _REHEARSALS_KEY.search(text)
-    indent = "  "
-    if place is not None:
-        following = re.match(r"(?:\s*#[^\n]*\n|\s*\n)*([ \t]*)- ", text[place.end() :])
-        indent = following[1] if following else indent
-    fields = (
-        f"login: {yaml_quoted(entry.login)}",
-        f"agent: {yaml_quoted(entry.agent)}",
-        f'digest: "{entry.digest}"',
-        f'since: "{entry.since}"',
-    )
-    item = f"{indent}- " + f"\n{indent}  ".join(fields)
-    if place is None:
-        return f"{text.rstrip()}\nrehearsals:\n{item}\n".lstrip("\n")
-    return f"{text[: place.start()]}rehearsals:\n{item}{text[place.end() :]}"
 
 
 BRANCH_PREFIX = "pullrank-rehearsal-"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluator.host.digests.image_files import default_base
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
-from evaluator.host.loading.yaml_loader import LoadError, parse_moderation, read_challenge
+from evaluator.host.loading.yaml_loader import LoadError, read_challenge, read_moderation
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.identifiers import AGENT, LOGIN
@@ -75,13 +75,10 @@ class Checkout:
     @cached_property
     def moderation(self) -> Moderation:
         """moderation.yml; empty without one."""
-        path = self.root / "moderation.yml"
         try:
-            return parse_moderation(path.read_bytes()) if path.exists() else Moderation()
+            return read_moderation(self.root / "moderation.yml")
         except LoadError as error:
             raise CommandError(USAGE, *error.lines) from error
-        except OSError as error:
-            raise CommandError(USAGE, f"{path.name}: cannot be read ({error.strerror}); make it a file") from error
 
     @cached_property
     def store(self) -> ResultStore:

@@ -74,6 +74,18 @@ def read_challenge(path: Path) -> Challenge:
     return parse_challenge(content, path.name)
 
 
+def read_moderation(path: Path) -> Moderation:
+    """Read a moderation.yml; empty without one.
+
+    Raises:
+        LoadError: the file cannot be read, or is invalid.
+    """
+    try:
+        return parse_moderation(path.read_bytes()) if path.exists() else Moderation()
+    except OSError as error:
+        raise LoadError(f"{path.name}: cannot be read ({error.strerror}); make it a file") from error
+
+
 def _model(model: type[Model], content: bytes, name: str, limit: int) -> Model:
     value, lines = parse_yaml(content, name, limit)
     if not isinstance(value, dict):

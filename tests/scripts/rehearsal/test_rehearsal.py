@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ from scripts.console import CommandError
 from scripts.github.api.client import fetch_page
 from scripts.rehearsal.observations import printable
 from scripts.rehearsal.prerequisites import FINISHED
-from scripts.rehearsal.working_copy import agent_files, choose_task, open_working_copy, with_rehearsal_entry
+from scripts.rehearsal.working_copy import agent_files, choose_task, open_working_copy
+from scripts.repository.moderation_file import with_rehearsal_entry
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, PullRequest, World
 from tests.scripts.checkouts import ROOT
@@ -653,7 +653,9 @@ ITEM = 'login: eve\n{0}  agent: x\n{0}  digest: "' + OLD + '"\n{0}  since: "2026
     ],
 )
 def test_a_mark_is_added_wherever_the_list_stands_and_nothing_else_changes(text: str) -> None:
-    made = with_rehearsal_entry(text.encode(), "Ada", "rehearsal", DIGEST, date(2026, 5, 1))
+    made = with_rehearsal_entry(
+        text.encode(), RehearsalEntry(login="Ada", agent="rehearsal", digest=DIGEST, since="2026-05-01")
+    )
 
     before, after = parse_moderation(text.encode()) if text else Moderation(), parse_moderation(made)
     assert after.rehearsed("ada", "rehearsal") == {DIGEST}
@@ -663,7 +665,9 @@ def test_a_mark_is_added_wherever_the_list_stands_and_nothing_else_changes(text:
     assert len(after.rehearsals) == len(before.rehearsals) + 1
     assert (after.exclusions, after.verified) == (before.exclusions, before.verified)
     assert [line for line in text.splitlines() if "#" in line and "none" not in line and line not in made.decode()] == []
-    assert with_rehearsal_entry(made, "ada", "rehearsal", DIGEST, date(2026, 6, 1)) == made
+    assert (
+        with_rehearsal_entry(made, RehearsalEntry(login="ada", agent="rehearsal", digest=DIGEST, since="2026-06-01")) == made
+    )
 
 
 @pytest.mark.parametrize(
@@ -671,12 +675,16 @@ def test_a_mark_is_added_wherever_the_list_stands_and_nothing_else_changes(text:
 )
 def test_a_file_that_cannot_be_added_to_is_said_and_not_guessed_at(text: str) -> None:
     with pytest.raises(CommandError, match=r"moderation\.yml"):
-        with_rehearsal_entry(text.encode(), "ada", "rehearsal", DIGEST, date(2026, 5, 1))
+        with_rehearsal_entry(
+            text.encode(), RehearsalEntry(login="ada", agent="rehearsal", digest=DIGEST, since="2026-05-01")
+        )
 
 
 @pytest.mark.parametrize("name", ["123", "true", "null", "1e5"])
 def test_names_that_yaml_would_take_for_something_else_are_marked(name: str) -> None:
-    made = with_rehearsal_entry(b"exclusions: []\n", name, name, "1" * 64, date(2026, 5, 1))
+    made = with_rehearsal_entry(
+        b"exclusions: []\n", RehearsalEntry(login=name, agent=name, digest="1" * 64, since="2026-05-01")
+    )
 
     assert parse_moderation(made).rehearsed(name, name) == {"1" * 64}
 

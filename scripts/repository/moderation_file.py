@@ -1,18 +1,17 @@
-"""The quarantines of moderation.yml: what they hide; they are written and removed without touching other lines."""
+"""Entries of moderation.yml, written and removed without touching other lines, and what its quarantines hide."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
-from evaluator.model.config.moderation import Moderation, Quarantine
+from evaluator.model.config.moderation import Moderation, Quarantine, RehearsalEntry
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import quarantine_of
 from scripts.console import USAGE, CommandError
 
 MODERATION_FILE = "moderation.yml"
-_KEY = re.compile(r"^quarantines:[ \t]*(\[[ \t]*\])?[ \t]*(#.*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +52,18 @@ def with_quarantine(content: bytes, quarantine: Quarantine) -> bytes:
     Raises:
         CommandError: the file is faulty, or its list is written in a way that no entry can be added to.
     """
-    before = _parsed(content)
-    changed = _with_item(content.decode("utf-8"), quarantine).encode()
-    if _parsed(changed) != before.model_copy(update={"quarantines": (quarantine, *before.quarantines)}):
-        raise CommandError(USAGE, f"{MODERATION_FILE}: its list 'quarantines' is written in a way that cannot be added to")
-    return changed
+    return _with_entry(content, "quarantines", quarantine, MODERATION_FILE)
+
+
+def with_rehearsal_entry(content: bytes, entry: RehearsalEntry) -> bytes:
+    """Main's moderation.yml with one more entry under `rehearsals`, if it has none of this version.
+
+    Raises:
+        CommandError: as for `with_quarantine`.
+    """
+    shown = f"{MODERATION_FILE} on main"
+    is_marked = entry.digest in _parsed(content, shown).rehearsed(entry.login, entry.agent)
+    return content if is_marked else _with_entry(content, "rehearsals", entry, shown)
 
 
 def without_quarantines(content: bytes, lifted: Sequence[Quarantine]) -> bytes:
@@ -80,23 +86,33 @@ def without_quarantines(content: bytes, lifted: Sequence[Quarantine]) -> bytes:
     return changed
 
 
-def _parsed(content: bytes) -> Moderation:
+def _parsed(content: bytes, shown: str = MODERATION_FILE) -> Moderation:
     try:
         return parse_moderation(content) if content.strip() else Moderation()
     except LoadError as error:
-        raise CommandError(USAGE, f"{MODERATION_FILE} cannot be used: {error.lines[0]}; mend it first") from error
+        raise CommandError(USAGE, f"{shown} cannot be used: {error.lines[0]}; mend it first") from error
 
 
-def _item(quarantine: Quarantine) -> str:
+def _with_entry(content: bytes, key: str, entry: Quarantine | RehearsalEntry, shown: str) -> bytes:
+    before = _parsed(content, shown)
+    changed = _with_item(content.decode("utf-8"), key, entry).encode()
+    if _parsed(changed, shown) != before.model_copy(update={key: (entry, *getattr(before, key))}):
+        raise CommandError(USAGE, f"{shown}: its list {key!r} is written in a way that cannot be added to")
+    return changed
+
+
+def _item(entry: Quarantine | RehearsalEntry, indent: str = "  ") -> str:
     lines = []
-    for name, value in quarantine.model_dump(mode="json", exclude_none=True, exclude_defaults=True).items():
+    for name, value in entry.model_dump(mode="json", exclude_none=True, exclude_defaults=True).items():
         written = str(value).lower() if isinstance(value, bool) else "'" + str(value).replace("'", "''") + "'"
         lines.append(f"{name}: {written}")
-    return "  - " + "\n    ".join(lines) + "\n"
+    return f"{indent}- " + f"\n{indent}  ".join(lines) + "\n"
 
 
-def _with_item(text: str, quarantine: Quarantine) -> str:
-    place = _KEY.search(text)
+def _with_item(text: str, key: str, entry: Quarantine | RehearsalEntry) -> str:
+    place = re.search(rf"^{key}:[ \t]*(\[[ \t]*\])?[ \t]*(#.*)?$", text, re.MULTILINE)
     if place is None:
-        return f"{text.rstrip()}\nquarantines:\n".lstrip("\n") + _item(quarantine)
-    return f"{text[: place.start()]}quarantines:\n{_item(quarantine)}{text[place.end() :].removeprefix(chr(10))}"
+        return f"{text.rstrip()}\n{key}:\n".lstrip("\n") + _item(entry)
+    following = re.match(r"(?:\s*#[^\n]*\n|\s*\n)*([ \t]*)- ", text[place.end() :])
+    item = _item(entry, following[1] if following else "  ")
+    return f"{text[: place.start()]}{key}:\n{item}{text[place.end() :].removeprefix(chr(10))}"

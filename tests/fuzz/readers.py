@@ -22,8 +22,7 @@ import numpy as np
 from gymnasium import spaces
 
 from evaluator import wire
-from evaluator.host.docker.layers import examine_layers
-from evaluator.host.docker.manifest import read_config, read_manifest
+from evaluator.host.docker.image_checks import examine_layers, read_config, read_manifest
 from evaluator.host.duels.connection import PlayerConnection
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError

@@ -9,9 +9,16 @@ from pathlib import Path
 
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.image_archive import image_archive
+from evaluator.host.docker.image_checks import (
+    MAX_ENTRIES,
+    ImageConfig,
+    ImageManifest,
+    check_size,
+    examine_layers,
+    read_config,
+    read_manifest,
+)
 from evaluator.host.docker.image_registry import Registry
-from evaluator.host.docker.layers import MAX_ENTRIES, examine_layers
-from evaluator.host.docker.manifest import ImageConfig, ImageManifest, check_size, read_config, read_manifest
 from evaluator.host.errors import AgentFault
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from evaluator.host.docker.image_checks import read_config, read_manifest
 from evaluator.host.docker.image_registry import Registry
-from evaluator.host.docker.manifest import read_config, read_manifest
 from evaluator.host.errors import AgentFault
 from evaluator.model.config.submission import ImageReference, TaggedImage
 from evaluator.model.records.verdict import Verdict

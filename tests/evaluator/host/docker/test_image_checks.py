@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.docker.layers import examine_layers
+from evaluator.host.docker.image_checks import examine_layers
 from evaluator.host.errors import AgentFault
 from evaluator.model.records.verdict import Verdict
 

@@ -14,7 +14,7 @@ class CommandInfo(NamedTuple):
 
 COMMANDS = {
     "new": CommandInfo("Write a small example agent to start from."),
-    "check": CommandInfo("Check folders, or the challenge and all agents; nothing is run."),
+    "check": CommandInfo("Check folders, or the challenge and all agents; no agent is run."),
     "evaluate": CommandInfo(
         "Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines.",
         is_pinned=True,

@@ -48,5 +48,8 @@ COMMANDS = {
         "Make this copy your own leaderboard: set title, owner, tasks; remove the origin's submissions and results."
     ),
     "import-evalai": CommandInfo("Convert an EvalAI challenge: challenge.yml, Markdown pages, and a line for each key."),
-    "season": CommandInfo("Seal, reveal, end and close a season.", is_pinned=True),
+    "grades": CommandInfo(
+        "Print a row for each participant or team: its best official scores before each deadline, and what is late."
+    ),
+    "season": CommandInfo("Seal, reveal, end, close and reopen a season.", is_pinned=True),
 }

@@ -49,7 +49,7 @@ def recorded_input(
     say_damaged("duel", damaged_duels)
     results = checkout.results
     if official:
-        results, duels = _of_our_sandbox(checkout, results), _of_our_sandbox(checkout, duels)
+        results, duels = of_our_sandbox(checkout, results), of_our_sandbox(checkout, duels)
     recorded = RankingInput(
         challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
         entries=checkout.with_quarantines(final.entries if final else (agent.entry() for agent in agents)),
@@ -61,7 +61,7 @@ def recorded_input(
     return as_shown(recorded, now or datetime.now(UTC)) if official else with_flags(recorded)
 
 
-def _of_our_sandbox(checkout: Checkout, records: Iterable[Record]) -> list[Record]:
+def of_our_sandbox(checkout: Checkout, records: Iterable[Record]) -> list[Record]:
     """The records that were played in the leaderboard's sandbox; the others are reported and left out."""
     rules, kept = SandboxRules(GitRepository(checkout.root), checkout.challenge), []
     for record in records:

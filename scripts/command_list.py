@@ -48,6 +48,9 @@ COMMANDS = {
         "Make this copy your own leaderboard: set title, owner, tasks; remove the origin's submissions and results."
     ),
     "import-evalai": CommandInfo("Convert an EvalAI challenge: challenge.yml, Markdown pages, and a line for each key."),
+    "upgrade": CommandInfo(
+        "Make a branch with a newer Pullrank: the host's files stay, and nothing is lost or left in conflict."
+    ),
     "grades": CommandInfo(
         "Print a row for each participant or team: its best official scores before each deadline, and what is late."
     ),

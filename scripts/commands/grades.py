@@ -64,5 +64,5 @@ def _arrivals(checkout: Checkout, names: set[tuple[str, str, str]]) -> Arrivals:
     if history is None:
         say("This is no clone with main's history, so versions count from their evaluation.")
         return {}
-    stays = {name: history.stays_of(*name) for name in names}
-    return {name: to_utc(runs[0].began.committed_at) for name, runs in stays.items() if runs}
+    periods = {name: history.periods_of(*name) for name in names}
+    return {name: to_utc(runs[0].began.committed_at) for name, runs in periods.items() if runs}

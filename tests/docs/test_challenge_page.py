@@ -130,6 +130,6 @@ def test_the_environment_of_ones_own_is_checked_evaluated_and_verified(tmp_path:
         code, out, err = run(tmp_path, *words, *(["--sandbox", "process"] if words[0] == "evaluate" else []))
         assert code == 0, err
         if words[0] == "evaluate":
-            assert float(out.split("ok")[1].split()[0]) == pytest.approx(-31, abs=6)
+            assert float(out.split("ok")[1].split()[0]) == pytest.approx(-40, abs=3)
             assert "Detours" in out
     assert "1 verified" in err

@@ -48,6 +48,10 @@ COMMANDS = {
         "Make this copy your own leaderboard: set title, owner, tasks; remove the origin's submissions and results."
     ),
     "import-evalai": CommandInfo("Convert an EvalAI challenge: challenge.yml, Markdown pages, and a line for each key."),
+    "erase": CommandInfo(
+        "Take a person's name, logs, weights and pages off the board; scores stay under a name that stands for nobody.",
+        is_pinned=True,
+    ),
     "upgrade": CommandInfo(
         "Make a branch with a newer Pullrank: the host's files stay, and nothing is lost or left in conflict."
     ),

@@ -17,7 +17,12 @@ TRAILER = "Pullrank-Upstream: "
 # What a host decides or receives. Everything else that only the copy has is the host's, too.
 HOSTS_FILES = ("challenge.yml", "moderation.yml", ".github/CODEOWNERS", "CITATION.cff")
 HOSTS_FOLDERS = ("submissions/", "results/", "traces/", "site/pages/seasons/")
-_MEASURING = ("evaluator/model/measurement_version.py", "evaluator/Dockerfile", *image_files.LOCK_FILES)
+# What a result depends on; the first has had two names.
+_MEASURING = (
+    ("evaluator/model/measurement_version.py", "evaluator/model/protocol.py"),
+    ("evaluator/Dockerfile",),
+    *((name,) for name in image_files.LOCK_FILES),
+)
 _MARK = re.compile(r"^(?:MEASUREMENT_VERSION|PROTOCOL)\b[^=\n]*= *(\d+)|^(?:ARG BASE_IMAGE=\S+)", re.MULTILINE)
 # Where both sides changed a file, these must fit together, so they are upstream's; of the rest the host's is kept.
 _CODE = (
@@ -191,9 +196,11 @@ def _write_tree(clone: GitRepository, folder: dict[str, Any]) -> str:
 
 def measuring_changes(clone: GitRepository, ours: Files, new: Files) -> Iterator[str]:
     """What changes of all that a result depends on, in words."""
-    for path in _MEASURING:
+    for names in _MEASURING:
+        path = names[0]
         before, after = (
-            clone.read([files[path][1]])[0].decode("utf-8", "replace") if path in files else "" for files in (ours, new)
+            clone.read([files[name][1]])[0].decode("utf-8", "replace") if name else ""
+            for files, name in ((files, next(filter(files.__contains__, names), None)) for files in (ours, new))
         )
         for old, now in zip(*(_marks(path, text) for text in (before, after)), strict=False):
             if old != now:

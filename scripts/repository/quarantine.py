@@ -5,14 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
-from evaluator.model.config.moderation import Moderation, Quarantine
+from evaluator.model.config.moderation import Erasure, Moderation, Quarantine
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import quarantine_of
 from scripts.console import USAGE, CommandError
 
 MODERATION_FILE = "moderation.yml"
-_KEY = re.compile(r"^quarantines:[ \t]*(\[[ \t]*\])?[ \t]*(#.*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +52,19 @@ def with_quarantine(content: bytes, quarantine: Quarantine) -> bytes:
     Raises:
         CommandError: the file is faulty, or its list is written in a way that no entry can be added to.
     """
+    return with_item(content, "quarantines", quarantine)
+
+
+def with_item(content: bytes, name: str, item: Quarantine | Erasure) -> bytes:
+    """moderation.yml with one more item at the beginning of a list; the rest of the text is unchanged.
+
+    Raises:
+        CommandError: the file is faulty, or its list is written in a way that no entry can be added to.
+    """
     before = _parsed(content)
-    changed = _with_item(content.decode("utf-8"), quarantine).encode()
-    if _parsed(changed) != before.model_copy(update={"quarantines": (quarantine, *before.quarantines)}):
-        raise CommandError(USAGE, f"{MODERATION_FILE}: its list 'quarantines' is written in a way that cannot be added to")
+    changed = _added(content.decode("utf-8"), name, item).encode()
+    if _parsed(changed) != before.model_copy(update={name: (item, *getattr(before, name))}):
+        raise CommandError(USAGE, f"{MODERATION_FILE}: its list '{name}' is written in a way that cannot be added to")
     return changed
 
 
@@ -87,7 +95,7 @@ def _parsed(content: bytes) -> Moderation:
         raise CommandError(USAGE, f"{MODERATION_FILE} cannot be used: {error.lines[0]}; mend it first") from error
 
 
-def _item(quarantine: Quarantine) -> str:
+def _item(quarantine: Quarantine | Erasure) -> str:
     lines = []
     for name, value in quarantine.model_dump(mode="json", exclude_none=True, exclude_defaults=True).items():
         written = str(value).lower() if isinstance(value, bool) else "'" + str(value).replace("'", "''") + "'"
@@ -95,8 +103,8 @@ def _item(quarantine: Quarantine) -> str:
     return "  - " + "\n    ".join(lines) + "\n"
 
 
-def _with_item(text: str, quarantine: Quarantine) -> str:
-    place = _KEY.search(text)
+def _added(text: str, name: str, item: Quarantine | Erasure) -> str:
+    place = re.search(rf"^{name}:[ \t]*(\[[ \t]*\])?[ \t]*(#.*)?$", text, re.MULTILINE)
     if place is None:
-        return f"{text.rstrip()}\nquarantines:\n".lstrip("\n") + _item(quarantine)
-    return f"{text[: place.start()]}quarantines:\n{_item(quarantine)}{text[place.end() :].removeprefix(chr(10))}"
+        return f"{text.rstrip()}\n{name}:\n".lstrip("\n") + _item(item)
+    return f"{text[: place.start()]}{name}:\n{_item(item)}{text[place.end() :].removeprefix(chr(10))}"

@@ -139,3 +139,68 @@ def test_a_task_whose_extra_is_missing_is_said_and_no_fault(tmp_path: Path) -> N
     code, _, err = run(root, "check", "--host")
     assert code == 0
     assert "task far was not played: mujoco is not installed here; 'make mujoco' installs it" in err
+
+
+@pytest.mark.parametrize(
+    ("module", "body", "fault"),
+    [
+        pytest.param(
+            "ends", {"draw": "import sys; sys.exit(0)"}, "it ends the program; remove the call of exit",
+            marks=pytest.mark.attack(
+                "environment_that_ends_the_check", family="supply", outcome="named as a fault, exit code 2",
+                tries="An environment of a pull request that exits with code 0, so that the check seems to pass.",
+            ),
+        ),
+        pytest.param(
+            "paints", {"draw": "raise ValueError('\\x1b[2Jfine\\n\\nchallenge.yml is fine.')"}, "fails when it is played",
+            marks=pytest.mark.attack(
+                "environment_that_writes_the_verdict", family="supply", outcome="one line, the characters shown",
+                tries="An exception whose text clears the screen and says that all is fine.",
+            ),
+        ),
+        pytest.param(
+            "floods", {"draw": "print('fine\\n' * 99); self.start = np.random.randint(0, 9, 2)"}, IGNORES,
+            marks=pytest.mark.attack(
+                "environment_that_prints_over_the_faults", family="supply", outcome="what it prints is not shown",
+                tries="An environment that prints pages of praise before its fault is named.",
+            ),
+        ),
+        pytest.param(
+            "infinite", {"step": "return self.start, float('inf'), True, False, {}"}, "gives the reward inf at step 1",
+            marks=pytest.mark.attack(
+                "environment_with_an_infinite_reward", family="supply", outcome="named as a fault",
+                tries="An environment that pays an infinite reward, which no other score reaches.",
+            ),
+        ),
+        pytest.param(
+            "counts", {"draw": "World.n = getattr(World, 'n', 0) + 1; self.start = np.array([World.n % 9, 0])"}, IGNORES,
+            marks=pytest.mark.attack(
+                "environment_that_counts_its_episodes", family="supply", outcome="named as a fault",
+                tries="An environment whose episodes depend on how many were played before, not on the seed.",
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_an_environment_neither_hides_nor_forges_the_verdict(
+    tmp_path: Path, module: str, body: dict[str, str], fault: str
+) -> None:
+    lines = host_faults(board(tmp_path, module, **body))
+
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("challenge.yml:6: task grid: ")
+    assert fault in lines[0]
+    assert "\x1b" not in lines[0]
+
+
+@pytest.mark.attack(
+    "suite_by_a_path", family="supply", outcome="refused: a suite is one of five words",
+    tries="Names a file somewhere else, or a file of the repository, as a suite.",
+)  # fmt: skip
+@pytest.mark.parametrize("suite", ["../../secret", "/etc/passwd", "chess", "mujoco.yml", "MUJOCO", "__init__"])
+def test_a_suite_is_one_of_five_words(tmp_path: Path, suite: str) -> None:
+    root = board(tmp_path, "suited")
+    before = (root / "challenge.yml").read_text()
+
+    code, _, err = run(root, "init", "--title", "T", "--owner", "me", "--repository", "me/b", "--suite", suite)
+    assert (code, err.count("\n")) == (2, 1), err
+    assert (root / "challenge.yml").read_text() == before

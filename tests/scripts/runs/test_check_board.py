@@ -50,7 +50,7 @@ def board(root: Path, module: str, tasks: str = "", head: str = HEAD, **body: st
 def host_faults(root: Path) -> list[str]:
     """The faults that the command names; its exit code says that there are some."""
     code, out, err = run(root, "check", "--host")
-    faults = [line for line in err.splitlines() if "overall leaderboard" not in line and "fine." not in line]
+    faults = [line for line in err.splitlines() if "overall leaderboard" not in line and line != "challenge.yml is fine."]
     assert (code, out) == (2 if faults else 0, "")
     return faults
 

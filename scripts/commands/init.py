@@ -111,7 +111,8 @@ def with_fields(text: str, values: dict[str, str]) -> str:
         if place is None:
             lines.insert(1 + max(i for i, old in enumerate(lines) if re.match(r"(title|season)\s*:", old)), line)
         else:
-            lines[place] = line
+            after = next((i for i in range(place + 1, len(lines)) if not lines[i].startswith(" ")), len(lines))
+            lines[place:after] = [line]
     return "\n".join(lines) + "\n"
 
 

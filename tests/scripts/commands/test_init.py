@@ -101,6 +101,14 @@ def test_a_suite_brings_tasks_with_anchors_and_sources(copy: Path, suite: init.S
     assert challenge.limits == read_challenge(ROOT / "challenge.yml").limits
 
 
+def test_a_text_on_several_lines_is_replaced_as_a_whole(copy: Path) -> None:
+    path = copy / "challenge.yml"
+    path.write_text(path.read_text().replace("description: Eight", "description:\n  Eight", 1))
+    become(task=["Taxi-v4"])
+
+    assert read_challenge(path).description == "Taxi."
+
+
 def test_a_suite_can_be_narrowed_and_the_description_fits(copy: Path) -> None:
     become(suite=init.Suite.MUJOCO, task=["Hopper-v5", "Ant-v5"])
 

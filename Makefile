@@ -23,7 +23,7 @@ NIGHTLY := attacks faults fuzz soak load image audit
 LOCKS := $(wildcard requirements/*.txt evaluator/requirements.txt evaluator/extras/*.txt)
 
 .PHONY: demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit bench fuzz dev site probe here runtime gvisor image sbom recorded \
-	mujoco atari chess lock clean
+	mujoco atari chess minigrid lock clean
 
 demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the site
 	@$(BIN)/pullrank demo
@@ -100,7 +100,9 @@ dev: $(VENV)/dev.done ## An environment for development
 here: ## Check whether challenge.yml names this repository, for the later steps
 	@$(PYTHON) -m scripts.github.workflow.right_repository
 
-runtime: $(VENV)/runtime.done ## An environment to run in
+# With the packages that challenge.yml's environments need, by the names that are known here.
+EXTRAS := $(shell grep -oE '\bextra: *["'"'"']?(mujoco|atari|chess|minigrid)\b' challenge.yml | grep -oE '[a-z]+$$' | sort -u)
+runtime: $(VENV)/runtime.done $(EXTRAS:%=$(VENV)/%.done) ## An environment to run in
 
 # Only on GitHub's own machines, which are deleted after the job, is anything installed.
 gvisor: $(VENV)/runtime.done ## gVisor for the container engine, if challenge.yml evaluates in it
@@ -152,11 +154,11 @@ $(ACT)/node_modules/.package-lock.json: $(ACT)/package-lock.json
 	echo "npm cannot install what the tests under act need; they will be skipped."
 
 # Environments that need more packages: each target installs them and evaluates an agent on them.
-mujoco atari chess: %: $(VENV)/%.done
+mujoco atari chess minigrid: %: $(VENV)/%.done
 	@$(BIN)/pullrank evaluate example_agents/random --challenge evaluator/environments/$@.yml --out build/$@/results
 
 # Builds fetch nothing: chess is published as source only, and the setuptools that builds it is pinned in runtime.txt.
-$(VENV)/mujoco.done $(VENV)/atari.done $(VENV)/chess.done: $(VENV)/%.done: requirements/%.txt $(VENV)/runtime.done
+$(VENV)/mujoco.done $(VENV)/atari.done $(VENV)/chess.done $(VENV)/minigrid.done: $(VENV)/%.done: requirements/%.txt $(VENV)/runtime.done
 	@$(call INSTALL,--no-build-isolation --require-hashes -r $<)
 	@touch $@
 
@@ -169,6 +171,7 @@ lock: ## Renew the lock files (needs uv)
 	$(LOCK) requirements/mujoco.in -o requirements/mujoco.txt
 	$(LOCK) requirements/atari.in -o requirements/atari.txt
 	$(LOCK) requirements/chess.in -o requirements/chess.txt
+	$(LOCK) requirements/minigrid.in -o requirements/minigrid.txt
 	$(LOCK) requirements/fuzz.in -o requirements/fuzz.txt
 	$(LOCK) evaluator/requirements.in -o evaluator/requirements.txt
 	for name in onnx grpc torch sb3; do $(LOCK) $${PULLRANK_WHEELS:+--index $$PULLRANK_WHEELS} \

@@ -14,7 +14,7 @@ class CommandInfo(NamedTuple):
 
 COMMANDS = {
     "new": CommandInfo("Write a small example agent to start from."),
-    "check": CommandInfo("Check folders, or the challenge and all agents; nothing is run."),
+    "check": CommandInfo("Check folders, or the challenge and all agents; no agent is run."),
     "evaluate": CommandInfo(
         "Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines.",
         is_pinned=True,
@@ -48,5 +48,15 @@ COMMANDS = {
         "Make this copy your own leaderboard: set title, owner, tasks; remove the origin's submissions and results."
     ),
     "import-evalai": CommandInfo("Convert an EvalAI challenge: challenge.yml, Markdown pages, and a line for each key."),
-    "season": CommandInfo("Seal, reveal, end and close a season.", is_pinned=True),
+    "erase": CommandInfo(
+        "Take a person's name, logs, weights and pages off the board; scores stay under a name that stands for nobody.",
+        is_pinned=True,
+    ),
+    "upgrade": CommandInfo(
+        "Make a branch with a newer Pullrank: the host's files stay, and nothing is lost or left in conflict."
+    ),
+    "grades": CommandInfo(
+        "Print a row for each participant or team: its best official scores before each deadline, and what is late."
+    ),
+    "season": CommandInfo("Seal, reveal, end, close and reopen a season.", is_pinned=True),
 }

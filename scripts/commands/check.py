@@ -17,9 +17,10 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, TAG_WARNING, SubmissionKind, parse_tagged
 from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
-from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
+from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import JsonFindings
 from scripts.repository.checkout import AgentFolder, open_checkout
+from scripts.runs.check_board import BoardFindings, check_board
 from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
 
 # GitHub's own machines have labels that begin so.
@@ -53,14 +54,18 @@ def run(
     folders: Annotated[
         list[Path] | None, typer.Argument(help="Agents' folders; without one, the challenge and all agents.")
     ] = None,
+    host: Annotated[
+        bool, typer.Option("--host", help="The challenge only: its environments, games and metrics are played for a moment.")
+    ] = False,
     as_json: JsonFindings = False,
 ) -> int:
-    """Check folders, or the challenge and all agents; nothing is run."""
+    """Check folders, or the challenge and all agents; no agent is run."""
     checkout = open_checkout(Path.cwd())
     tasks = list(checkout.challenge.tasks)
-    faults: list[str] = [] if folders else [*_few_episodes_faults(checkout.challenge), *_budget_faults(checkout.challenge)]
-    notes: list[str] = [] if folders else list(_gvisor_notes(checkout.challenge))
-    checked = folders or checkout.folders
+    board = check_board(checkout) if host or not folders else BoardFindings([], [])
+    faults, notes = [*board.faults], [*board.notes]
+    notes += [] if folders else _gvisor_notes(checkout.challenge)
+    checked = folders or ([] if host else checkout.folders)
     idle = 0
     for folder in checked:
         try:
@@ -81,10 +86,11 @@ def run(
         for line in notes:
             say(line)
     if not faults and not as_json:
-        say(f"challenge.yml and {len(checked)} folders are fine.")
+        say(f"challenge.yml and {len(checked)} folders are fine." if checked else "challenge.yml is fine.")
+    code = USAGE if board.faults else SUBMISSION_AT_FAULT if faults else OK
     if faults and not as_json:
-        raise CommandError(SUBMISSION_AT_FAULT, *faults)
-    return SUBMISSION_AT_FAULT if faults else OK
+        raise CommandError(code, *faults)
+    return code
 
 
 def _check_new(folder: Path, entry: AgentFolder) -> None:
@@ -103,30 +109,6 @@ def _check_new(folder: Path, entry: AgentFolder) -> None:
         raise LoadError(f"{entry.shown}: {fault}")
     if faults := tuple(wording_faults(entry, entry.shown)):
         raise LoadError(*faults)
-
-
-def _few_episodes_faults(challenge: Challenge) -> list[str]:
-    """Tasks with few episodes. Only this check asks, so that challenges of earlier results can still be read."""
-    return [f"challenge.yml: {fault}" for task in challenge.tasks if (fault := task.few_episodes_fault())]
-
-
-def _budget_faults(challenge: Challenge) -> Iterator[str]:
-    """Tasks for scripts whose training steps are too few; depends on the environment's longest episode."""
-    scripted = [task for task in challenge.tasks if task.script is not None]
-    if scripted:
-        from evaluator.host.envs.gym_task import (
-            BudgetError,
-            EnvironmentFault,
-            check_budget,
-        )  # imported late: gymnasium is slow
-
-        for task in scripted:
-            try:
-                check_budget(task)
-            except BudgetError as error:
-                yield f"challenge.yml: {error}"
-            except EnvironmentFault:
-                continue  # not installed here; reported when it is played
 
 
 def _gvisor_notes(challenge: Challenge) -> Iterator[str]:

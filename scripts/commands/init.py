@@ -1,5 +1,6 @@
 """`pullrank init`: turns a fresh copy of this repository into a new leaderboard."""
 
+import enum
 import json
 import re
 import shutil
@@ -9,12 +10,27 @@ from typing import Annotated
 
 import typer
 
+import evaluator
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import LOGIN
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.github.doctor.policy_checks import PLACEHOLDER
 from scripts.github.workflow.event import REPOSITORY_NAME
-from scripts.repository.checkout import Checkout, open_checkout
+from scripts.repository.checkout import open_checkout
+
+SUITES = Path(evaluator.__file__).parent / "environments"
+
+
+@enum.unique
+class Suite(enum.StrEnum):
+    """A set of tasks for a new leaderboard."""
+
+    CLASSICS = "classics"
+    MUJOCO = "mujoco"
+    ATARI = "atari"
+    MINIGRID = "minigrid"
+    GAMES = "games"
 
 
 def run(
@@ -23,16 +39,22 @@ def run(
     repository: Annotated[str, typer.Option(help="owner/name on GitHub.")],
     task: Annotated[list[str] | None, typer.Option(help="Keep this task only; may be given again.")] = None,
     season: Annotated[str | None, typer.Option(help="The first season's name.")] = None,
+    suite: Annotated[Suite | None, typer.Option(help="A set of tasks with their random and published scores.")] = None,
 ) -> int:
     """Make this copy your own leaderboard: set title, owner, tasks; remove the origin's submissions and results."""
     checkout = open_checkout(Path.cwd())
     owner = owner.removeprefix("@")
-    _check(checkout, owner, repository, task or [])
-    values = {"title": title, "repository": f"https://github.com/{repository}", **({"season": season} if season else {})}
     path = checkout.root / "challenge.yml"
-    text = keep_tasks(with_fields(path.read_text(encoding="utf-8"), values), set(task or []))
+    text = _with_suite(path.read_text(encoding="utf-8"), suite)
     try:
-        parse_challenge(text.encode())
+        offered = parse_challenge(text.encode())
+        _check(offered, owner, repository, task or [])
+        text = keep_tasks(text, set(task or []))
+        values = {"title": title, "repository": f"https://github.com/{repository}", **({"season": season} if season else {})}
+        if task or (offered.games and suite) or suite is Suite.CLASSICS:
+            values["description"] = f"{_listed([each.title or each.id for each in parse_challenge(text.encode()).tasks])}."
+        text = with_fields(text, values)
+        challenge = parse_challenge(text.encode())
     except LoadError as error:
         raise CommandError(
             USAGE, "the changed challenge.yml would not be valid; nothing was written", *error.lines
@@ -40,16 +62,44 @@ def run(
     path.write_text(text, encoding="utf-8")
     changed = ["challenge.yml", *_set_owner(checkout.root, owner), *_remove_submissions(checkout.root)]
     say(f"Changed: {', '.join(changed)}.")
+    if extras := sorted({each.extra for each in challenge.tasks if each.extra}):
+        say(f"These environments need more packages, which the workflows install; for this machine: make {' '.join(extras)}")
     say("Next: read challenge.yml, run 'pullrank check' and 'make demo', commit, push, then 'pullrank doctor'.")
     return OK
 
 
-def _check(checkout: Checkout, owner: str, repository: str, tasks: list[str]) -> None:
+def _with_suite(text: str, suite: Suite | None) -> str:
+    """challenge.yml with a suite's tasks instead of its own; classics and games are among those of the origin.
+
+    Raises:
+        LoadError: the file is not valid.
+    """
+    if suite is None:
+        return text
+    if suite in (Suite.CLASSICS, Suite.GAMES):
+        tasks = parse_challenge(text.encode()).tasks
+        return keep_tasks(
+            text, {each.id for each in tasks if (each.game is not None) == (suite is Suite.GAMES) and not each.script}
+        )
+    offered = (SUITES / f"{suite}.yml").read_text(encoding="utf-8")
+    head, mark, tail = text.partition("\ntasks:\n")
+    after = [block for block in _blocks(tail) if not _TASK_LINE.match(block)]
+    description = parse_challenge(offered.encode()).description
+    return with_fields(head + mark + offered.partition("\ntasks:\n")[2] + "".join(after), {"description": description})
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _check(challenge: Challenge, owner: str, repository: str, tasks: list[str]) -> None:
     if not all(LOGIN.fullmatch(part) for part in owner.split("/")) or owner.count("/") > 1:
         raise CommandError(USAGE, f"--owner {owner!r} is neither a login nor organisation/team")
     if not REPOSITORY_NAME.fullmatch(repository):
         raise CommandError(USAGE, f"--repository {repository!r} is not owner/name")
-    checkout.tasks(tasks)
+    ids = [each.id for each in challenge.tasks]
+    if unknown := next((one for one in tasks if one not in ids), None):
+        raise CommandError(USAGE, f"there is no task {unknown!r}; the tasks are {', '.join(ids)}")
 
 
 def with_fields(text: str, values: dict[str, str]) -> str:
@@ -61,7 +111,8 @@ def with_fields(text: str, values: dict[str, str]) -> str:
         if place is None:
             lines.insert(1 + max(i for i, old in enumerate(lines) if re.match(r"(title|season)\s*:", old)), line)
         else:
-            lines[place] = line
+            after = next((i for i in range(place + 1, len(lines)) if not lines[i].startswith(" ")), len(lines))
+            lines[place:after] = [line]
     return "\n".join(lines) + "\n"
 
 

@@ -1,6 +1,7 @@
-"""`pullrank season seal|reveal|final|close`: starting and ending a season."""
+"""`pullrank season seal|reveal|final|close|reopen`: starting and ending a season."""
 
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -13,11 +14,11 @@ from scripts.git.git_repository import Credentials, GitRepository
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.season_file import RevealedSecret, SeasonFile
-from scripts.seasons.close_season import close_season, write_final
+from scripts.seasons.close_season import close_season, frozen_folder, write_final
 from scripts.seasons.publish_season import record_locally, record_on_branch
 
 SECRET_ENVIRONMENT = "season"
-run = typer.Typer(help="Seal, reveal, end and close a season.", no_args_is_help=True)
+run = typer.Typer(help="Seal, reveal, end, close and reopen a season.", no_args_is_help=True)
 
 Push = Annotated[bool, typer.Option("--push", help="Also record it on the branch results of origin.")]
 PushToken = Annotated[str, typer.Option(envvar="GITHUB_TOKEN", help="For --push; needs write access to contents.")]
@@ -91,6 +92,7 @@ def final() -> int:
 @run.command()
 def close(
     by: Annotated[str, typer.Option(help="Who signs for the season: a person or an organisation.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Close it even without an official result.")] = False,
     push: Push = False,
     token: PushToken = "",
     server: ServerAddress = GITHUB_SERVER,
@@ -100,12 +102,31 @@ def close(
     season = checkout.challenge.season
     if not by.strip() or len(by) > 200 or not by.isprintable():
         raise CommandError(USAGE, "--by is one line with a name, at most 200 letters")
-    closed = close_season(checkout, by.strip(), now, quiet=False)
+    closed = close_season(checkout, by.strip(), now, quiet=False, even_empty=yes)
     _record(checkout, {"closed": closed.closing}, f"close season {season}", (push, token, server), now)
     say(f"{closed.closing.results} results verified, {closed.closing.steps:,} steps replayed; season {season} is closed.")
     say(f"Archive: {closed.archive.path.relative_to(checkout.root)}, SHA-256 {closed.archive.sha256}")
     say(f"Commit and push: {' '.join(str(path.relative_to(checkout.root)) for path in closed.written)}")
     say("Then put the archive where it stays, such as a release of this repository.")
+    return OK
+
+
+@run.command()
+def reopen(push: Push = False, token: PushToken = "", server: ServerAddress = GITHUB_SERVER) -> int:
+    """Take back that the season was closed: the official run goes on, and its frozen pages are removed."""
+    checkout, now = open_checkout(Path.cwd()), _now()
+    season = checkout.challenge.season
+    entry = checkout.seasons.of(season)
+    if entry.closed is None:
+        raise CommandError(USAGE, f"season {season} is not closed, so there is nothing to reopen")
+    _record(checkout, {"closed": None}, f"reopen season {season}", (push, token, server), now)
+    folder = frozen_folder(checkout)
+    shutil.rmtree(folder, ignore_errors=True)
+    say(f"Season {season}, closed at {entry.closed.at}, is open again.")
+    say(f"Removed here: {folder.relative_to(checkout.root)}. Commit that.")
+    if entry.revealed:
+        say(f"It was revealed at {entry.revealed.at}: its episodes are known, so nothing more is played in it.")
+    say("Whoever has the archive or CITATION.cff of the close has what was published then: say that they are void.")
     return OK
 
 

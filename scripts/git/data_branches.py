@@ -36,6 +36,8 @@ class BranchCommit:
     message: str
     files: tuple[tuple[str, bytes], ...]
     """Path and content of each added file."""
+    removed: tuple[str, ...] = ()
+    """Paths that it removes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +101,7 @@ def _fast_import_stream(tip: str | None, commits: Sequence[BranchCommit], now: d
         yield f"data {len(message)}\n".encode() + message + b"\n"
         if index == 0 and tip is not None:
             yield f"from {full_sha(tip)}\n".encode()
+        yield from (f"D {path}\n".encode() for path in commit.removed)
         for path, content in commit.files:
             yield f"M 100644 inline {path}\ndata {len(content)}\n".encode() + content + b"\n"
     yield b"get-mark :1\ndone\n"

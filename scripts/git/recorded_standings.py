@@ -1,12 +1,14 @@
 """The standings of a checkout's recorded results; once submissions have ended, of the agents on main at that commit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 from leaderboard.build_standings import build_standings
@@ -49,10 +51,12 @@ def recorded_input(
     say_damaged("duel", damaged_duels)
     results = checkout.results
     if official:
-        results, duels = _of_our_sandbox(checkout, results), _of_our_sandbox(checkout, duels)
+        results, duels = of_our_sandbox(checkout, results), of_our_sandbox(checkout, duels)
     recorded = StandingsInput(
         challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
-        entries=checkout.with_quarantines(final.entries if final else (agent.entry() for agent in agents)),
+        entries=checkout.with_quarantines(
+            [*(final.entries if final else (agent.entry() for agent in agents)), *erased_entries(checkout.moderation)]
+        ),
         moderation=checkout.moderation,
         results=tuple(results),
         duels=tuple(duels),
@@ -61,7 +65,7 @@ def recorded_input(
     return as_shown(recorded, now or datetime.now(UTC)) if official else with_flags(recorded)
 
 
-def _of_our_sandbox(checkout: Checkout, records: Iterable[Record]) -> list[Record]:
+def of_our_sandbox(checkout: Checkout, records: Iterable[Record]) -> list[Record]:
     """The records that were played in the leaderboard's sandbox; the others are reported and left out."""
     rules, kept = SandboxRules(GitRepository(checkout.root), checkout.challenge), []
     for record in records:
@@ -95,6 +99,14 @@ class SandboxRules:
             except (GitError, LoadError):
                 self._named[commit] = None
         return self._named.get(commit or "")
+
+
+def erased_entries(moderation: Moderation) -> Iterator[Entry]:
+    """The versions of people who asked to be forgotten: they keep their places, so that nobody else's moves."""
+    for erased in moderation.erasures:
+        kind = SubmissionKind.SCRIPT if erased.script else SubmissionKind.POLICY
+        submission = Submission(name="Erased", algorithm="erased", kind=kind)
+        yield Entry(login=erased.login, agent=erased.agent, submission=submission, digest=erased.digest)
 
 
 def rank(shown: StandingsInput, *, official: bool) -> Standings:

@@ -1,6 +1,7 @@
 """Typed reading of EvalAI's configuration, with a report on what becomes of each key."""
 
 import enum
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -132,7 +133,7 @@ class ConfigSection:
         if value is None:
             return None
         try:
-            at = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+            at = value if isinstance(value, datetime) else datetime.fromisoformat(_padded(str(value)))
         except ValueError as error:
             raise ImportFaultError(
                 f"{self.at(key)}: {value!r} is not a date like 2026-03-01 18:00:00; correct it and import again"
@@ -174,3 +175,8 @@ class ConfigSection:
         """Places of keys without a note."""
         reported_places = self.report.reported_places()
         return (self.at(str(key)) for key in self.values if self.at(str(key)) not in reported_places)
+
+
+def _padded(date: str) -> str:
+    """A date whose numbers have two digits: EvalAI reads 2025-08-1, too."""
+    return re.sub(r"(?<!\d)\d(?!\d)", r"0\g<0>", date.strip().partition(".")[0])

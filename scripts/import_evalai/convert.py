@@ -27,12 +27,33 @@ _MARKDOWN_SYNTAX = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)|\\([!-/:-@\[-`{-~])|
 _ACTIVE_TAGS = (
     "script", "style", "iframe", "object", "embed", "form", "noscript", "svg", "math", "template", "link", "meta",
 )  # fmt: skip
-# EvalAI has labels only, so a metric's kind is guessed from its label; the first pattern that matches counts.
-_LABEL_KINDS = (
-    (re.compile(r"success|solved|completion|win.?rate", re.IGNORECASE), "success_rate"),
-    (re.compile(r"length|steps|duration", re.IGNORECASE), "mean_length"),
-    (re.compile(r"median", re.IGNORECASE), "median_return"),
-    (re.compile(r"return|reward|score|total|mean|average", re.IGNORECASE), "mean_return"),
+# EvalAI has labels only, so a metric's kind is read from a label of these words alone: "R2 score" is something else.
+_LABEL_KINDS = {
+    "success_rate": frozenset(
+        ["success", "successes", "solved", "completion", "complete", "win", "wins", "winrate", "rate"]
+    ),
+    "mean_length": frozenset(["length", "lengths", "step", "steps", "duration"]),
+    "median_return": frozenset(["median"]),
+    "mean_return": frozenset(
+        ["return", "returns", "reward", "rewards", "score", "scores", "total", "mean", "average", "avg"]
+    ),
+}
+_COMMON_WORDS = frozenset(
+    [
+        "overall",
+        "final",
+        "cumulative",
+        "undiscounted",
+        "episode",
+        "episodes",
+        "episodic",
+        "task",
+        "tasks",
+        "per",
+        "of",
+        "the",
+        "in",
+    ]
 )
 _CONFIG_KEYS = ("leaderboard", "challenge_phases", "challenge_phase_splits")
 _PAGE_FILES = {
@@ -256,7 +277,9 @@ def _ranking_label(schema: ConfigSection, labels: list[str]) -> str:
 
 
 def _kind(label: str, schema: ConfigSection, *, ranks: bool) -> str | None:
-    kind = next((kind for pattern, kind in _LABEL_KINDS if pattern.search(label)), None)
+    words = set(re.findall(r"[^\W_]+", label.lower()))
+    is_plain = words <= _COMMON_WORDS.union(*_LABEL_KINDS.values())
+    kind = next((kind for kind, marks in _LABEL_KINDS.items() if is_plain and words & marks), None)
     if kind is None and ranks:
         schema.warn("labels", f"'{label}' ranks and nothing says how it is computed: taken as mean_return")
         return "mean_return"
@@ -271,15 +294,15 @@ def _label_metadata(schema: ConfigSection, label: str) -> ConfigSection:
 
 def _direction(label: str, schema: ConfigSection, split: ConfigSection, ranks: bool) -> str:
     """The direction. If metadata and flag disagree the flag counts, though EvalAI sorts by the metadata."""
-    flag = split.boolean("is_leaderboard_order_descending", True)
     split.carried("is_leaderboard_order_descending", "direction of the metric that ranks")
     meta = _label_metadata(schema, label)
     has_metadata = schema.mapping("metadata").has(label)
     if has_metadata:
         schema.carried("metadata", "direction and description of each metric")
     ascending = meta.boolean("sort_ascending", False) if meta.has("sort_ascending") else None
-    if not ranks:
+    if not ranks or (ascending is not None and not split.has("is_leaderboard_order_descending")):
         return "lower" if ascending else "higher"
+    flag = split.boolean("is_leaderboard_order_descending", True)
     if has_metadata and ascending is None and flag:
         meta.warn(
             "sort_ascending",

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluator.model.config.phase import to_utc
@@ -72,10 +72,22 @@ def phase_splits(top: ConfigSection) -> list[PhaseSplit]:
         splits.append(PhaseSplit(phase=phase, split=each, leaderboard=leaderboard, task_id=task_id, title=title))
     if not splits:
         raise ImportFaultError("challenge_phase_splits: is missing or empty; it joins phases, splits and leaderboards")
+    splits = _told_apart(splits)
     ids = [each.task_id for each in splits]
     if twice := next((i for i in ids if ids.count(i) > 1), None):
         raise ImportFaultError(f"challenge_phase_splits: two of them are '{twice}'; remove one")
     return splits
+
+
+def _told_apart(splits: list[PhaseSplit]) -> list[PhaseSplit]:
+    """Phase splits with one id each: a split that several leaderboards show is a task of each of them."""
+    ids = [each.task_id for each in splits]
+    return [
+        replace(each, task_id=f"{each.task_id[:68]}-board{number}", title=f"{each.title[:45].strip()} (board {number})")
+        if ids.count(each.task_id) > 1 and (number := make_id(each.leaderboard)[:5])
+        else each
+        for each in splits
+    ]
 
 
 def _by_id(top: ConfigSection, key: str) -> dict[str, ConfigSection]:
@@ -125,8 +137,9 @@ def _public_from(phase: ConfigSection, tasks: list[PhaseSplit]) -> str | None:
     if public and all(each in (None, 3) for each in visibilities):
         return None
     if public and any(each in (None, 3) for each in visibilities):
-        phase.report.warn(phase.place, "some of its splits are public and some are not: here all of it is public")
-        return None
+        phase.report.warn(
+            phase.place, "some of its splits are public and some are not: here all of it is hidden until its end"
+        )
     end = phase.timestamp("end_date")
     if end is None:
         phase.report.warn(phase.place, "its board is hidden and the phase has no end: set 'public_from' yourself")

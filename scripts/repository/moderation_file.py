@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
-from evaluator.model.config.moderation import Moderation, Quarantine, RehearsalEntry
+from evaluator.model.config.moderation import Erasure, Moderation, Quarantine, RehearsalEntry
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import quarantine_of
 from scripts.console import USAGE, CommandError
 
 MODERATION_FILE = "moderation.yml"
+_Entry = Quarantine | RehearsalEntry | Erasure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,15 @@ def with_quarantine(content: bytes, quarantine: Quarantine) -> bytes:
     return _with_entry(content, "quarantines", quarantine, MODERATION_FILE)
 
 
+def with_erasure(content: bytes, erasure: Erasure) -> bytes:
+    """moderation.yml with one more item under `erasures`.
+
+    Raises:
+        CommandError: as for `with_quarantine`.
+    """
+    return _with_entry(content, "erasures", erasure, MODERATION_FILE)
+
+
 def with_rehearsal_entry(content: bytes, entry: RehearsalEntry) -> bytes:
     """Main's moderation.yml with one more entry under `rehearsals`, if it has none of this version.
 
@@ -93,7 +103,7 @@ def _parsed(content: bytes, shown: str = MODERATION_FILE) -> Moderation:
         raise CommandError(USAGE, f"{shown} cannot be used: {error.lines[0]}; mend it first") from error
 
 
-def _with_entry(content: bytes, key: str, entry: Quarantine | RehearsalEntry, shown: str) -> bytes:
+def _with_entry(content: bytes, key: str, entry: _Entry, shown: str) -> bytes:
     before = _parsed(content, shown)
     changed = _with_item(content.decode("utf-8"), key, entry).encode()
     if _parsed(changed, shown) != before.model_copy(update={key: (entry, *getattr(before, key))}):
@@ -101,7 +111,7 @@ def _with_entry(content: bytes, key: str, entry: Quarantine | RehearsalEntry, sh
     return changed
 
 
-def _item(entry: Quarantine | RehearsalEntry, indent: str = "  ") -> str:
+def _item(entry: _Entry, indent: str = "  ") -> str:
     lines = []
     for name, value in entry.model_dump(mode="json", exclude_none=True, exclude_defaults=True).items():
         written = str(value).lower() if isinstance(value, bool) else "'" + str(value).replace("'", "''") + "'"
@@ -109,7 +119,7 @@ def _item(entry: Quarantine | RehearsalEntry, indent: str = "  ") -> str:
     return f"{indent}- " + f"\n{indent}  ".join(lines) + "\n"
 
 
-def _with_item(text: str, key: str, entry: Quarantine | RehearsalEntry) -> str:
+def _with_item(text: str, key: str, entry: _Entry) -> str:
     place = re.search(rf"^{key}:[ \t]*(\[[ \t]*\])?[ \t]*(#.*)?$", text, re.MULTILINE)
     if place is None:
         return f"{text.rstrip()}\n{key}:\n".lstrip("\n") + _item(entry)

@@ -241,7 +241,7 @@ class ClosedSeason:
     """Paths to commit."""
 
 
-def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> ClosedSeason:
+def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, even_empty: bool = False) -> ClosedSeason:
     """Verify, freeze, cite and pack a season; the caller writes season.json.
 
     Raises:
@@ -260,10 +260,13 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> 
             reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
             raise CommandError(USAGE, f"season {season} still {reason}")
     files = season_files(checkout)
+    if not files and not even_empty:
+        steps = "run 'pullrank recorded' and fetch the traces first, or pass --yes to close it all the same"
+        raise CommandError(USAGE, f"season {season} has no official result here; {steps}")
     findings = verify_files(challenge, checkout.store, files, quiet=quiet)
     _refuse_unverified(findings, season)
     at = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    folder = checkout.root / "site" / "pages" / "seasons" / safe_path_segment(season)
+    folder = frozen_folder(checkout)
     shutil.rmtree(folder, ignore_errors=True)
     built = build_site.build(checkout, official=True)
     shutil.copytree(built, folder, ignore=lambda place, names: _ROOT_ONLY if Path(place) == built else ())
@@ -284,6 +287,11 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> 
     )  # fmt: skip
     write_atomically(folder / "summary.md", season_page(recorded_standings(checkout, official=True), freeze).encode())
     return ClosedSeason(closing=closing, archive=archive, written=(folder, checkout.root / "CITATION.cff"))
+
+
+def frozen_folder(checkout: Checkout) -> Path:
+    """Where the pages of the closed season lie."""
+    return checkout.root / "site" / "pages" / "seasons" / safe_path_segment(checkout.challenge.season)
 
 
 def season_files(checkout: Checkout) -> list[Path]:

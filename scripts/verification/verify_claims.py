@@ -151,6 +151,8 @@ class MainHistory:
         """Check a record; history says nothing of records that are not official."""
         if record.tier is not Tier.OFFICIAL:
             return HistoryFindings()
+        if record.erased_sha256:
+            return HistoryFindings()  # Whose folder it was is what was erased.
         sides = _sides(record)
         states = [list(self._history.holding(side.login, side.submission_digest)) for side in sides]
         faults = [

@@ -3,6 +3,7 @@
 import re
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
@@ -26,6 +27,7 @@ from evaluator.model.config.participants import Ban, CustomField, People, Prize,
 from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.config.training_script import ScriptRules
 from tests.docs.blocks import ROOT, as_challenge, blocks_of
+from tests.scripts.checkouts import put, run
 
 PAGE = ROOT / "site/pages/host/challenge.md"
 SECTIONS: dict[type[BaseModel], tuple[str, ...]] = {
@@ -114,3 +116,20 @@ def test_every_field_stands_in_an_example_that_loads() -> None:
 
 def test_the_union_of_types_is_walked() -> None:
     assert set(models_in(tuple[Ban, ...])) == set(models_in(Union[Ban, None])) == {Ban}  # noqa: UP007
+
+
+def test_the_environment_of_ones_own_is_checked_evaluated_and_verified(tmp_path: Path) -> None:
+    own = [block for block in blocks_of(PAGE) if block.note and "test_challenge_page" in block.note[1]]
+    source, challenge, commands = (next(b.text for b in own if b.language == kind) for kind in ("python", "yaml", "sh"))
+    (tmp_path / "gridworld.py").write_text(source)
+    (tmp_path / "challenge.yml").write_text(challenge)
+    put(tmp_path / "example_agents" / "random", (ROOT / "example_agents/random/agent.py").read_text(), "all")
+
+    for line in commands.splitlines():
+        words = line.split()[1:]
+        code, out, err = run(tmp_path, *words, *(["--sandbox", "process"] if words[0] == "evaluate" else []))
+        assert code == 0, err
+        if words[0] == "evaluate":
+            assert float(out.split("ok")[1].split()[0]) == pytest.approx(-40, abs=3)
+            assert "Detours" in out
+    assert "1 verified" in err

@@ -33,6 +33,7 @@ FIRST_EXTRAS = {
     "mujoco": ("mujoco==4.0.0", "mujoco-core==4.0.0"),
     "atari": ("ale-py==0.12.1",),
     "chess": ("chess==1.11.2",),
+    "minigrid": ("minigrid==3.2.0",),
 }
 _ENTRY_POINT = re.compile(r"([A-Za-z_][\w.]*):[A-Za-z_][\w.-]*")
 _IMPORTERS = ("import_module", "__import__", "run_module")

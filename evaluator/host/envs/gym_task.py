@@ -137,26 +137,31 @@ def load_metric_functions(task: Task) -> dict[str, OwnFunction]:
 
 
 @contextlib.contextmanager
-def import_entry_point(failure: str) -> Iterator[None]:
-    """Run code of an environment's author, and translate whatever it raises.
+def import_entry_point(failure: str, but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+    """Run code of an environment's author, and translate whatever it raises, except `but`.
 
     Raises:
         EnvironmentFault: it failed; the message begins with `failure`.
     """
     try:
         yield
+    except but:
+        raise
+    except SystemExit as error:
+        raise EnvironmentFault(f"{failure}: it ends the program; remove the call of exit") from error
     except Exception as error:
-        raise EnvironmentFault(f"{failure}: {error}") from error
+        raise EnvironmentFault(f"{failure}: {error or type(error).__name__}") from error
 
 
 def _spec(task: Task) -> EnvSpec:
     module, colon, _ = task.env_id.partition(":")
     try:
         if colon:
-            importlib.import_module(module)
+            with import_entry_point(f"the module {module} of task {task.id} cannot be imported", but=ImportError):
+                importlib.import_module(module)
         spec = copy.deepcopy(gymnasium.spec(task.env_id.partition(":")[2] if colon else task.env_id))
     except (ImportError, gymnasium.error.Error) as error:
-        reason = str(error).splitlines()[0]
+        reason = (str(error).splitlines() or [""])[0]
         raise EnvironmentFault(f"task {task.id} names the environment {task.env_id}, which is not here: {reason}") from error
     spec.kwargs.update(task.kwargs)
     return spec

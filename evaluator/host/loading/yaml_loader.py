@@ -93,10 +93,10 @@ def _model(model: type[Model], content: bytes, name: str, limit: int) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise LoadError(*(f"{name}:{_line(lines, path)}: {text}" for path, text in explain(model, error))) from error
+        raise LoadError(*(f"{name}:{nearest_line(lines, path)}: {text}" for path, text in explain(model, error))) from error
 
 
-def _line(lines: LineNumbers, path: tuple[int | str, ...]) -> int:
+def nearest_line(lines: LineNumbers, path: tuple[int | str, ...]) -> int:
     """The line of the path, or of its nearest parent that is in the document."""
     while path and path not in lines:
         path = path[:-1]

@@ -169,7 +169,7 @@ class Task(Frozen):
     script: ScriptRules | None = None
     """Lets scripts enter, and says how they are measured."""
     extra: Line | None = None
-    """Extra dependencies the environment needs: `mujoco`, `atari` or `chess`."""
+    """Extra dependencies the environment needs: `mujoco`, `atari`, `minigrid` or `chess`."""
     matches: int = Field(default=100, ge=2, le=10000, multiple_of=2)
     """Games only: matches of a duel, each opening from both sides."""
     opening: int = Field(default=2, ge=0, le=40)

@@ -109,6 +109,21 @@ class Quarantine(Frozen):
         return f"in quarantine since {self.until[:10]}" + (", will be replayed" if self.replay else "")
 
 
+class Erasure(Frozen):
+    """A version whose owner asked to be forgotten: it keeps its place under another name; `pullrank erase` writes it."""
+
+    login: Login
+    """The name that stands for the owner."""
+    agent: AgentName
+    """The name that stands for the folder."""
+    digest: Digest
+    """The version's digest, as its results have it."""
+    script: bool = False
+    """Whether it was a script."""
+    since: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+    """The day, in quotes: "2026-05-01"."""
+
+
 class Moderation(Frozen):
     """What the hosts decided about entries."""
 
@@ -119,6 +134,8 @@ class Moderation(Frozen):
     rehearsals: tuple[RehearsalEntry, ...] = Field(default=(), max_length=10000)
     """Versions that the hosts entered to try the board; `pullrank rehearse` writes them."""
 
+    erasures: tuple[Erasure, ...] = Field(default=(), max_length=10000)
+    """Versions of people who asked to be forgotten."""
     quarantines: tuple[Quarantine, ...] = Field(default=(), max_length=1000)
     """Results that are hidden for now."""
 

@@ -148,6 +148,8 @@ class Duel(Frozen):
     """Where it comes from."""
     first_attempt: FirstAttempt | None = None
     """The attempt before this one, which failed on our side, where there was one; left out otherwise."""
+    erased_sha256: Digest | None = None
+    """The hash that it had before a player's name was erased first, where one was; left out otherwise."""
     self_sha256: Digest
     """Hash over the canonical JSON of all the rest."""
 
@@ -173,8 +175,9 @@ class Duel(Frozen):
         document: dict[str, Any] = serialise(self)
         if self.schema_version == 1:
             del document["protocol"]
-        if self.first_attempt is None:
-            del document["first_attempt"]
+        for name in ("first_attempt", "erased_sha256"):
+            if document[name] is None:
+                del document[name]
         return document
 
     @property

@@ -26,7 +26,7 @@ from evaluator.model.sealed_fields import SealedPart
 RESULT_SCHEMA = 2
 LOG_TAIL = 2000
 # Optional fields of later versions, left out where they are not used.
-_OPTIONAL_FIELDS = ("script", "sealed", "first_attempt")
+_OPTIONAL_FIELDS = ("script", "sealed", "first_attempt", "erased_sha256")
 MESSAGE = 1000
 # The file-name ending of an attempt that failed on our side.
 _TRY = re.compile(r"\.try[1-9]$")
@@ -169,6 +169,8 @@ class Result(Frozen):
     """In a sealed season until it is revealed: all that this result does not show; left out otherwise."""
     first_attempt: FirstAttempt | None = None
     """The attempt before this one, where there was one; left out otherwise."""
+    erased_sha256: Digest | None = None
+    """The hash that it had before its owner's name was erased, where it was; left out otherwise."""
     self_sha256: Digest
     """Hash over the canonical JSON of all the rest."""
 

@@ -63,6 +63,7 @@ def _expected_fields(official: OfficialRun, work: Workload, item: WorkloadItem) 
         "key": item.wanted.key(), "tier": Tier.OFFICIAL, "task": item.task_id, "task_digest": item.wanted.task_digest,
         "season": item.wanted.season, "beacon": item.wanted.beacon, "beacon_verified": False, "sandbox": official.sandbox,
         "runtime_digest": item.wanted.runtime_digest, "protocol": item.wanted.protocol, "limits": work.challenge.limits,
+        "erased_sha256": None,
     }  # fmt: skip
     if isinstance(item, DuelWorkItem):
         return both

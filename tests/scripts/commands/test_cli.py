@@ -154,11 +154,11 @@ def test_check_asks_a_host_to_confirm_few_episodes(board: Path) -> None:
 
     code, _, message = run(board, "check")
 
-    assert code == 1
+    assert code == 2
     rule = "intervals of fewer than 10 episodes tell little apart; raise it, or confirm it with 'few_episodes: true'"
-    assert message.splitlines() == [
-        f"challenge.yml: task CartPole-v1: episodes is 5, and {rule}",
-        f"challenge.yml: task learn: script.last is 9, and {rule}",
+    assert message.splitlines()[1:] == [
+        f"challenge.yml:6: task CartPole-v1: episodes is 5, and {rule}",
+        f"challenge.yml:14: task learn: script.last is 9, and {rule}",
     ]
     assert run(board, "rank")[0] == 0
 

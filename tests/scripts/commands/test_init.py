@@ -27,7 +27,15 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def become(**changes: object) -> int:
     return init.run(
-        **{"title": 'My "board"', "owner": "me", "repository": "me/board", "task": None, "season": None, **changes}
+        **{
+            "title": 'My "board"',
+            "owner": "me",
+            "repository": "me/board",
+            "task": None,
+            "season": None,
+            "suite": None,
+            **changes,
+        }
     )  # type: ignore[arg-type]
 
 
@@ -79,6 +87,36 @@ def test_doing_it_again_changes_nothing_more(copy: Path) -> None:
     assert (copy / "challenge.yml").read_text() == once
 
 
+@pytest.mark.parametrize("suite", list(init.Suite))
+def test_a_suite_brings_tasks_with_anchors_and_sources(copy: Path, suite: init.Suite) -> None:
+    become(suite=suite, title="Mine")
+
+    challenge = read_challenge(copy / "challenge.yml")
+    assert challenge.title == "Mine"
+    assert "Eight classic" not in challenge.description
+    for task in challenge.tasks:
+        assert (task.game is not None) == (suite == "games")
+        assert task.game or (task.random and task.reference and len(task.random.source) > 10 and task.script is None)
+    assert {task.extra for task in challenge.tasks} <= {None, suite.value}
+    assert challenge.limits == read_challenge(ROOT / "challenge.yml").limits
+
+
+def test_a_text_on_several_lines_is_replaced_as_a_whole(copy: Path) -> None:
+    path = copy / "challenge.yml"
+    path.write_text(path.read_text().replace("description: Eight", "description:\n  Eight", 1))
+    become(task=["Taxi-v4"])
+
+    assert read_challenge(path).description == "Taxi."
+
+
+def test_a_suite_can_be_narrowed_and_the_description_fits(copy: Path) -> None:
+    become(suite=init.Suite.MUJOCO, task=["Hopper-v5", "Ant-v5"])
+
+    challenge = read_challenge(copy / "challenge.yml")
+    assert [task.id for task in challenge.tasks] == ["Hopper-v5", "Ant-v5"]
+    assert challenge.description == "Hopper and Ant."
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -86,6 +124,7 @@ def test_doing_it_again_changes_nothing_more(copy: Path) -> None:
         ({"owner": "a/b/c"}, "--owner"),
         ({"repository": "board"}, "--repository"),
         ({"task": ["Nowhere-v0"]}, "Nowhere-v0"),
+        ({"task": ["CartPole-v1"], "suite": init.Suite.ATARI}, "there is no task 'CartPole-v1'; the tasks are Pong"),
         ({"title": ""}, "nothing was written"),
         ({"season": "a\nb: c"}, "nothing was written"),
     ],

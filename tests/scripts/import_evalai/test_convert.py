@@ -170,6 +170,9 @@ def test_without_an_environment_one_is_asked_for() -> None:
         (with_board(metadata={"Score": {"description": "no direction"}}), "EvalAI sorted 'Score' ascending"),
         (with_board(default_order_by="Speed"), "'Speed' is none of the labels"),
         (with_board(labels=["Score", "mAP"]), "'mAP' is left out"),
+        (with_board(labels=["R2 score"], default_order_by="R2 score"), "'R2 score' ranks and nothing says how"),
+        (with_board(labels=["AVeriTeC Score"], default_order_by="AVeriTeC Score"), "'AVeriTeC Score' ranks and"),
+        (with_board(labels=["Score", "Success weighted by Path Length"]), "'Success weighted by Path Length' is left out"),
         (with_board(labels=["mAP"], default_order_by="mAP"), "taken as mean_return"),
         (changed(end_date="2025-01-01 00:00:00", challenge_phases=[
             {**phase, "start_date": "2026-01-01 00:00:00", "end_date": "2026-05-01 00:00:00"}
@@ -185,6 +188,47 @@ def test_without_an_environment_one_is_asked_for() -> None:
 )  # fmt: skip
 def test_what_contradicts_itself_is_warned_of(config: Any, words: str) -> None:
     assert any(words in line for line in warnings(config)), warnings(config)
+
+
+def test_a_direction_without_the_flag_is_the_metadatas() -> None:
+    config = with_board(metadata={"Score": {"sort_ascending": True}})
+    for split in config["challenge_phase_splits"]:
+        split.pop("is_leaderboard_order_descending", None)
+
+    tasks = convert(config, lambda name: None, "CartPole-v1").challenge["tasks"]
+    assert {task["metrics"][0]["direction"] for task in tasks} == {"lower"}
+    assert not [line for line in warnings(config) if "sort_ascending" in line or "disagree" in line]
+
+
+def test_a_split_on_two_leaderboards_is_a_task_of_each() -> None:
+    second = {"id": 2, "schema": {"labels": ["Steps"], "default_order_by": "Steps"}}
+    splits = [{"challenge_phase_id": 1, "leaderboard_id": board, "dataset_split_id": 1, "visibility": 3} for board in (1, 2)]
+    config = changed(leaderboard=[*CONFIG["leaderboard"], second], challenge_phase_splits=splits)
+
+    challenge = convert(config, lambda name: None, "CartPole-v1").challenge
+    assert [(task["id"], task["metrics"][0]["name"]) for task in challenge["tasks"]] == [
+        ("dev-all-board1", "Score"), ("dev-all-board2", "Steps"),
+    ]  # fmt: skip
+    assert challenge["phases"][0]["tasks"] == ["dev-all-board1", "dev-all-board2"]
+    with pytest.raises(ImportFaultError, match="two of them are 'dev-all-board1'"):
+        convert(changed(challenge_phase_splits=[splits[0], splits[0]]), lambda name: None, "CartPole-v1")
+
+
+def test_dates_may_have_single_digits() -> None:
+    phases = [{**phase, "start_date": "2025-8-1 9:05:00", "end_date": "2025-08-3"} for phase in CONFIG["challenge_phases"]]
+
+    [phase, _] = convert(changed(challenge_phases=phases), lambda name: None, "CartPole-v1").challenge["phases"]
+    assert (phase["start"], phase["end"]) == ("2025-08-01T09:05:00Z", "2025-08-03T00:00:00Z")
+
+
+def test_a_phase_with_one_hidden_split_is_hidden() -> None:
+    splits = [{**CONFIG["challenge_phase_splits"][0], "dataset_split_id": n, "visibility": v} for n, v in ((1, 3), (2, 1))]
+    datasets = [*CONFIG["dataset_splits"], {"id": 2, "name": "Rest", "codename": "rest"}]
+    config = changed(challenge_phase_splits=splits, dataset_splits=datasets)
+
+    [phase] = convert(config, lambda name: None, "CartPole-v1").challenge["phases"]
+    assert phase["public_from"] == phase["end"]
+    assert any("here all of it is hidden until its end" in line for line in warnings(config))
 
 
 def test_what_does_not_contradict_itself_is_not_warned_of() -> None:

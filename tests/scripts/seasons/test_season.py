@@ -217,6 +217,25 @@ def check_what_comes_after(clone: Path) -> None:
     assert rebuilt[0] == 0, rebuilt[2]
     assert (clone / "build" / "site" / "seasons" / "2026" / "index.html").exists()
     assert "signed off by" in (clone / "build" / "site" / "seasons" / "2026" / "summary" / "index.html").read_text()
+    reopened = run(clone, "season", "reopen")
+    known = json.loads((clone / "results" / "season.json").read_text())["seasons"]
+
+    assert reopened[0] == 0, reopened[2]
+    assert [one.keys() for one in known] == [{"season", "revealed"}]
+    assert not (clone / "site" / "pages" / "seasons" / "2026").exists()
+    assert run(clone, "season", "reopen")[::2] == (2, "season 2026 is not closed, so there is nothing to reopen\n")
+
+
+def test_a_season_without_results_is_not_closed_by_mistake(clone: Path) -> None:
+    assert follow(clone, blocks("sealed.md", "sh")[1]).returncode == 0
+    shutil.rmtree(clone / "results", ignore_errors=True)
+    assert follow(clone, blocks("sealed.md", "sh")[1]).returncode == 0
+
+    refused = run(clone, "season", "close", "--by", "us")
+    assert refused[0] == 2
+    assert refused[2].startswith("season 2026 has no official result here; run 'pullrank recorded'")
+    assert "closed" not in (clone / "results" / "season.json").read_text()
+    assert run(clone, "season", "close", "--by", "us", "--yes")[0] == 0
 
 
 def test_an_open_season_is_closed_on_its_final_draws_alone(clone: Path) -> None:

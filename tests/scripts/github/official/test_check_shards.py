@@ -144,6 +144,16 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
         (lambda d: d | {"beacon": "preview"}, "beacon"),
         (lambda d: d | {"beacon_verified": True}, "beacon_verified"),
         (lambda d: d | {"login_id": 12}, "login_id"),
+        pytest.param(
+            lambda d: d | {"erased_sha256": "0" * 64},
+            "erased_sha256",
+            marks=pytest.mark.attack(
+                "record_that_says_it_was_erased",
+                family="people",
+                outcome="refused: nothing new was erased",
+                tries="Hands in a record that says its owner was erased, so that no history is asked for.",
+            ),
+        ),
         (lambda d: d | {"login": "bob" if d["login"] == "alice" else "alice"}, "login"),
         (lambda d: d | {"class": "local"}, "tier"),
         (lambda d: d | {"sandbox": "docker"}, "it was played in docker, not in process"),

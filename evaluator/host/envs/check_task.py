@@ -1,0 +1,205 @@
+"""What is wrong with a task: its environment or game, its own metrics, its anchors and bounds; a few episodes are played."""
+
+import contextlib
+import copy
+import io
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium.utils.env_checker import check_env
+
+from evaluator.host.envs.custom_metrics import RecordedEpisode, compute_custom_metrics
+from evaluator.host.envs.gym_task import BudgetError, EnvironmentFault, GymTask, import_entry_point, load_gym_task
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
+from evaluator.host.envs.spaces import UnsupportedSpaceError, at
+from evaluator.model.config.challenge import Task
+
+MAX_STEPS = 500
+API_CYCLES = 30
+_SEEDS = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210")
+_RETURN_KINDS = ("mean_return", "iqm_return", "median_return")
+_CHANCE = "draw all chance from the generator that reset(seed=…) sets, such as self.np_random after super().reset(seed=seed)"
+
+
+class TaskFault(NamedTuple):
+    """A fault of a task in challenge.yml."""
+
+    key: str
+    """The task's key that it is about."""
+    text: str
+
+
+class _Played(NamedTuple):
+    """An episode of random actions."""
+
+    seen: list[list[bytes]]
+    """Observations, encoded."""
+    rewards: list[float]
+    actions: list[np.ndarray[Any, Any]]
+    """One array per leaf."""
+    is_whole: bool
+
+
+def task_faults(task: Task) -> Iterator[TaskFault]:
+    """Everything wrong with a task, and nothing if its extra packages are not installed here.
+
+    Raises:
+        ModuleNotFoundError: an optional package that the task names in `extra` is missing.
+    """
+    if fault := task.few_episodes_fault():
+        yield TaskFault("script" if task.script else "episodes", fault.partition(": ")[2])
+    yield from _anchor_faults(task)
+    try:
+        yield from _game_faults(open_game(task)) if task.game else _solo_faults(load_gym_task(task))
+    except (EnvironmentFault, UnsupportedSpaceError) as error:
+        if task.extra and isinstance(_root_of(error), ImportError):
+            raise ModuleNotFoundError(task.extra) from error
+        key = "script" if isinstance(error, BudgetError) else "game" if task.game else "env"
+        yield TaskFault(key, _one_line(error))
+
+
+def _root_of(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _one_line(error: object) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _anchor_faults(task: Task) -> Iterator[TaskFault]:
+    """Anchors out of the possible range, or the wrong way round."""
+    if task.random and task.reference and not task.metrics and task.reference.score < task.random.score:
+        yield TaskFault("reference", f"{task.reference.score:g} is worse than random, {task.random.score:g}; exchange them")
+    kind = task.metrics[0].kind if task.metrics else "mean_return"
+    bounds = (0.0, 1.0) if kind == "success_rate" else task.bounds if kind in _RETURN_KINDS else None
+    for key, anchor in (("random", task.random), ("reference", task.reference)):
+        if anchor and bounds and not bounds[0] <= anchor.score <= bounds[1]:
+            possible = f"{bounds[0]:g}…{bounds[1]:g}"
+            yield TaskFault(key, f"{anchor.score:g} is outside {possible}; correct the score or 'bounds'")
+
+
+def _solo_faults(gym_task: GymTask) -> Iterator[TaskFault]:
+    task = gym_task.task
+    failure = f"{task.env_id} fails when it is played"
+    with import_entry_point(failure), _quiet():
+        first, again, other = (_play(gym_task, gym_task.make(), seed) for seed in (_SEEDS[0], *_SEEDS))
+        reused = gym_task.make()
+        repeated = [_play(gym_task, reused, seed) for seed in (_SEEDS[1], _SEEDS[0])][1]
+    if (step := _first_difference(first, again)) is not None:
+        yield TaskFault("env", f"{task.env_id} ignores its seed: one seed, twice, differs at step {step}; {_CHANCE}")
+        return
+    step = _first_difference(first, repeated)
+    if step is not None and _first_difference(first, other) is None:
+        yield TaskFault("env", f"{task.env_id} ignores its seed: all seeds give the same episode; {_CHANCE}")
+        return
+    if step is not None and task.reusable:
+        yield TaskFault("reusable", f"an episode of {task.env_id} changes the next one at step {step}; remove 'reusable'")
+    yield from _reward_faults(task, (first, other))
+    try:
+        with import_entry_point(f"{task.env_id} breaks Gymnasium's interface"), _quiet():
+            check_env(gym_task.make().unwrapped, skip_render_check=True)
+    except EnvironmentFault as error:
+        yield TaskFault("env", f"{_one_line(error)}; correct the environment")
+    episodes = [_recorded(gym_task, seed, played) for seed, played in zip(_SEEDS, (first, other), strict=True)]
+    try:
+        compute_custom_metrics(gym_task, episodes)
+    except EnvironmentFault as error:
+        yield TaskFault("metrics", _one_line(error))
+
+
+def _play(gym_task: GymTask, environment: Any, seed: str) -> _Played:
+    """Play random actions until the episode ends, at most MAX_STEPS."""
+    encoder, decoder = gym_task.encoder(), gym_task.decoder()
+    space = copy.deepcopy(gym_task.action_space)
+    space.seed(1)
+    seen = [encoder.encode([gym_task.start(environment, seed)])]
+    rewards: list[float] = []
+    taken: list[list[Any]] = []
+    limit = min(MAX_STEPS, gym_task.time_limit or MAX_STEPS)
+    is_over = False
+    while not is_over and len(rewards) < limit:
+        sample = space.sample()
+        leaves = [np.asarray([at(leaf.path)(sample)], leaf.dtype) for leaf in decoder.leaves]
+        settled = decoder.settle(leaves)
+        observation, reward, terminated, truncated, _ = environment.step(decoder.actions(settled)[0])
+        seen.append(encoder.encode([observation]))
+        rewards.append(float(reward))
+        taken.append(settled)
+        is_over = bool(terminated or truncated)
+    actions = [np.concatenate(column) for column in zip(*taken, strict=True)]
+    return _Played(seen, rewards, actions, is_over or limit == gym_task.time_limit)
+
+
+def _first_difference(one: _Played, other: _Played) -> int | None:
+    """The first step at which two episodes differ; None if they are equal."""
+    pairs = zip(
+        zip(one.seen, [0.0, *one.rewards], strict=True), zip(other.seen, [0.0, *other.rewards], strict=True), strict=False
+    )
+    step = next((index for index, (a, b) in enumerate(pairs) if a != b), None)
+    return min(len(one.seen), len(other.seen)) if step is None and len(one.seen) != len(other.seen) else step
+
+
+def _reward_faults(task: Task, episodes: Sequence[_Played]) -> Iterator[TaskFault]:
+    for played in episodes:
+        if step := next((index for index, reward in enumerate(played.rewards, 1) if not math.isfinite(reward)), None):
+            yield TaskFault(
+                "env", f"{task.env_id} gives the reward {played.rewards[step - 1]} at step {step}; make it finite"
+            )
+            return
+        total = sum(played.rewards)
+        if task.bounds and played.is_whole and not task.bounds[0] - 1e-6 <= total <= task.bounds[1] + 1e-6:
+            possible = f"{task.bounds[0]:g}…{task.bounds[1]:g}"
+            yield TaskFault("bounds", f"a random episode has the return {total:g}, outside {possible}; correct 'bounds'")
+            return
+
+
+def _recorded(gym_task: GymTask, seed: str, played: _Played) -> RecordedEpisode:
+    return RecordedEpisode(
+        seed=seed, total=sum(played.rewards), length=len(played.rewards), gym_task=gym_task, recorded=played.actions
+    )
+
+
+def _game_faults(game: PettingZooGame) -> Iterator[TaskFault]:
+    task = game.task
+    with import_entry_point(f"{task.game} fails when it is played"), _quiet():
+        first, again = _moves(game), _moves(game)
+    if first != again:
+        ply = next((index for index, (a, b) in enumerate(zip(first, again, strict=False)) if a != b), len(first))
+        yield TaskFault("game", f"{task.game} ignores its seed: one seed, twice, differs at ply {ply}; {_CHANCE}")
+        return
+    try:
+        with import_entry_point(f"{task.game} breaks PettingZoo's interface"), _quiet():
+            # Imported late: it imports all of PettingZoo's tests.
+            from pettingzoo.test import api_test
+
+            api_test(game.make(), num_cycles=API_CYCLES)
+    except EnvironmentFault as error:
+        yield TaskFault("game", f"{_one_line(error)}; correct the game")
+
+
+def _moves(game: PettingZooGame) -> list[tuple[list[bytes], tuple[float, float]]]:
+    """What is seen and earned in a match of random moves."""
+    generator, encoder = np.random.default_rng(1), game.encoder()
+    position = game.start(_SEEDS[0])
+    plies: list[tuple[list[bytes], tuple[float, float]]] = []
+    while not position.over and len(plies) < min(MAX_STEPS, game.task.max_plies):
+        observation = position.see()
+        legal = game.legal(observation)
+        if not legal:
+            raise ValueError(f"no move is legal at ply {len(plies)}")
+        plies.append((encoder.encode([observation]), position.play(legal[int(generator.integers(len(legal)))])))
+    position.close()
+    return plies
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what the checks and a host's code print and warn of."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,123 @@
+"""Grades: a row for each participant or team, with the best score on each task that came before the task's deadline."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import GameStandings
+from leaderboard.core.owners import teams_of
+from leaderboard.core.standings import Standings
+from leaderboard.scoring.intervals import values
+from leaderboard.scoring.metrics import is_missing, oriented_value, ranking
+
+MISSING_STATE, LATE_STATE = "missing", "late"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handed:
+    """What an owner handed in for a task."""
+
+    task: Task
+    login: str
+    agent: str
+    arrived: datetime
+    """When it came to main."""
+    verdict: str
+    score: float | None
+    """Rounded as the leaderboard shows it; None without one."""
+    order: float
+    """Greater is better; minus infinity without a score."""
+
+    def is_late(self, challenge: Challenge) -> bool:
+        """Whether it came after the end of the task's phase."""
+        phase = challenge.phase_of(self.task.id)
+        return phase is not None and phase.is_over(self.arrived)
+
+
+def handed_in(
+    challenge: Challenge, results: Iterable[Result], arrivals: Mapping[tuple[str, str, str], datetime]
+) -> Iterator[Handed]:
+    """The newest result of each version on each task.
+
+    Args:
+        challenge: the tasks, as they are now.
+        results: the season's official results that count.
+        arrivals: by login in lower case, version and task. What is missing counts from its evaluation.
+    """
+    newest: dict[tuple[str, str, str], Result] = {}
+    for result in sorted(results, key=lambda one: one.provenance.evaluated_at):
+        newest[result.login.casefold(), result.submission_digest, result.task] = result
+    for name, result in newest.items():
+        task = challenge.task(result.task)
+        if task is None or result.task_digest != task.digest():
+            continue
+        metric, is_ok = ranking(task), result.verdict is Verdict.OK
+        score = values([result], task, metric)[0] if is_ok else float("nan")
+        has_score = is_ok and not is_missing(score)
+        yield Handed(
+            task=task, login=result.login, agent=result.agent, verdict=result.verdict.value,
+            arrived=arrivals.get(name) or datetime.fromisoformat(result.provenance.evaluated_at).astimezone(UTC),
+            score=round(score, metric.decimals) + 0.0 if has_score else None,
+            order=oriented_value(metric, score) if has_score else float("-inf"),
+        )  # fmt: skip
+
+
+def ratings(standings: Standings, arrivals: Mapping[tuple[str, str, str], datetime]) -> Iterator[Handed]:
+    """The ratings of the players of games, as what their owners handed in."""
+    for board in standings.boards:
+        if isinstance(board, GameStandings):
+            for row in board.rows:
+                name = (row.entry.login.casefold(), row.entry.digest, board.task.id)
+                since = arrivals.get(name) or datetime.fromisoformat(row.since).astimezone(UTC)
+                elo = row.rating.elo
+                yield Handed(
+                    task=board.task, login=row.entry.login, agent=row.entry.agent, verdict=Verdict.OK.value,
+                    arrived=since, score=round(elo, 1), order=elo,
+                )  # fmt: skip
+
+
+def grade_rows(challenge: Challenge, entries: Iterable[Entry], handed: Iterable[Handed]) -> list[list[object]]:
+    """The table: the names of its columns, then a row for each team, in the order of logins."""
+    entries = [entry for entry in entries if not (entry.is_aside or entry.baseline)]
+    teams = teams_of(entries)
+    by_team: dict[frozenset[str], dict[str, list[Handed]]] = defaultdict(lambda: defaultdict(list))
+    for entry in entries:
+        by_team[teams[entry.login.casefold()]].clear()
+    for one in handed:
+        by_team[teams.get(one.login.casefold(), frozenset([one.login.casefold()]))][one.task.id].append(one)
+    fields = [field.name for field in challenge.people.fields]
+    suffixes = ("", " state", " agent", " arrived", " late")
+    head = ["people", *fields, *(f"{task.id}{suffix}" for task in challenge.tasks for suffix in suffixes)]
+    rows: list[list[object]] = [list(head)]
+    for team in sorted(by_team, key=sorted):
+        answers = _answers(fields, [entry for entry in entries if entry.login.casefold() in team])
+        cells = [cell for task in challenge.tasks for cell in _task_cells(challenge, by_team[team][task.id])]
+        rows.append([" ".join(sorted(team)), *answers, *cells])
+    return rows
+
+
+def _answers(fields: Iterable[str], entries: list[Entry]) -> Iterator[object]:
+    """What a team's entries answered, different answers one after the other."""
+    for name in fields:
+        given = [entry.submission.meta[name] for entry in entries if name in entry.submission.meta]
+        yield given[0] if len(set(given)) == 1 else " / ".join(dict.fromkeys(map(str, given)))
+
+
+def _task_cells(challenge: Challenge, handed: list[Handed]) -> list[object]:
+    """Score, state, agent, arrival, and the best late score."""
+    late = [one for one in handed if one.is_late(challenge)]
+    in_time = [one for one in handed if one not in late]
+    best = max(in_time or late, key=lambda one: (one.order, -one.arrived.timestamp()), default=None)
+    if best is None:
+        return ["", MISSING_STATE, "", "", ""]
+    state = best.verdict if in_time else LATE_STATE
+    after = max(late, key=lambda one: one.order, default=None)
+    return [
+        "" if best.score is None else best.score, state, f"{best.login}/{best.agent}",
+        best.arrived.strftime("%Y-%m-%dT%H:%M:%SZ"), "" if after is None or after.score is None else after.score,
+    ]  # fmt: skip

@@ -1,0 +1,142 @@
+"""`pullrank erase LOGIN`: a person asks to be forgotten."""
+
+import re
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluator.model.identifiers import LOGIN
+from leaderboard.core.store import write_atomically
+from leaderboard.text.urls import traces_branch
+from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
+from scripts.git.data_branches import BranchCommit, DataBranches, open_branches
+from scripts.git.git_repository import Credentials, GitError, GitRepository
+from scripts.maintenance.erase_person import ErasedPerson, erase
+from scripts.options import GITHUB_SERVER, ServerAddress
+from scripts.repository.checkout import LOCAL, Checkout, open_checkout
+from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
+from scripts.repository.moderation_file import MODERATION_FILE, with_erasure
+
+SHOWN = 20
+
+
+def run(
+    login: Annotated[str, typer.Argument(help="The GitHub login of the person.")],
+    push: Annotated[bool, typer.Option("--push", help="Also change the branches of results and traces of origin.")] = False,
+    token: Annotated[str, typer.Option(envvar="GITHUB_TOKEN", help="For --push; needs write access to contents.")] = "",
+    server: ServerAddress = GITHUB_SERVER,
+) -> int:
+    """Take a person's name, logs, weights and pages off the board; scores stay under a name that stands for nobody."""
+    checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
+    if not LOGIN.fullmatch(login) or login.casefold() == LOCAL:
+        raise CommandError(USAGE, f"{login[:60]!r} is no GitHub login; write it as in submissions/LOGIN")
+    person = erase(checkout, login, now)
+    clone = GitRepository(checkout.root, Credentials(server_url=server, token=token) if token else None)
+    if push:
+        _push(clone, person, now)
+    _write(checkout, person, login)
+    _say_what_is_left(checkout, clone, person, login, pushed=push)
+    return OK
+
+
+def _write(checkout: Checkout, person: ErasedPerson, login: str) -> None:
+    """Change this clone: moderation.yml first, whose entries keep the places."""
+    path = checkout.root / MODERATION_FILE
+    content = path.read_bytes() if path.exists() else b""
+    for erasure in person.erasures:
+        content = with_erasure(content, erasure)
+    if person.erasures:
+        path.write_bytes(content)
+    for old, new in person.moved_traces():
+        if (checkout.store.traces / old).exists():
+            write_atomically(checkout.store.traces / new, (checkout.store.traces / old).read_bytes())
+            (checkout.store.traces / old).unlink()
+    for old, new, record in person.moved():
+        write_atomically(checkout.store.results / new, record)
+        (checkout.store.results / old).unlink(missing_ok=True)
+    for folder in [
+        *(checkout.root / SUBMISSIONS).glob("*"),
+        *checkout.store.results.glob("*/*"),
+        *checkout.store.traces.glob("*/*"),
+    ]:
+        if folder.name.casefold() == login.casefold() and not folder.is_symlink():
+            shutil.rmtree(folder)
+
+
+def _push(clone: GitRepository, person: ErasedPerson, now: datetime) -> None:
+    """Change the branches in one push for each season; the oldest first."""
+    seasons = sorted({result.season for result, _ in person.results} | {duel.season for duel, _ in person.duels})
+    for season in seasons:
+        with open_branches(clone, season) as branches:
+            tips = branches.tips()
+            built = {}
+            for branch, commit in (
+                (RESULTS_BRANCH, _results_commit(branches, tips.get(RESULTS_BRANCH), person)),
+                (traces_branch(season), _traces_commit(branches, tips.get(traces_branch(season)), person)),
+            ):
+                if commit.removed:
+                    built[branch] = branches.build(tips[branch], [commit], now)
+            if built and not branches.push(built):
+                raise CommandError(OUR_FAULT, "others pushed first; run 'pullrank recorded' and the same command again")
+
+
+def _results_commit(branches: DataBranches, tip: str | None, person: ErasedPerson) -> BranchCommit:
+    there = branches.objects(tip)
+    moved = [(old, new, content) for old, new, content in person.moved() if old in there]
+    gone = {old for old, _, _ in moved} | {path for path in there if _is_of(path, person.renaming.login)}
+    return BranchCommit(
+        message="erase", files=tuple((new, content) for _, new, content in moved), removed=tuple(sorted(gone))
+    )
+
+
+def _traces_commit(branches: DataBranches, tip: str | None, person: ErasedPerson) -> BranchCommit:
+    there = branches.objects(tip)
+    moved = [(old, new) for old, new in person.moved_traces() if old in there]
+    if moved and tip:
+        branches.repository.fetch(tip, options=("--depth=1", "--refetch"))
+    contents = branches.repository.read([there[old] for old, _ in moved]) if moved else []
+    files = tuple((new, content) for (_, new), content in zip(moved, contents, strict=True))
+    gone = {old for old, _ in moved} | {path for path in there if _is_of(path, person.renaming.login)}
+    return BranchCommit(message="erase", files=files, removed=tuple(sorted(gone)))
+
+
+def _is_of(path: str, login: str) -> bool:
+    """Whether a file of a data branch is of a login alone: `<task>/<login>/…`."""
+    parts = path.split("/")
+    return len(parts) > 3 and parts[1].casefold() == login
+
+
+def _say_what_is_left(checkout: Checkout, clone: GitRepository, person: ErasedPerson, login: str, *, pushed: bool) -> None:
+    mark = person.renaming.mark
+    say(f"{login} is {mark} now: {len(person.results)} results and {len(person.duels)} duels keep their scores and the hash")
+    say("that they had; name, account number, logs, messages and links to runs are gone. Nobody else's rank has moved.")
+    say("Next:")
+    say(f"1. Commit {MODERATION_FILE} and the removal of {SUBMISSIONS}/{login} on main, by a pull request of a maintainer.")
+    say(
+        "2. The branches of results and traces are changed." if pushed else
+        "2. The branches of results and traces still name them: 'pullrank erase' with --push, before you commit step 1."
+    )  # fmt: skip
+    if lines := _lines_with(clone, login):
+        more = f" and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        say(f"3. These lines name the login; change them by hand: {', '.join(lines[:SHOWN])}{more}.")
+    else:
+        say("3. No other file on main names the login.")
+    say("4. Git's history still has everything. To rewrite it, with everybody's consent, since all clones and links break:")
+    say(f"     git filter-repo --invert-paths --path {SUBMISSIONS}/{login}/   # main, then push it with --force")
+    say("     git checkout --orphan new origin/results && git commit -m results && git push --force origin new:results")
+    say("   The same for each branch traces-… and 'episodes'. Old commits stay in forks, pull requests, Actions logs and")
+    say("   artifacts (90 days), releases and archives of closed seasons; GitHub's support removes cached pull requests.")
+
+
+def _lines_with(clone: GitRepository, login: str) -> list[str]:
+    """Where tracked files name the login, outside of its own folder."""
+    try:
+        raw = clone.run("grep", "-n", "-i", "-w", "-I", "-F", "--full-name", "-e", login, "HEAD", "--", ".")
+    except GitError:
+        return []
+    places = [":".join(line.split(":")[1:3]) for line in raw.decode("utf-8", "replace").splitlines()]
+    own = re.compile(rf"{SUBMISSIONS}/{re.escape(login)}/", re.IGNORECASE)
+    return [place for place in dict.fromkeys(places) if not own.match(place)]

@@ -1,0 +1,68 @@
+"""`pullrank grades`: what each participant or team handed in, for a course's gradebook."""
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluator.model.config.phase import to_utc
+from leaderboard.api.grades import grade_rows, handed_in, ratings
+from leaderboard.core.eligibility import is_official
+from leaderboard.text.serialise import csv_text
+from scripts.console import OK, CommandError, print_json, say
+from scripts.git.folder_history import FolderHistory
+from scripts.git.git_repository import GitRepository
+from scripts.git.recorded_standings import of_our_sandbox, recorded_standings
+from scripts.repository.checkout import LOCAL, Checkout, open_checkout
+
+Arrivals = dict[tuple[str, str, str], datetime]
+
+
+def run(
+    as_csv: Annotated[bool, typer.Option("--csv/--json", help="A CSV file, which spreadsheets read, or JSON.")] = True,
+) -> int:
+    """Print a row for each participant or team: its best official scores before each deadline, and what is late."""
+    checkout = open_checkout(Path.cwd())
+    challenge, moderation = checkout.challenge, checkout.moderation
+
+    def counts(login: str, agent: str) -> bool:
+        return login != LOCAL and not challenge.people.is_host(login) and moderation.of(login, agent) is None
+
+    results = [
+        result
+        for result in of_our_sandbox(checkout, checkout.results)
+        if result.season == challenge.season and is_official(result) and counts(result.login, result.agent)
+    ]
+    entries = [agent.entry() for agent in checkout.read_all()[0] if counts(agent.login, agent.agent)]
+    names = {(result.login.casefold(), result.submission_digest, result.task) for result in results}
+    names |= {(entry.login.casefold(), entry.digest, game.id) for entry in entries for game in challenge.games}
+    arrivals = _arrivals(checkout, names)
+    handed = list(handed_in(challenge, results, arrivals))
+    if challenge.games:
+        rated = ratings(recorded_standings(checkout, official=True), arrivals)
+        handed += [one for one in rated if counts(one.login, one.agent)]
+    if not handed:
+        say("No official result is here: 'pullrank recorded' fetches them.")
+    rows = grade_rows(challenge, entries, handed)
+    if as_csv:
+        sys.stdout.write(csv_text(rows).decode())
+    else:
+        print_json([dict(zip(map(str, rows[0]), row, strict=True)) for row in rows[1:]])
+    return OK
+
+
+def _arrivals(checkout: Checkout, names: set[tuple[str, str, str]]) -> Arrivals:
+    """When each version first came to main and entered the task; empty where this is no clone."""
+    clone = GitRepository(checkout.root)
+    try:
+        main = clone.resolve("HEAD")
+        history = FolderHistory(clone, main) if main else None
+    except CommandError:
+        history = None
+    if history is None:
+        say("This is no clone with main's history, so versions count from their evaluation.")
+        return {}
+    periods = {name: history.periods_of(*name) for name in names}
+    return {name: to_utc(runs[0].began.committed_at) for name, runs in periods.items() if runs}

@@ -1,0 +1,1 @@
+"""Work on a board's whole repository: moving to a newer Pullrank."""

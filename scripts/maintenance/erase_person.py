@@ -1,0 +1,175 @@
+"""Takes a person's name, logs and agents out of a board; records keep their scores under a name that stands for nobody."""
+
+import secrets
+import string
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import product
+
+from evaluator.model.config.moderation import Erasure
+from evaluator.model.config.submission import SubmissionKind
+from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_with_self_hash
+from evaluator.model.records.result import Result, with_self_hash
+from leaderboard.core.game_standings import GameStandings
+from leaderboard.core.standings import Standings
+from leaderboard.core.store import RESULT, TRACE
+from scripts.console import USAGE, CommandError
+from scripts.git.recorded_standings import erased_entries, rank, recorded_input
+from scripts.repository.checkout import Checkout
+
+ERASED_MESSAGE = "erased"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renaming:
+    """The names that stand for a person and the folders."""
+
+    login: str
+    """Whose name goes, in lower case."""
+    mark: str
+    agents: dict[str, str]
+
+    def result(self, result: Result) -> Result:
+        """A result without the person's name and words; one of somebody else is unchanged."""
+        if result.login.casefold() != self.login:
+            return result
+        document = {**result.document(), "login": self.mark, "login_id": None, "agent": self.agents[result.agent],
+                    "log_tail": "", "message": ERASED_MESSAGE if result.message else "",
+                    "erased_sha256": result.erased_sha256 or result.self_sha256}  # fmt: skip
+        return with_self_hash(_without_words(document))
+
+    def duel(self, duel: Duel) -> Duel:
+        """A duel without the person's name and words; one of others is unchanged."""
+        if self.login not in {player.login.casefold() for player in duel.players}:
+            return duel
+        document = duel.document()
+        document["players"] = [self._player(player) for player in duel.players]
+        document["erased_sha256"] = duel.erased_sha256 or duel.self_sha256
+        return duel_with_self_hash(_without_words(document))
+
+    def _player(self, player: PlayerRecord) -> dict[str, object]:
+        document = player.model_dump(mode="json")
+        if player.login.casefold() != self.login:
+            return document
+        own = {"login": self.mark, "login_id": None, "agent": self.agents[player.agent], "log_tail": ""}
+        return {**document, **own, "message": ERASED_MESSAGE if player.message else ""}
+
+
+def _without_words(document: dict[str, object]) -> dict[str, object]:
+    """Without the link to the run, whose log names people, and what the first attempt said."""
+    document = {**document, "provenance": {**document["provenance"], "run_url": None}}  # type: ignore[dict-item]
+    if first := document.get("first_attempt"):
+        document["first_attempt"] = {**first, "message": ""}  # type: ignore[dict-item]
+    return document
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErasedPerson:
+    """What erasing somebody changes."""
+
+    renaming: Renaming
+    results: tuple[tuple[Result, Result], ...]
+    """Before and after."""
+    duels: tuple[tuple[Duel, Duel], ...]
+    erasures: tuple[Erasure, ...]
+    """For moderation.yml: the versions that keep their places."""
+
+    def moved(self) -> Iterator[tuple[str, str, bytes]]:
+        """Old and new path below results/, and the new content."""
+        for result, erased in self.results:
+            yield result.path() + RESULT, erased.path() + RESULT, erased.serialised()
+        for duel, renamed in self.duels:
+            yield duel.path() + RESULT, renamed.path() + RESULT, renamed.serialised()
+
+    def moved_traces(self) -> Iterator[tuple[str, str]]:
+        """Old and new path below traces/."""
+        return ((before.path() + TRACE, after.path() + TRACE) for before, after in self.results if before.trace_sha256)
+
+
+def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
+    """What erasing a person would change; nothing is written.
+
+    Raises:
+        CommandError: there is nothing of that login, or somebody else's rank would move.
+    """
+    folded = login.casefold()
+    results, duels = checkout.store.read()[0], checkout.store.read_duels()[0]
+    own = [result for result in results if result.login.casefold() == folded]
+    played = [duel for duel in duels if folded in {player.login.casefold() for player in duel.players}]
+    shown = recorded_input(checkout, official=True, now=now)
+    entries = [entry for entry in shown.entries if entry.login.casefold() == folded]
+    players = [player for duel in played for player in duel.players]
+    agents = (
+        {result.agent for result in own}
+        | {entry.agent for entry in entries}
+        | {one.agent for one in players if one.login.casefold() == folded}
+    )
+    if not agents:
+        raise CommandError(USAGE, f"nothing here is of {login}; run 'pullrank recorded' first, or correct the login")
+    others = {player.login.casefold() for player in players} - {folded}
+    taken = {result.login.casefold() for result in results} | {entry.login.casefold() for entry in shown.entries} | others
+    numbered = {agent: f"agent-{number:02}" for number, agent in enumerate(sorted(agents), 1)}
+    renaming = Renaming(login=folded, mark=_mark(folded, others, taken), agents=numbered)
+    erasures = tuple(
+        Erasure(
+            login=renaming.mark, agent=numbered[entry.agent], digest=entry.digest, since=now.strftime("%Y-%m-%d"),
+            script=entry.submission.kind is SubmissionKind.SCRIPT,
+        )
+        for entry in entries
+        if shown.moderation.of(entry.login, entry.agent) is None and not entry.baseline
+    )  # fmt: skip
+    moderation = shown.moderation.model_copy(update={"erasures": (*erasures, *shown.moderation.erasures)})
+    standing = [entry for entry in shown.entries if entry.login.casefold() != folded]
+    known = {entry.digest for entry in standing}
+    stand_ins = [entry for entry in erased_entries(moderation) if entry.digest not in known]
+    after = replace(
+        shown, entries=(*standing, *stand_ins), moderation=moderation,
+        results=tuple(map(renaming.result, shown.results)), duels=tuple(map(renaming.duel, shown.duels)),
+    )  # fmt: skip
+    _refuse_moved_ranks(_ranks(rank(shown, official=True), folded), _ranks(rank(after, official=True), renaming.mark))
+    return ErasedPerson(
+        renaming=renaming, erasures=erasures, results=tuple((one, renaming.result(one)) for one in own),
+        duels=tuple((one, renaming.duel(one)) for one in played),
+    )  # fmt: skip
+
+
+def _mark(login: str, others: Iterable[str], taken: set[str]) -> str:
+    """A name that GitHub gives nobody, with the place of the login among its opponents: a duel's sides are in this order."""
+    token = secrets.token_hex(4)
+    letters = string.digits + string.ascii_lowercase
+    rivals = list(others)
+    beginnings = ("", *map("".join, product(letters, repeat=1)), *map("".join, product(letters, repeat=3)), login)
+    for beginning in beginnings:
+        mark = f"{beginning[:20]}{'_' if beginning else ''}erased_{token}"
+        if mark not in taken and all((login < rival) == (mark < rival) for rival in rivals):
+            if beginning == login:
+                break
+            return mark
+    raise CommandError(USAGE, f"no other name stands where {login} does among its opponents; ask for help in an issue")
+
+
+def _ranks(standings: Standings, own: str) -> list[tuple[object, ...]]:
+    """Places, intervals and scores of everybody else."""
+    ranks: list[tuple[object, ...]] = []
+    for board in standings.boards:
+        for row in board.rows:
+            value = row.rating if isinstance(board, GameStandings) else row.estimate  # type: ignore[union-attr]
+            if row.entry.login.casefold() != own:
+                name = (board.task.id, row.entry.login, row.entry.agent)
+                ranks.append((*name, row.place, row.rank_low, row.rank_high, value))
+    overall = standings.overall
+    ranks += [
+        ("overall", one.entry.login, one.entry.agent, one.place) for one in overall if one.entry.login.casefold() != own
+    ]
+    return ranks
+
+
+def _refuse_moved_ranks(before: Sequence[tuple[object, ...]], after: Sequence[tuple[object, ...]]) -> None:
+    moved = [old for old, new in zip(before, after, strict=False) if old != new]
+    if moved or len(before) != len(after):
+        where = f"{moved[0][1]}/{moved[0][2]} on {moved[0][0]}" if moved else "somebody"
+        raise CommandError(
+            USAGE,
+            f"the rank of {where} would move, so nothing was changed; teams must be dissolved first, by their manifests",
+        )

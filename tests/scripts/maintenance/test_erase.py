@@ -1,0 +1,190 @@
+"""`pullrank erase`: a person's name, words and files go; scores and everybody else's ranks stay."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.host.loading.yaml_loader import parse_moderation
+from evaluator.model.config.submission import Submission
+from evaluator.model.identifiers import LOGIN
+from leaderboard.core.entry import Entry
+from leaderboard.core.store import ResultStore
+from scripts.maintenance.erase_person import Renaming, _mark
+from scripts.repository.checkout import Checkout
+from tests.leaderboard import make
+from tests.leaderboard.pages import samples
+from tests.leaderboard.pages.samples import returns_around
+from tests.scripts.checkouts import put, run
+
+BOARD = "title: Board\nseason: '2026'\ntasks:\n  - {id: CartPole-v1, bounds: [1, 500]}\n"
+SOURCE = "class Agent:\n    def act(self, observation):\n        return 0  # {}\n"
+
+
+def git(folder: Path, *words: str) -> str:
+    names = ("-c", "user.name=t", "-c", "user.email=t@t.invalid")
+    return subprocess.run(["git", *names, *words], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def enter(root: Path, login: str, agent: str, score: float, **fields: Any) -> None:
+    """An agent on main with an official result."""
+    put(root / "submissions" / login / agent, SOURCE.format(f"{login} {agent}"), "all")
+    record(root, login, agent, score, **fields)
+
+
+def record(root: Path, login: str, agent: str, score: float, **fields: Any) -> None:
+    folder = Checkout(root).find(root / "submissions" / login / agent)
+    task = Checkout(root).challenge.tasks[0]
+    entry = Entry(login=login, agent=agent, submission=Submission(name=agent, algorithm="x"), digest=folder.folder.digest)
+    made = samples.result(
+        entry, task, returns_around(score, 5, seed=int(score)), log_tail=f"{login} was here",
+        login_id=int(samples.digest(login)[:6], 16),
+        trace_sha256=None if fields.get("verdict") else samples.digest("trace"), **fields,
+    )  # fmt: skip
+    ResultStore(results=root / "results", traces=root / "traces").write(made, b"trace")
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    """Three people on main, each with a result; results/ is a branch of its own on the origin."""
+    root, origin = tmp_path / "board", tmp_path / "origin.git"
+    root.mkdir()
+    (root / "challenge.yml").write_text(BOARD)
+    (root / "moderation.yml").write_text("# Decisions\nexclusions: []\n")
+    (root / ".gitignore").write_text("results/\ntraces/\n")
+    for login, agent, score in (
+        ("ada", "net", 400.0),
+        ("Bob", "net", 300.0),
+        ("Bob", "other", 250.0),
+        ("eve", "net", 200.0),
+    ):
+        enter(root, login, agent, score)
+    git(root, "init", "-qb", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "all")
+    git(tmp_path, "clone", "-q", "--bare", str(root), str(origin))
+    git(root, "remote", "add", "origin", str(origin))
+    for branch in ("results", "traces"):
+        place = tmp_path / branch
+        git(tmp_path, "init", "-qb", branch if branch == "results" else "traces-2026", branch)
+        subprocess.run(["cp", "-r", f"{root / branch}/.", str(place)], check=True)
+        git(place, "add", "-A")
+        git(place, "commit", "-qm", "all")
+        git(place, "push", "-q", str(origin), "HEAD")
+    return root
+
+
+def ranks(root: Path) -> list[tuple[Any, ...]]:
+    document = json.loads(run(root, "rank", "--official", "--json")[1])
+    rows = document["tasks"][0]["rows"]
+    return [(row["login"], row["agent"], row["place"], row["rank_low"], row["rank_high"], row["estimate"]) for row in rows]
+
+
+def everything(root: Path) -> str:
+    """All that the clone shows, without git's history."""
+    paths = [path for path in root.rglob("*") if path.is_file() and ".git/" not in str(path)]
+    return "\n".join(f"{path}\n{path.read_text(errors='replace')}" for path in paths).replace(str(root), "")
+
+
+def test_the_name_goes_and_nobodys_rank_moves(board: Path) -> None:
+    before = ranks(board)
+    hashes = {json.loads(path.read_text())["self_sha256"] for path in board.glob("results/*/Bob/*/*.json")}
+    code, _, err = run(board, "erase", "bob", "--push")
+    assert code == 0, err
+
+    [mark] = {item.login for item in parse_moderation((board / "moderation.yml").read_bytes()).erasures}
+    names = {("Bob", "net"): (mark, "agent-01"), ("Bob", "other"): (mark, "agent-02")}
+    assert ranks(board) == [(*names.get(row[:2], row[:2]), *row[2:]) for row in before]
+    assert "bob" not in everything(board).casefold()
+    kept = [json.loads(path.read_text()) for path in board.glob(f"results/*/{mark}/*/*.json")]
+    assert {one["erased_sha256"] for one in kept} == hashes
+    assert {(one["log_tail"], one["login_id"], one["provenance"]["run_url"]) for one in kept} == {("", None, None)}
+    assert len(list(board.glob(f"traces/*/{mark}/*/*"))) == 2
+    assert (board / "moderation.yml").read_text().startswith("# Decisions\nexclusions: []\n")
+
+    for branch in ("results", "traces-2026"):
+        listed = git(board.parent / "origin.git", "ls-tree", "-r", "--name-only", branch)
+        assert "bob" not in listed.casefold()
+        assert listed.count(mark) == 2
+        assert listed.count("ada/") == 1
+    assert "git filter-repo --invert-paths --path submissions/bob/" in err
+    assert run(board, "erase", "bob")[0] == 2
+
+
+def test_the_site_no_longer_names_them(board: Path) -> None:
+    assert run(board, "erase", "Bob")[0] == 0
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qam", "Erase"], cwd=board, check=True)
+
+    shown = run(board, "rank", "--official")
+    assert shown[0] == 0
+    assert "bob" not in (shown[1] + shown[2]).casefold()
+
+
+def test_a_duel_keeps_its_sides_and_its_winner() -> None:
+    for login in ("ada", "mallory", "zoe"):
+        rivals = {"bob", "carl", "yves"}
+        mark = _mark(login, rivals, set())
+        assert [login < rival for rival in rivals] == [mark < rival for rival in rivals]
+        assert LOGIN.fullmatch(mark)
+        own, rival = make.entry(login), make.entry("bob")
+        before = make.duel(own, rival, "wl", verdicts=("crashed", "ok"))
+        after = Renaming(login=login, mark=mark, agents={own.agent: "agent-01"}).duel(before)
+        assert [player.submission_digest for player in after.players] == [p.submission_digest for p in before.players]
+        assert (after.matches, after.key, after.erased_sha256) == (before.matches, before.key, before.self_sha256)
+        assert after.self_sha256 == after.self_hash()
+        assert {player.login for player in after.players} == {mark, "bob"}
+
+
+@pytest.mark.attack(
+    "erasing_one_who_looks_alike", family="people", outcome="nothing is changed: the login is compared as a whole",
+    tries="Asks to erase a login that begins, ends or looks like a rival's, or is a pattern.",
+)  # fmt: skip
+@pytest.mark.parametrize("login", ["bo", "obb", "bob-", "b*b", "../ada", "\u0412ob", "bob/net", "", "local", "bob2"])
+def test_a_login_that_looks_alike_erases_nobody(board: Path, login: str) -> None:
+    before = everything(board)
+
+    code, _, err = run(board, "erase", login)
+    assert (code, err.count("\n")) == (2, 1), err
+    assert everything(board) == before
+
+
+@pytest.mark.attack(
+    "erasure_that_lifts_others", family="people", outcome="the place stays taken",
+    tries="Has the leader erased, so that the next in the ranks leads.",
+)  # fmt: skip
+def test_erasing_the_leader_makes_nobody_lead(board: Path) -> None:
+    before = {row[0]: row[2] for row in ranks(board)}
+    assert run(board, "erase", "ada")[0] == 0
+
+    after = {row[0]: row[2] for row in ranks(board)}
+    assert (after["Bob"], after["eve"]) == (before["Bob"], before["eve"])
+    assert 1 not in {after["Bob"], after["eve"]}
+
+
+@pytest.mark.attack(
+    "erasure_by_a_link", family="people", outcome="the link is left, what it leads to stays",
+    tries="Makes the folder of one's login a link to somebody else's, and asks to be erased.",
+)  # fmt: skip
+def test_a_link_leads_erasure_nowhere(board: Path) -> None:
+    (board / "submissions" / "mallory").symlink_to("ada")
+    record(board, "mallory", "net", 100.0)
+
+    run(board, "erase", "mallory")
+    assert (board / "submissions" / "ada" / "net" / "agent.py").exists()
+    assert [row[0] for row in ranks(board)].count("ada") == 1
+
+
+@pytest.mark.attack(
+    "return_under_the_name_of_nobody", family="people", outcome="GitHub gives no such login, and the entry is a new version",
+    tries="Enters under the very name that stands for an erased leader, to take its place.",
+)  # fmt: skip
+def test_the_name_of_nobody_brings_no_score(board: Path) -> None:
+    assert run(board, "erase", "ada")[0] == 0
+    [erased] = parse_moderation((board / "moderation.yml").read_bytes()).erasures
+    before = ranks(board)
+    put(board / "submissions" / erased.login / "mine", SOURCE.format("mine"), "all")
+
+    assert "_" in erased.login
+    assert ranks(board) == before

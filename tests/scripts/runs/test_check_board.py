@@ -1,0 +1,206 @@
+"""`pullrank check` on the host's side: environments, games, metrics, anchors and baselines of challenge.yml."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.scripts.checkouts import LEGAL, put, run
+
+HEAD = "title: Course\nseason: one\nbaselines: [random]\ntasks:\n"
+TASK = "  - id: grid\n    env: {module}:{module}-v0\n    episodes: 20\n"
+WORLD = """\
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+
+class World(gymnasium.Env):
+    observation_space = spaces.Box(0, 9, (2,), np.int64)
+    action_space = spaces.Discrete(2)
+
+    def __init__(self):
+        self.left = 0
+        {init}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        {draw}
+        self.left = 5
+        return self.start.copy(), {{}}
+
+    def step(self, action):
+        self.left -= 1
+        {step}
+        return self.start.copy(), 1.0, self.left == 0, False, {{}}
+
+
+gymnasium.register("{module}-v0", entry_point="{module}:World", max_episode_steps=9)
+"""
+GOOD = "self.start = self.np_random.integers(0, 9, 2)"
+IGNORES = "ignores its seed"
+
+
+def board(root: Path, module: str, tasks: str = "", head: str = HEAD, **body: str) -> Path:
+    put(root / "example_agents" / "random", LEGAL, "all")
+    (root / "challenge.yml").write_text(head + TASK.format(module=module) + tasks)
+    (root / f"{module}.py").write_text(WORLD.format(**{"module": module, "init": "", "draw": GOOD, "step": "", **body}))
+    return root
+
+
+def host_faults(root: Path) -> list[str]:
+    """The faults that the command names; its exit code says that there are some."""
+    code, out, err = run(root, "check", "--host")
+    faults = [line for line in err.splitlines() if "overall leaderboard" not in line and line != "challenge.yml is fine."]
+    assert (code, out) == (2 if faults else 0, "")
+    return faults
+
+
+def test_a_sound_world_has_no_fault(tmp_path: Path) -> None:
+    assert host_faults(board(tmp_path, "soundworld")) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "body", "fault"),
+    [
+        ("dice", {"draw": "self.start = np.random.randint(0, 9, 2)"}, f"{IGNORES}: one seed, twice, differs at step 0"),
+        (
+            "constant",
+            {"init": "self.own = np.random.default_rng(0)", "draw": "self.start = self.own.integers(0, 9, 2)"},
+            f"{IGNORES}: all seeds give the same episode",
+        ),
+        ("wide", {"draw": "self.start = np.array([50, 50])"}, "breaks Gymnasium's interface"),
+        ("crash", {"step": "1 / 0"}, "fails when it is played: division by zero"),
+        ("leave", {"init": "raise SystemExit(0)"}, "it ends the program"),
+        ("shape", {"draw": "self.start = np.zeros(3, np.int64)"}, "fails when it is played"),
+    ],
+)
+def test_a_faulty_world_is_named_with_its_line(tmp_path: Path, module: str, body: dict[str, str], fault: str) -> None:
+    [line] = host_faults(board(tmp_path, module, **body))
+
+    assert line.startswith("challenge.yml:6: task grid: ")
+    assert fault in line
+
+
+def test_what_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
+    head = HEAD.replace("[random]", "[random, nobody, ada/net]")
+    tasks = (
+        "  - {id: absent, env: nowhere:X-v0}\n"
+        "  - {id: typo, env: CartPole-v7}\n"
+        "  - {id: duel, game: no.such_game, anchor: missing}\n"
+        "  - {id: CartPole-v1, metrics: [{name: Own, kind: 'absent_metric:value', direction: higher}]}\n"
+    )
+    lines = host_faults(board(tmp_path, "lonely", tasks, head))
+
+    assert [line.partition(": ")[0] for line in lines] == [f"challenge.yml:{n}" for n in (3, 3, 10, 8, 9, 10, 11)]
+    assert [line for line in lines if "there is no agent 'nobody'; add example_agents/nobody, or remove the name" in line]
+    assert [line for line in lines if "there is no agent 'ada/net'; add submissions/ada/net" in line]
+
+
+def test_anchors_and_bounds_are_compared_with_what_is_possible(tmp_path: Path) -> None:
+    tasks = (
+        "  - id: CartPole-v1\n    bounds: [1, 5]\n"
+        "    random: {score: 22, source: ours}\n    reference: {score: 475, source: ours}\n"
+        "  - id: MountainCar-v0\n"
+        "    random: {score: -110, source: ours}\n    reference: {score: -200, source: ours}\n"
+    )
+    faults = [line.partition(": ")[2] for line in host_faults(board(tmp_path, "anchored", tasks))]
+
+    assert faults[:2] == [
+        "task CartPole-v1: 22 is outside 1…5; correct the score or 'bounds'",
+        "task CartPole-v1: 475 is outside 1…5; correct the score or 'bounds'",
+    ]
+    assert faults[2].startswith("task CartPole-v1: a random episode has the return ")
+    assert faults[3:] == ["task MountainCar-v0: -200 is worse than random, -110; exchange them"]
+
+
+def test_a_metric_that_fails_is_named(tmp_path: Path) -> None:
+    root = board(tmp_path, "measured", "    metrics: [{name: Own, kind: 'ownmetric:value', direction: higher}]\n")
+    (root / "ownmetric.py").write_text("def value(episodes):\n    return episodes[0].nothing\n")
+
+    [line] = host_faults(root)
+    assert line.startswith("challenge.yml:8: task grid: the metric ownmetric:value of task grid failed: ")
+
+
+def test_a_game_that_ignores_its_seed_is_named(tmp_path: Path) -> None:
+    root = board(tmp_path, "beside", "  - {id: own, game: dicegame}\n")
+    (root / "dicegame.py").write_text(
+        "import random\nfrom pettingzoo.classic.tictactoe_v3 import raw_env as base\n\n\nclass raw_env(base):\n"
+        "    def observe(self, agent):\n        seen = super().observe(agent)\n"
+        "        seen['observation'] = seen['observation'] * 0 + random.randrange(2)\n        return seen\n"
+    )
+
+    [line] = host_faults(root)
+    assert line.startswith("challenge.yml:8: task own: dicegame ignores its seed: one seed, twice, differs at ply ")
+
+
+def test_a_task_whose_extra_is_missing_is_said_and_no_fault(tmp_path: Path) -> None:
+    root = board(tmp_path, "extra", "  - {id: far, env: 'not_installed:X-v0', extra: mujoco}\n")
+
+    code, _, err = run(root, "check", "--host")
+    assert code == 0
+    assert "task far was not played: mujoco is not installed here; 'make mujoco' installs it" in err
+
+
+@pytest.mark.parametrize(
+    ("module", "body", "fault"),
+    [
+        pytest.param(
+            "ends", {"draw": "import sys; sys.exit(0)"}, "it ends the program; remove the call of exit",
+            marks=pytest.mark.attack(
+                "environment_that_ends_the_check", family="supply", outcome="named as a fault, exit code 2",
+                tries="An environment of a pull request that exits with code 0, so that the check seems to pass.",
+            ),
+        ),
+        pytest.param(
+            "paints", {"draw": "raise ValueError('\\x1b[2Jfine\\n\\nchallenge.yml is fine.')"}, "fails when it is played",
+            marks=pytest.mark.attack(
+                "environment_that_writes_the_verdict", family="supply", outcome="one line, the characters shown",
+                tries="An exception whose text clears the screen and says that all is fine.",
+            ),
+        ),
+        pytest.param(
+            "floods", {"draw": "print('fine\\n' * 99); self.start = np.random.randint(0, 9, 2)"}, IGNORES,
+            marks=pytest.mark.attack(
+                "environment_that_prints_over_the_faults", family="supply", outcome="what it prints is not shown",
+                tries="An environment that prints pages of praise before its fault is named.",
+            ),
+        ),
+        pytest.param(
+            "infinite", {"step": "return self.start, float('inf'), True, False, {}"}, "gives the reward inf at step 1",
+            marks=pytest.mark.attack(
+                "environment_with_an_infinite_reward", family="supply", outcome="named as a fault",
+                tries="An environment that pays an infinite reward, which no other score reaches.",
+            ),
+        ),
+        pytest.param(
+            "counts", {"draw": "World.n = getattr(World, 'n', 0) + 1; self.start = np.array([World.n % 9, 0])"}, IGNORES,
+            marks=pytest.mark.attack(
+                "environment_that_counts_its_episodes", family="supply", outcome="named as a fault",
+                tries="An environment whose episodes depend on how many were played before, not on the seed.",
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_an_environment_neither_hides_nor_forges_the_verdict(
+    tmp_path: Path, module: str, body: dict[str, str], fault: str
+) -> None:
+    lines = host_faults(board(tmp_path, module, **body))
+
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("challenge.yml:6: task grid: ")
+    assert fault in lines[0]
+    assert "\x1b" not in lines[0]
+
+
+@pytest.mark.attack(
+    "suite_by_a_path", family="supply", outcome="refused: a suite is one of five words",
+    tries="Names a file somewhere else, or a file of the repository, as a suite.",
+)  # fmt: skip
+@pytest.mark.parametrize("suite", ["../../secret", "/etc/passwd", "chess", "mujoco.yml", "MUJOCO", "__init__"])
+def test_a_suite_is_one_of_five_words(tmp_path: Path, suite: str) -> None:
+    root = board(tmp_path, "suited")
+    before = (root / "challenge.yml").read_text()
+
+    code, _, err = run(root, "init", "--title", "T", "--owner", "me", "--repository", "me/b", "--suite", suite)
+    assert (code, err.count("\n")) == (2, 1), err
+    assert (root / "challenge.yml").read_text() == before

@@ -23,8 +23,8 @@ from scripts.github.pull_request.report import (
     PREVIEW_WORKFLOW,
     WORKFLOW_DISPATCH,
     PreviewCase,
-    find_pull,
     latest_run,
+    latest_run_among,
     outcome_without_scores,
     report_preview,
     scored_outcome,
@@ -62,7 +62,7 @@ class PreviewRuns:
 
     def __init__(self, context: BotContext, at_most: int) -> None:
         """Read the first hundred."""
-        self._repository_id = context.surroundings.repository_id
+        self._repository_id = context.workflow.repository_id
         self._left = context.github.runs_of_workflow(PREVIEW_FILE, None, at_most)
         self._by_head: dict[str, list[WorkflowRun]] = {}
         self._read_page()
@@ -70,10 +70,8 @@ class PreviewRuns:
     def of(self, pull: PullRequest) -> WorkflowRun | None:
         """The latest run of the pull request's newest commit; None if it is not among them."""
         while True:
-            known = self._by_head.get(pull.head_sha, ())
-            own = [run for run in known if isinstance(find_pull(run, [pull], self._repository_id), PullRequest)]
-            if own:
-                return max(own, key=lambda one: one.id)
+            if run := latest_run_among(self._by_head.get(pull.head_sha, ()), pull, self._repository_id):
+                return run
             # GitHub runs nothing on a conflict: no older page has a run.
             if pull.mergeable is False or not self._read_page():
                 return None
@@ -107,7 +105,7 @@ def pause_before(limit: RequestLimit, now: float) -> float:
 
 def report_recent(context: BotContext) -> int:
     """Report the previews that ended and conflicts; a run that has just begun is announced while requests last."""
-    if context.surroundings.event_name == WORKFLOW_DISPATCH:
+    if context.workflow.event_name == WORKFLOW_DISPATCH:
         return report_preview(context)
     runs = PreviewRuns(context, RUNS_LISTED)
     if is_short(context, REQUESTS_RESERVED):
@@ -116,7 +114,7 @@ def report_recent(context: BotContext) -> int:
     faults: list[str] = []
     backlog = find_backlog(context, runs, faults, is_complete=False)
     is_quiet = len(backlog.ended) + backlog.playing <= FEW and not is_short(context, REQUESTS_PLENTY)
-    if context.surroundings.event.get("action") == "in_progress" and is_quiet:
+    if context.workflow.event.get("action") == "in_progress" and is_quiet:
         report_preview(context)
     conflicts = [pull for pull in backlog.unstarted if pull.mergeable is False]
     outcomes = [(pull, no_run_outcome(pull, NoRunReason.CONFLICT)) for pull in conflicts]
@@ -143,7 +141,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
         is_complete: look at every open pull request, those that failed on our side included; else only at the ones that
             changed last, up to a hundred without anything to be told.
     """
-    own_run = context.surroundings.event.get("workflow_run")
+    own_run = context.workflow.event.get("workflow_run")
     own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
     backlog = Backlog()
     for number, page in enumerate(recent_pulls(context.github, MAIN_BRANCH), 1):
@@ -166,8 +164,8 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
 def _own_status(context: BotContext, snapshot: PullSnapshot) -> CommitStatus | None:
     """The bot's latest status; a status that another account set under our name does not count."""
     status = snapshot.status
-    if status is not None and status.creator != context.surroundings.bot:
-        return bot_status(context.github, snapshot.pull.head_sha, context.surroundings.bot)
+    if status is not None and status.creator != context.workflow.bot:
+        return bot_status(context.github, snapshot.pull.head_sha, context.workflow.bot)
     return status
 
 

@@ -105,8 +105,8 @@ EXTRAS := $(shell grep -oE '\bextra: *["'"'"']?(mujoco|atari|chess|minigrid)\b' 
 runtime: $(VENV)/runtime.done $(EXTRAS:%=$(VENV)/%.done) ## An environment to run in
 
 # Only on GitHub's own machines, which are deleted after the job, is anything installed.
-gvisor: $(VENV)/runtime.done ## gVisor for the container engine, if challenge.yml evaluates in it
-	@$(BIN)/pullrank gvisor $(if $(filter github-hosted,$(RUNNER_ENVIRONMENT)),--install)
+gvisor: $(VENV)/runtime.done ## gVisor for the container engine, if challenge.yml evaluates in it; ALWAYS=1 in any case
+	@$(BIN)/pullrank gvisor $(if $(filter github-hosted,$(RUNNER_ENVIRONMENT)),--install) $(if $(ALWAYS),--always)
 
 image: $(VENV)/runtime.done ## The evaluator image: EVALUATOR_IMAGE from its registry, or built here
 	@$(BIN)/pullrank image ensure

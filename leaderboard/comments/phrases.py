@@ -244,7 +244,7 @@ def verify_line(
 
 def command(agents: Iterable[AgentReport], head_sha: str) -> Markup | None:
     """The command that repeats the preview; names that are not safe in a shell are left out."""
-    safe = [a for a in agents if not a.copy_of and LOGIN.fullmatch(a.login) and AGENT.fullmatch(a.agent)]
+    safe = [a for a in agents if LOGIN.fullmatch(a.login) and AGENT.fullmatch(a.agent)]
     if not safe or not re.fullmatch(r"[0-9a-f]{40}", head_sha):
         return None
     verb = "check" if all(agent.faults for agent in safe) else "evaluate"
@@ -364,7 +364,7 @@ def comment_headline(state: Previewed) -> Markup:
     """The headline of a preview."""
     rows = [row for agent in state.agents for row in agent.rows]
     games = [game for agent in state.agents for game in agent.games]
-    refused = [agent for agent in state.agents if agent.faults or agent.copy_of]
+    refused = [agent for agent in state.agents if agent.faults]
     scored = sum(row.estimate is not None and row.failed_before is None for row in rows) + sum(map(_passed, games))
     total = len(rows) + len(games) + len(refused)
     if not total:
@@ -399,8 +399,6 @@ def _without_score(rows: Sequence[TaskReport], games: Sequence[GameReport], refu
     if not refused:
         failed = task_name(rows[0]) if len(rows) == 1 else Markup(f"{len(rows)} tasks")
         return Markup("❌ No score on {}").format(failed)
-    if not rows and not games and all(agent.copy_of for agent in refused):
-        return Markup("❌ No score: this is a copy of another agent")
     if not rows and not games:
         return Markup(f"❌ No score: {counted(sum(len(agent.faults) for agent in refused), 'thing')} to fix first")
     return Markup("❌ No score")

@@ -127,8 +127,6 @@ class AgentReport:
     games: tuple[GameReport, ...] = ()
     faults: tuple[str, ...] = ()
     """The faults of its folder or manifest, a line each; with any, nothing was played."""
-    copy_of: str | None = None
-    """Another author's agent with the same files, login/agent; then this one is not scored."""
     overall: "OverallReport | None" = None
 
 

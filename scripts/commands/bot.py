@@ -30,7 +30,7 @@ from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW, reconcile_pulls
 from scripts.github.pull_request.report import WORKFLOW_DISPATCH, dispatched_pull_event
-from scripts.github.pull_request.settle import report_recent
+from scripts.github.pull_request.settle import report_recent, wait_for_more
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
 from scripts.github.workflow.plan_context import parse_plan_context, refuse_secret, season_secret, seconds_to_wait
@@ -79,6 +79,12 @@ def preview(
         environment = dispatched_pull_event(environment, _github(environment))
         fetch_head(replace(_clone(environment), path=head.resolve()), pull_event(environment).head_sha)
     return run_preview.preview_pull_request(environment, head, out, sandbox=sandbox)
+
+
+@run.command()
+def wait() -> int:
+    """Wait in an hour of many requests, so that more previews are reported at once."""
+    return wait_for_more(_github(read_workflow_environment(os.environ)), datetime.now(UTC).timestamp())
 
 
 @run.command()

@@ -13,9 +13,17 @@ from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
 from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, folder_of
 
+KnownFolders = dict[tuple[AgentName, tuple[TreeLeaf, ...]], Entry]
+"""Folders that were read before, by what git has of them: of hundreds of merges nearly all stand on all commits."""
 
-def read_entries(clone: GitRepository, sha: str, challenge: Challenge) -> tuple[list[Entry], list[str]]:
-    """The agents of a commit with the baselines among the examples, and a line for every faulty folder."""
+
+def read_entries(
+    clone: GitRepository, sha: str, challenge: Challenge, known: KnownFolders | None = None
+) -> tuple[list[Entry], list[str]]:
+    """The agents of a commit with the baselines among the examples, and a line for every faulty folder.
+
+    `known`: by the same challenge; what is read is added.
+    """
     folders: dict[AgentName, list[TreeLeaf]] = {}
     for leaf in clone.leaves(sha, SUBMISSIONS):
         parts = leaf.path.decode("utf-8", "replace").split("/")
@@ -24,11 +32,15 @@ def read_entries(clone: GitRepository, sha: str, challenge: Challenge) -> tuple[
     faults = [f"{SUBMISSIONS}/{name[0]}/{name[1]}: {_RESERVED}" for name in sorted(folders) if name[0].casefold() == LOCAL]
     folders = {name: leaves for name, leaves in folders.items() if name[0].casefold() != LOCAL}
     folders |= _baselines(clone, sha, challenge)
-    entries: list[Entry] = []
-    names = sorted(folders)
+    known = {} if known is None else known
+    entries = [entry for name, leaves in folders.items() if (entry := known.get((name, tuple(leaves))))]
+    there = {(entry.login, entry.agent) for entry in entries}
+    names = sorted(folders.keys() - there)
     for begin in range(0, len(names), 200):
         part = {name: folders[name] for name in names[begin : begin + 200]}
         _add_entries(clone, part, challenge, entries, faults)
+    known |= {(name, tuple(folders[name])): entry for entry in entries if (name := AgentName(entry.login, entry.agent))}
+    entries.sort(key=lambda entry: (entry.login, entry.agent))
     entries, twins = without_twins(entries)
     faults += [f"{folder_of(AgentName(entry.login, entry.agent))}: {_twin_fault(other)}" for entry, other in twins]
     return entries, faults

@@ -30,7 +30,7 @@ _Arguments = ParamSpec("_Arguments")
 
 def start_due_run(context: BotContext, work: OfficialRun, address: str) -> int:
     """Start an official run if it has something to do and none is under way."""
-    runs = context.github.runs_of_workflow(OFFICIAL_WORKFLOW, MAIN_BRANCH, RUNS_LOOKED_AT)
+    runs = list(context.github.runs_of_workflow(OFFICIAL_WORKFLOW, MAIN_BRANCH, RUNS_LOOKED_AT))
     if any(run_.conclusion is None for run_ in runs):
         say("An official run is under way; the next hour looks again.")
         return OK

@@ -21,7 +21,7 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import is_official
+from leaderboard.core.eligibility import is_official, quarantine_of
 from leaderboard.core.store import write_atomically
 from leaderboard.core.versions import version_folders
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
@@ -31,6 +31,7 @@ from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitRepository
+from scripts.git.main_entries import read_entries
 from scripts.git.recorded_standings import FinalEntries, SandboxRules, final_entries, recorded_standings
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
@@ -245,8 +246,8 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, eve
     """Verify, freeze, cite and pack a season; the caller writes season.json.
 
     Raises:
-        CommandError: the season is still sealed, hides names or is already closed, a final draw is missing, or a record
-            does not verify.
+        CommandError: the season is still sealed, hides names or is already closed, a final draw or a replay is missing,
+            or a record does not verify.
     """
     challenge, season = checkout.challenge, checkout.challenge.season
     entry = checkout.seasons.of(season)
@@ -259,6 +260,8 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, eve
         if is_anonymous(challenge, now):
             reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
             raise CommandError(USAGE, f"season {season} still {reason}")
+    if checkout.moderation.quarantines:
+        _refuse_awaited_replays(checkout)
     files = season_files(checkout)
     if not files and not even_empty:
         steps = "run 'pullrank recorded' and fetch the traces first, or pass --yes to close it all the same"
@@ -295,7 +298,7 @@ def frozen_folder(checkout: Checkout) -> Path:
 
 
 def season_files(checkout: Checkout) -> list[Path]:
-    """The files of the season's official results and duels."""
+    """The files of the season's official results and duels, without those that a quarantine hides."""
     results, damaged = checkout.recorded
     duels, damaged_duels = checkout.recorded_duels
     if broken := [*damaged, *damaged_duels]:
@@ -305,11 +308,29 @@ def season_files(checkout: Checkout) -> list[Path]:
     rules = SandboxRules(GitRepository(checkout.root), checkout.challenge)
 
     def counts(record: Result | Duel) -> bool:
-        return record.season == checkout.challenge.season and is_official(record) and rules.fault(record) is None
+        is_counted = record.season == checkout.challenge.season and is_official(record) and rules.fault(record) is None
+        return is_counted and quarantine_of(record, checkout.moderation) is None
 
     paths = {checkout.store.result_path(result) for result in results if counts(result)}
     files = [path for path in checkout.store.files() if path in paths or _is_failed_attempt(path, paths)]
     return [*files, *(checkout.store.duel_path_of(duel) for duel in duels if counts(duel))]
+
+
+def _refuse_awaited_replays(checkout: Checkout) -> None:
+    """Refuse while a version on main has a result that is hidden and not yet evaluated again."""
+    clone, challenge = GitRepository(checkout.root), checkout.challenge
+    standing = {entry.digest for entry in read_entries(clone, clone.resolve("HEAD") or "", challenge)[0]}
+    hiding = [
+        quarantine_of(result, checkout.moderation)
+        for result in checkout.recorded[0]
+        if result.season == challenge.season and is_official(result) and result.submission_digest in standing
+    ]
+    if count := sum(quarantine is not None and quarantine.replay for quarantine in hiding):
+        raise CommandError(
+            USAGE,
+            f"{count} results of season {challenge.season} are in quarantine and wait for their replay; close it once they "
+            "are recorded again, or write 'replay: false' in moderation.yml to leave them out",
+        )
 
 
 def _is_failed_attempt(path: Path, paths: set[Path]) -> bool:

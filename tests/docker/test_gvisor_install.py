@@ -194,6 +194,9 @@ def test_where_docker_is_wanted_nothing_is_looked_at(board: Path, monkeypatch: p
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere")
 
     assert gvisor.run() == 0
+    with pytest.raises(CommandError) as asked:
+        gvisor.run(always=True)
+    assert asked.value.code == OUR_FAULT
 
 
 def test_every_pin_names_its_version_and_two_addresses() -> None:

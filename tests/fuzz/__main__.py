@@ -86,15 +86,13 @@ def limit_memory() -> None:
 
 def plain(name: str, cases: int, seed: int) -> int:
     """Mutate examples."""
-    from tests.fuzz.mutate import mutated
-
     run = Run(name, cases, "mutation")
     source, seeds = random.Random(f"{name} {seed}"), run.reader.seeds()
     for data in seeds:
         run.feed(data)
     limit_memory()
     while run.count < cases:
-        run.feed(mutated(source, seeds, run.reader.words))
+        run.feed(run.reader.make(source, seeds))
     print(run.report(), flush=True)
     return bool(run.finds)
 
@@ -105,7 +103,7 @@ def guided(name: str, cases: int, seed: int) -> int:
 
     with atheris.instrument_imports(include=["evaluator", "leaderboard", "scripts"]):
         run = Run(name, cases, "atheris")
-    from tests.fuzz.mutate import MAX_BYTES, mutated
+    from tests.fuzz.mutate import MAX_BYTES
 
     source, seeds = random.Random(f"{name} {seed}"), run.reader.seeds()
     corpus = run.folder / "reached"
@@ -115,7 +113,7 @@ def guided(name: str, cases: int, seed: int) -> int:
 
     def change(data: bytes, most: int, chosen: int) -> bytes:
         if source.random() < 0.5:
-            return bytes(mutated(source, (data, *seeds[:2]), run.reader.words)[:most])
+            return bytes(run.reader.make(source, (data, *seeds[:2]))[:most])
         return bytes(atheris.Mutate(data, most))
 
     def one(data: bytes) -> None:

@@ -4,6 +4,7 @@ import base64
 import copy
 import json
 import random
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -145,3 +146,37 @@ def _text(source: random.Random, text: str) -> str:
             return base64.b64encode(source.randbytes(source.randrange(30))).decode()
         case _:
             return text * 2
+
+
+_HEX = re.compile(r"(?:[0-9a-f]{16}){2,}|[0-9a-f]{40}")
+_INTEGERS = (0, 1, 2, 9, 255, 2**31, 2**53 - 1, 2**63)
+_NUMBERS = (0.0, -0.0, 1.0, -1.5, 0.1, 1e16, 1e300, 5e-324, 123456789.123)
+
+
+def varied(source: random.Random, node: Any, share: float) -> Any:
+    """A document of the same form with other values; lists beside each other that are as long as each other stay so."""
+    if isinstance(node, dict):
+        longest = max((len(one) for one in node.values() if isinstance(one, list)), default=0)
+        count = source.choice((1, 2, 3, longest + 1)) if source.random() < share else longest
+        return {
+            name: [varied(source, one[i % longest], share) for i in range(count)]
+            if isinstance(one, list) and len(one) == longest > 0
+            else varied(source, one, share)
+            for name, one in node.items()
+        }
+    if isinstance(node, list):
+        return [varied(source, one, share) for one in node]
+    if node is None or source.random() > share:
+        return node
+    match node:
+        case bool():
+            return not node
+        case int():
+            return source.choice((*_INTEGERS, source.randrange(100)))
+        case float():
+            return source.choice((*_NUMBERS, node * 2, source.random()))
+        case _ if _HEX.fullmatch(node):
+            return f"{source.getrandbits(4 * len(node)):0{len(node)}x}"
+        case _:
+            at = source.randrange(len(node) + 1)
+            return node[:at] + source.choice("a9-_. +é😀\n\u202e|<`") + node[at + source.randrange(2) :]

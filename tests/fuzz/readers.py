@@ -3,14 +3,17 @@
 A function returns True where the input was taken, and checks then what must hold of what was read.
 """
 
+import base64
 import contextlib
 import hashlib
 import html
 import io
 import json
+import math
+import random
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,9 +41,9 @@ from evaluator.model import canonical_json
 from evaluator.model.config.challenge import SubmissionLimits, Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.identifiers import INVISIBLE
-from evaluator.model.records.duel_record import duel_with_self_hash
+from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result, parse_trace
-from evaluator.model.records.result import with_self_hash
+from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.trace import EpisodeTrace, Trace, TraceLeaf
 from leaderboard.comments.log_excerpt import (
     PREVIEW_LOG_BYTES,
@@ -59,6 +62,7 @@ from scripts.github.preview.artifact import PREVIEW_FILE, ArtifactError, read_ar
 from scripts.github.pull_request.slash_commands import parse_command
 from scripts.github.workflow import event as events
 from scripts.github.workflow.outputs import LINE_CHARACTERS, escape_commands
+from tests.fuzz.mutate import mutated, varied
 from tests.leaderboard.make import duel, entry, result
 from tests.scripts.github.preview.test_artifact import preview, zipped
 
@@ -76,6 +80,19 @@ class Reader:
     """Inputs to begin with."""
     words: tuple[bytes, ...] = ()
     """Pieces that inputs are made of."""
+    mend: Callable[[random.Random, Any], bytes] | None = None
+    """Writes a changed document with hashes and packed numbers that fit, as a forger would; None where none has to."""
+
+    def make(self, source: random.Random, seeds: Sequence[bytes]) -> bytes:
+        """One input, made from examples."""
+        if self.mend is None or source.random() < 0.2:
+            return mutated(source, seeds, self.words)
+        data = source.choice(seeds) if source.random() < 0.7 else mutated(source, seeds, self.words)
+        with contextlib.suppress(ValueError, RecursionError, TypeError, LookupError, AttributeError, OverflowError):
+            document = varied(source, json.loads(data), source.choice((0.01, 0.05, 0.2)))
+            data = json.dumps(document).encode()
+            return self.mend(source, document)
+        return data
 
 
 class _Bytes:
@@ -227,6 +244,32 @@ def _script_seeds() -> tuple[bytes, ...]:
         make + reset + steps[0] + steps[1] + steps[2] + reset + steps[0] * 4, make + reset + steps[1] * 3 + release,
         b"".join(both), b"".join(both) + both[3] * 3, make + steps[0], make + reset + steps[3],
     )  # fmt: skip
+
+
+def _packed(source: random.Random, leaf: dict[str, Any], steps: int) -> None:
+    """Give a leaf as many numbers as the lengths beside it ask for."""
+    count = int(steps) * math.prod(map(int, leaf["shape"])) * int(leaf["dtype"][-1:])
+    if 0 <= count < 1 << 16:
+        leaf["data"] = base64.b64encode(zlib.compress(source.randbytes(count), 1)).decode()
+
+
+def _mended_record(source: random.Random, document: Any) -> bytes:
+    model = Duel if document.get("kind") == "duel" else Result
+    if model is Duel:
+        steps = sum(match["plies"] for match in document["matches"])
+        for name in ("moves", "milliseconds"):
+            if document[name] is not None:
+                _packed(source, document[name], steps)
+    document["self_sha256"] = "0" * 64
+    draft = model.model_validate(document)
+    return draft.model_copy(update={"self_sha256": draft.self_hash()}).serialised()
+
+
+def _mended_trace(source: random.Random, document: Any) -> bytes:
+    steps = sum(episode["length"] for episode in document["episodes"])
+    for leaf in document["actions"]:
+        _packed(source, leaf, steps)
+    return canonical_json.canonical(document) + b"\n"
 
 
 def _results(data: bytes) -> bool:
@@ -644,9 +687,9 @@ READERS = {
     "frames": Reader(read=_frames, declared=(AgentFault, SandboxClosed), seeds=_frame_seeds),
     "script": Reader(read=_script, declared=(AgentFault, SandboxClosed), seeds=_script_seeds),
     "actions": Reader(read=_actions, declared=(IllegalActionError,), seeds=_action_seeds),
-    "results": Reader(read=_results, declared=(ValueError,), seeds=_result_seeds),
-    "duels": Reader(read=_duels, declared=(ValueError,), seeds=_duel_seeds),
-    "traces": Reader(read=_traces, declared=(ValueError,), seeds=_trace_seeds),
+    "results": Reader(read=_results, declared=(ValueError,), seeds=_result_seeds, mend=_mended_record),
+    "duels": Reader(read=_duels, declared=(ValueError,), seeds=_duel_seeds, mend=_mended_record),
+    "traces": Reader(read=_traces, declared=(ValueError,), seeds=_trace_seeds, mend=_mended_trace),
     "manifest": Reader(read=_manifest, declared=(LoadError,), seeds=_manifest_seeds),
     "folder": Reader(read=_folder, declared=(LoadError,), seeds=_folder_seeds,
                      words=(b"\0\0submission.yml\0-", b"\0\0a\0-")),

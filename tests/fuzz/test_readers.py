@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.fuzz.mutate import MAX_BYTES, mutated
+from tests.fuzz.mutate import MAX_BYTES
 from tests.fuzz.readers import READERS, ROOT, attempt
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -27,7 +27,7 @@ def test_examples_and_their_mutations_raise_only_what_is_declared(name: str) -> 
     @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(number=st.integers(0, 2**64))
     def check(number: int) -> None:
-        attempt(reader, mutated(random.Random(number), seeds, reader.words))
+        attempt(reader, reader.make(random.Random(number), seeds))
 
     check()
 

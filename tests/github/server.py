@@ -105,6 +105,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault and not fault.after and not fault.cut:
             return self._go_wrong(fault)
         login = world.tokens.get((self.headers.get("authorization") or "").removeprefix("token ").removeprefix("Bearer "))
+        if path == "/rate_limit":  # Asking costs nothing.
+            return self._send(Answer(200), json.dumps(self._limits()).encode())
         if world.left["core"] < 1:
             return self._send_limit(403, {"message": "API rate limit exceeded for installation ID 1."}, "core")
         world.left["core"] -= 1
@@ -156,8 +158,18 @@ class _Handler(BaseHTTPRequestHandler):
         left = self.github.world.left[resource]
         return {
             "X-RateLimit-Limit": str(HOUR), "X-RateLimit-Remaining": str(left), "X-RateLimit-Used": str(HOUR - left),
-            "X-RateLimit-Reset": str(int(time.time()) + 3600), "X-RateLimit-Resource": resource,
+            "X-RateLimit-Reset": str(self._reset()), "X-RateLimit-Resource": resource,
         }  # fmt: skip
+
+    def _reset(self) -> int:
+        return int(time.time() + self.github.world.hour_left())
+
+    def _limits(self) -> dict[str, Any]:
+        limits = {
+            name: {"limit": HOUR, "remaining": left, "used": HOUR - left, "reset": self._reset()}
+            for name, left in self.github.world.left.items() if name != "texts"
+        }  # fmt: skip
+        return {"resources": {"search": limits["core"], **limits}, "rate": limits["core"]}
 
     def _send_limit(self, status: int, body: Any, resource: str) -> None:
         self._send(Answer(status, body, self._limit(resource)), json.dumps(body).encode())

@@ -133,6 +133,8 @@ class World:
     """Of each commit the pull requests of other repositories that merged it too."""
     left: dict[str, int] = field(default_factory=lambda: {"core": HOUR, "graphql": HOUR})
     """What is left of the hour's limits; `texts`, where it is set, of comments that may be created."""
+    hour_left: Callable[[], float] = lambda: 3600.0
+    """Seconds until the limits begin anew."""
     members: dict[str, set[str]] = field(default_factory=dict)
     """Of each organisation its public members, without capitals."""
     teams: dict[str, dict[str, str]] = field(default_factory=dict)

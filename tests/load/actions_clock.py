@@ -44,6 +44,10 @@ class SimulatedJob:
     setup: float
     """Seconds from its machine's start to the work: checkout and installation."""
     work: Work
+    before: Work | None = None
+    """A step of which the work sees what happened meanwhile."""
+    minutes: float = 360.0
+    """After which GitHub ends it."""
 
 
 Stages = Iterator[list[SimulatedJob]]
@@ -95,6 +99,8 @@ class RunnerPool:
     replaced: dict[str, int] = field(default_factory=dict)
     """Runs that were cancelled, by workflow."""
     longest_wait: float = 0.0
+    too_long: list[str] = field(default_factory=list)
+    """Jobs that GitHub would have ended."""
     _groups: dict[str, _Group] = field(default_factory=dict)
     _queue: list[tuple[float, SimulatedRun, SimulatedJob]] = field(default_factory=list)
 
@@ -152,6 +158,11 @@ class RunnerPool:
             self._start(run, job)
 
     def _start(self, run: SimulatedRun, job: SimulatedJob) -> None:
+        begun = self.clock.now
+
+        def before() -> None:
+            self.clock.after(job.before() if job.before and not run.is_over else 0.0, work)
+
         def work() -> None:
             seconds = 0.0
             if not run.is_over:
@@ -159,7 +170,10 @@ class RunnerPool:
                     seconds = job.work()
                 except JobFailedError as error:
                     run.failed, seconds = True, error.seconds
-            self.machine_seconds[run.workflow] = self.machine_seconds.get(run.workflow, 0.0) + job.setup + seconds
+            spent = self.clock.now + seconds - begun
+            if spent > 60 * job.minutes:
+                self.too_long.append(f"{run.workflow}: {job.name} takes {spent:.0f} s")
+            self.machine_seconds[run.workflow] = self.machine_seconds.get(run.workflow, 0.0) + spent
             self.clock.after(seconds, release)
 
         def release() -> None:
@@ -170,7 +184,7 @@ class RunnerPool:
                     self._advance(run)
             self._hand_out()
 
-        self.clock.after(job.setup, work)
+        self.clock.after(job.setup, before)
 
 
 class JobFailedError(Exception):

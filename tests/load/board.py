@@ -98,6 +98,8 @@ class CrowdedBoard:
         self.workspace = place / "board"
         git(place, "clone", "-q", f"file://{self.remote.bare}", str(self.workspace))
         self.files = {path.stem: read(path) for path in FILES if path.stem in _TRIGGERED}
+        jobs = [pair for file in self.files.values() for pair in file["jobs"].items()]
+        self.timeouts = {name: float(job["timeout-minutes"]) for name, job in jobs if "timeout-minutes" in job}
         self.conditions = {name: expressions.conditions(WORKFLOWS / f"{name}.yml") for name in self.files}
         self.payloads = {
             name: expressions.payloads(name) for name in ("pull_request", "workflow_run", "issue_comment", "push")
@@ -142,6 +144,7 @@ class CrowdedBoard:
 
     def _new_hour(self) -> None:
         self.world.left |= {"core": HOUR, "graphql": HOUR, "texts": TEXTS}
+        self.world.hour_left = lambda: HOUR_SECONDS - self.clock.now % HOUR_SECONDS
 
     def _open(self, planned: PlannedPull, population: Population) -> None:
         if planned.needs is not None and not self._is_merged(planned.needs):
@@ -389,6 +392,8 @@ class CrowdedBoard:
         """Note the requests since a position as spread by the client's pace; returns what they take."""
         seconds = 0.0
         for call in self.stand_in.calls[before:]:
+            if call.path == "/rate_limit":
+                continue
             self.asked.append((self.clock.now + seconds, call.verb, call.path))
             if call.verb != "GET" and (match := re.search(r"/issues/(\d+)/", call.path)):
                 self.last_word[int(match[1])] = self.clock.now + seconds
@@ -436,10 +441,13 @@ class CrowdedBoard:
             self._board = (state, _ORIGINAL_BOARD(opened))
         return self._board[1]
 
-    def job(self, name: str, work: Callable[[], float], seconds: float = 0.0) -> SimulatedJob:
+    def job(
+        self, name: str, work: Callable[[], float], seconds: float = 0.0, before: Callable[[], float] | None = None
+    ) -> SimulatedJob:
         """A job whose command takes `seconds` beside its requests."""
         own = seconds or SECONDS.get(name, OTHER_SECONDS)
-        return SimulatedJob(name=name, setup=SETUP, work=lambda: work() + own)
+        minutes = self.timeouts.get(name, 360.0)
+        return SimulatedJob(name=name, setup=SETUP, work=lambda: work() + own, before=before, minutes=minutes)
 
 
 def created(verb: str, path: str, body: Any) -> int:
@@ -478,8 +486,10 @@ def _zipped(folder: Path) -> bytes:
     return packed.getvalue()
 
 
-def _simple(name: str, *commands: Callable[[], object]) -> Callable[[CrowdedBoard, WorkflowRun, dict[str, str]], Stages]:
-    """A workflow of one job, whose commands run one after the other, whatever became of the one before."""
+def _simple(
+    name: str, *commands: Callable[[], object], first: Callable[[], object] | None = None
+) -> Callable[[CrowdedBoard, WorkflowRun, dict[str, str]], Stages]:
+    """A workflow of one job, whose commands run one after the other, whatever became of the one before; `first` waits."""
 
     def stages(board: CrowdedBoard, noted: WorkflowRun, variables: dict[str, str]) -> Stages:
         def work() -> float:
@@ -495,9 +505,14 @@ def _simple(name: str, *commands: Callable[[], object]) -> Callable[[CrowdedBoar
                 raise JobFailedError(seconds)
             return seconds
 
-        yield [board.job(name, work)]
+        before = functools.partial(_seconds, board, variables, first) if first else None
+        yield [board.job(name, work, before=before)]
 
     return stages
+
+
+def _seconds(board: CrowdedBoard, variables: dict[str, str], command: Callable[[], object]) -> float:
+    return board.call(variables, command)[1]
 
 
 def _official(board: CrowdedBoard, noted: WorkflowRun, variables: dict[str, str]) -> Stages:
@@ -596,7 +611,7 @@ def _official(board: CrowdedBoard, noted: WorkflowRun, variables: dict[str, str]
 
 _STAGES: dict[str, Callable[[CrowdedBoard, WorkflowRun, dict[str, str]], Stages]] = {
     "preview": _preview,
-    "report": _simple("report", bot.report),
+    "report": _simple("report", bot.report, first=bot.wait),
     "commands": _simple("command", bot.command),
     "reconcile": _simple("reconcile", bot.reconcile, bot.due),
     "official": _official,

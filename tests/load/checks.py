@@ -111,7 +111,8 @@ def examine(board: CrowdedBoard, population: Population, seconds: float) -> Load
         },
         longest_wait=board.pool.longest_wait, entries=entries, results=results, lost=lost, twice=twice,
         pushed_kilobytes=board.pushed_kilobytes, packed_kilobytes=packed,
-        commits=board.remote.commits(RESULTS), violations=board.stand_in.violations, failures=board.failures,
+        commits=board.remote.commits(RESULTS), violations=board.stand_in.violations,
+        failures=board.failures + board.pool.too_long,
         by_path=Counter(shape(verb, path) for _, verb, path in board.asked),
     )  # fmt: skip
 

@@ -3,6 +3,8 @@
 import base64
 import binascii
 import hashlib
+import math
+import sys
 import zlib
 from typing import TYPE_CHECKING, Self
 
@@ -41,7 +43,9 @@ class TraceLeaf(Frozen):
         if self.dtype not in _DTYPES or len(self.shape) > 8 or any(n < 1 or n > 1 << 20 for n in self.shape):
             raise ValueError("an action leaf of unknown type or shape")
         dtype = np.dtype(self.dtype)
-        size = steps * int(np.prod(self.shape, dtype=np.int64)) * dtype.itemsize
+        size = steps * math.prod(self.shape) * dtype.itemsize
+        if size >= sys.maxsize:
+            raise ValueError("more actions than any file holds")
         try:
             unpack = zlib.decompressobj()
             raw = unpack.decompress(base64.b64decode(self.data, validate=True), size + 1)

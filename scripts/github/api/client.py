@@ -78,6 +78,16 @@ def _retry_policy(sleep: Callable[[float], None]) -> _RetryPolicy:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RequestLimit:
+    """The requests that all jobs of a repository may send in an hour."""
+
+    most: int
+    used: int
+    ends_at: float
+    """When the hour ends, in seconds since 1970."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class GraphQLChange:
     """One change among several that are made in one request."""
 
@@ -182,12 +192,10 @@ class GitHub:
         """The workflow runs of a commit, newest first."""
         return [responses.parse_run(answer) for answer in self._all("/actions/runs", head_sha=head_sha)]
 
-    def runs_of_workflow(
-        self, workflow: str, branch: str | None, at_most: int, status: str | None = None
-    ) -> list[WorkflowRun]:
-        """The latest runs of a workflow file on a branch, or on any, newest first; of some status alone if one is given."""
+    def runs_of_workflow(self, workflow: str, branch: str | None, at_most: int) -> Iterator[WorkflowRun]:
+        """The latest runs of a workflow file on a branch, or on any, newest first; pages are read as they are needed."""
         path = f"/actions/workflows/{url_segment(workflow)}/runs"
-        return [responses.parse_run(answer) for answer in self._all(path, at_most=at_most, branch=branch, status=status)]
+        return (responses.parse_run(answer) for answer in self._all(path, at_most=at_most, branch=branch))
 
     def attempts(self, run_id: int) -> int:
         """How often a run was started."""
@@ -341,6 +349,16 @@ class GitHub:
         self._ask(verb, path, body)
 
     # How it is sent
+
+    def request_limit(self) -> RequestLimit | None:
+        """The hour's limit of requests as it stands, which costs none; None where the server has no limit."""
+        answer = self._ask("GET", "/rate_limit", missing=True)
+        core = answer["resources"]["core"] if answer else None
+        return RequestLimit(most=int(core["limit"]), used=int(core["used"]), ends_at=float(core["reset"])) if core else None
+
+    def wait(self, seconds: float) -> None:
+        """Do nothing for some seconds."""
+        self._sleep(seconds)
 
     def query(self, text: str, variables: dict[str, Any]) -> dict[str, Any]:
         """The answer to a GraphQL query, errors included.

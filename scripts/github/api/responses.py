@@ -7,7 +7,7 @@ from urllib.parse import quote
 from scripts.console import OUR_FAULT, CommandError
 
 BODY_CHARACTERS = 65_536
-OUTSIDE_REPOSITORY = ("/orgs/", "/users/", "/user")  # Paths that are not below the repository.
+OUTSIDE_REPOSITORY = ("/orgs/", "/users/", "/user", "/rate_limit")  # Paths that are not below the repository.
 
 
 def url_segment(text: str) -> str:

@@ -240,7 +240,7 @@ def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[Agen
 
 
 def _entries_at(context: BotContext, sha: str) -> list[Entry]:
-    return read_entries(context.clone, sha, context.checkout.challenge)[0]
+    return read_entries(context.clone, sha, context.checkout.challenge, context.known_folders)[0]
 
 
 def _run_url(context: BotContext, merge: MergedPull) -> str | None:

@@ -13,7 +13,7 @@ from leaderboard.core.standings import Entry
 from leaderboard.preview.hypothetical_standings import OfficialLeaderboard
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
-from scripts.git.main_entries import read_entries
+from scripts.git.main_entries import KnownFolders, read_entries
 from scripts.git.recorded_standings import FinalEntries, entries_at_the_end
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
@@ -32,6 +32,8 @@ class BotContext:
     clone: GitRepository
     """The same checkout's git objects; heads of pull requests are fetched into it as data."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    known_folders: KnownFolders = field(default_factory=dict)
+    """Agents' folders that were read at some commit."""
     members: Mapping[str, frozenset[str]] | None = None
     """Members by organisation or team, as the plan job saw them; None without a plan."""
 
@@ -64,7 +66,7 @@ class BotContext:
     @cached_property
     def entries(self) -> list[Entry]:
         """The agents on main, with the baselines among the examples; without excluded ones and faulty folders."""
-        entries, _ = read_entries(self.clone, self.main, self.checkout.challenge)
+        entries, _ = read_entries(self.clone, self.main, self.checkout.challenge, self.known_folders)
         return self._not_excluded(entries)
 
     @cached_property

@@ -129,7 +129,7 @@ def previewed_outcome(state: Previewed) -> Outcome:
     rows = [row for agent in state.agents for row in agent.rows]
     failed = sum(row.result.verdict is not Verdict.OK or row.failed_before is not None for row in rows)
     failed += sum(game.refusal is not None for game in games)
-    if failed or any(agent.faults or agent.copy_of for agent in state.agents) or not total:
+    if failed or any(agent.faults for agent in state.agents) or not total:
         words = f"{failed} of {total} evaluations failed; the comment says why" if failed else "no score: mend the faults"
         return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
     words = f"preview: {total} of {total} evaluations scored; unofficial until merged"

@@ -11,17 +11,16 @@ from scripts.github.api.client import open_failure_issues, update_issue
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.deliver import Delivery, deliver_outcomes
 from scripts.github.pull_request.outcome import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
 from scripts.github.pull_request.report import PreviewCase, guard_pull, rerun
-from scripts.github.pull_request.settle import PREVIEW_FILE, find_backlog, isolated, settle_ended
+from scripts.github.pull_request.settle import PreviewRuns, find_backlog, isolated, settle_ended, tell_unstarted
 from scripts.repository.layout import MAIN_BRANCH
 from scripts.runs.play_duels import player_names
 
 FAILURE_ISSUE_TITLE = "Something of the board itself keeps failing"
 OFFICIAL_WORKFLOW = "official.yml"
-# The newest preview runs, a hundred in each request; an older one costs a request of its own.
-RUNS_LISTED = 300
+# The newest preview runs, all that GitHub lists; an older one costs a request of its own.
+ALL_RUNS = 1000
 INTRODUCTION = (
     "Each line failed on our side as often as it is tried by itself. Nothing of it is held against an entrant. "
     "This issue is kept by the bot, and it closes it once all is mended.\n"
@@ -36,12 +35,13 @@ def reconcile_pulls(context: BotContext) -> int:
     trouble: list[str] = []
     issues = open_failure_issues(context.github, context.workflow.bot)
     issue_url = next((issue.html_url for issue in issues if issue.title == FAILURE_ISSUE_TITLE), None)
-    runs = context.github.runs_of_workflow(PREVIEW_FILE, None, RUNS_LISTED)
-    backlog = find_backlog(context, runs, trouble, is_complete=True)
+    backlog = find_backlog(context, PreviewRuns(context, ALL_RUNS), trouble, is_complete=True)
+    outcomes: list[tuple[PullRequest, Outcome]] = []
     for pull in backlog.unstarted:
         with isolated(pull, trouble):
             if outcome := _unstarted_outcome(context, pull):
-                trouble += deliver_outcomes(context, [Delivery(pull=pull, run_id=0, outcome=outcome, is_last_word=True)])
+                outcomes.append((pull, outcome))
+    trouble += tell_unstarted(context, outcomes)
 
     def with_issue(outcome: Outcome) -> Outcome:
         state = outcome.state
@@ -72,7 +72,7 @@ def _retry_failed(context: BotContext, case: PreviewCase, outcome: Outcome) -> l
 
 def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None:
     """Why GitHub started no run; None while GitHub does not know whether the pull request can be merged."""
-    now = context.github.pull(pull.number)
+    now = pull if pull.mergeable is False else context.github.pull(pull.number)
     if now.head_sha != pull.head_sha or now.state != "open" or now.mergeable is None:
         return None
     if now.mergeable is False:

@@ -7,11 +7,13 @@ artifact's and its status'.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 
 from leaderboard.comments.states import NoRunReason
 from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.pull_snapshots import PullSnapshot, recent_pulls
+from scripts.github.api.client import GitHub, RequestLimit
+from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, recent_pulls
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes
@@ -31,12 +33,15 @@ from scripts.repository.layout import MAIN_BRANCH
 
 # Of the hour's requests so many are left for commands, official runs and the hourly run.
 REQUESTS_RESERVED = 150
-# With fewer left nobody is told that a preview has begun.
-REQUESTS_PLENTY = 800
-# With fewer left a few previews that ended wait until they are more, or for the hourly run.
-REQUESTS_SCARCE, FEW = 500, 10
+# With fewer left, or more previews to look at, nobody is told that a preview has begun.
+REQUESTS_PLENTY, FEW = 900, 5
+# So many requests of an hour are sent without waiting, and no report waits longer than so many seconds.
+REQUESTS_AT_WILL, LONGEST_PAUSE = 300, 240.0
 # Runs and artifacts that are listed at once: the most of one request.
 LISTED_AT_ONCE = 100
+# The newest preview runs that a report looks at, and the open pull requests that it looks at in any case.
+RUNS_LISTED, PULLS_LISTED = 300, 500
+HOUR_SECONDS = 3600.0
 PREVIEW_FILE = PREVIEW_WORKFLOW.rpartition("/")[2]
 
 
@@ -48,43 +53,98 @@ class Backlog:
     """Their preview ended, or waits for an approval."""
     unstarted: list[PullRequest] = field(default_factory=list)
     """None of their preview runs is known."""
+    playing: int = 0
+    """Previews that have not ended."""
+
+
+class PreviewRuns:
+    """The newest preview runs, a hundred in each request, as far as they are needed."""
+
+    def __init__(self, context: BotContext, at_most: int) -> None:
+        """Read the first hundred."""
+        self._repository_id = context.workflow.repository_id
+        self._left = context.github.runs_of_workflow(PREVIEW_FILE, None, at_most)
+        self._by_head: dict[str, list[WorkflowRun]] = {}
+        self._read_page()
+
+    def of(self, pull: PullRequest) -> WorkflowRun | None:
+        """The latest run of the pull request's newest commit; None if it is not among them."""
+        while True:
+            if run := latest_run_among(self._by_head.get(pull.head_sha, ()), pull, self._repository_id):
+                return run
+            # GitHub runs nothing on a conflict: no older page has a run.
+            if pull.mergeable is False or not self._read_page():
+                return None
+
+    def _read_page(self) -> bool:
+        page = list(islice(self._left, LISTED_AT_ONCE))
+        for run in page:
+            self._by_head.setdefault(run.head_sha, []).append(run)
+        return bool(page)
+
+
+def wait_for_more(github: GitHub, now: float) -> int:
+    """Wait while requests are sent faster than the hour allows, so that the next report has more to tell at once.
+
+    Else the jobs of a burst would follow each other without a break, each with requests of its own, and the last quarter of
+    the hour would have none.
+    """
+    limit = github.request_limit()
+    if limit is not None and (seconds := pause_before(limit, now)) > 0:
+        say(f"{limit.used} of {limit.most} requests of this hour are sent; the report waits for {seconds:.0f} s.")
+        github.wait(seconds)
+    return OK
+
+
+def pause_before(limit: RequestLimit, now: float) -> float:
+    """Seconds until so many requests are due, at an even pace after the first."""
+    paced = max(1, limit.most - REQUESTS_RESERVED - REQUESTS_AT_WILL)
+    elapsed = HOUR_SECONDS - (limit.ends_at - now)
+    return min(LONGEST_PAUSE, max(0.0, (limit.used - REQUESTS_AT_WILL) / paced * HOUR_SECONDS - elapsed))
 
 
 def report_recent(context: BotContext) -> int:
-    """Report the previews that ended; a run that has just begun is announced while requests last."""
+    """Report the previews that ended and conflicts; a run that has just begun is announced while requests last."""
     if context.workflow.event_name == WORKFLOW_DISPATCH:
         return report_preview(context)
-    runs = context.github.runs_of_workflow(PREVIEW_FILE, None, LISTED_AT_ONCE, status="completed")
-    if context.workflow.event.get("action") == "in_progress" and not is_short(context, REQUESTS_PLENTY):
-        report_preview(context)
+    runs = PreviewRuns(context, RUNS_LISTED)
+    if is_short(context, REQUESTS_RESERVED):
+        say("Previews are reported later: few of the hour's requests are left.")
+        return OK
     faults: list[str] = []
     backlog = find_backlog(context, runs, faults, is_complete=False)
-    if is_short(context, REQUESTS_SCARCE) and len(backlog.ended) < FEW:
-        say(f"{len(backlog.ended)} previews are reported later: few of the hour's requests are left.")
-        return OK
+    is_quiet = len(backlog.ended) + backlog.playing <= FEW and not is_short(context, REQUESTS_PLENTY)
+    if context.workflow.event.get("action") == "in_progress" and is_quiet:
+        report_preview(context)
+    conflicts = [pull for pull in backlog.unstarted if pull.mergeable is False]
+    outcomes = [(pull, no_run_outcome(pull, NoRunReason.CONFLICT)) for pull in conflicts]
+    faults += tell_unstarted(context, outcomes)
     settle_ended(context, backlog.ended, faults)
     if faults:
         raise CommandError(OUR_FAULT, *faults)
     return OK
 
 
-def find_backlog(context: BotContext, runs: Sequence[WorkflowRun], faults: list[str], *, is_complete: bool) -> Backlog:
+def tell_unstarted(context: BotContext, outcomes: Sequence[tuple[PullRequest, Outcome]]) -> list[str]:
+    """Tell pull requests that have no preview run why; returns a line for each change that GitHub refused."""
+    deliveries = [Delivery(pull=pull, run_id=0, outcome=outcome, is_last_word=True) for pull, outcome in outcomes]
+    return deliver_outcomes(context, deliveries)
+
+
+def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, is_complete: bool) -> Backlog:
     """The pull requests that are to be told something new.
 
     Args:
         context: of the step.
-        runs: the newest preview runs, newest first.
+        runs: the newest preview runs.
         faults: gets a line for each pull request that could not be looked at.
         is_complete: look at every open pull request, those that failed on our side included; else only at the ones that
             changed last, up to a hundred without anything to be told.
     """
-    by_head: dict[str, list[WorkflowRun]] = {}
-    for run in runs:
-        by_head.setdefault(run.head_sha, []).append(run)
     own_run = context.workflow.event.get("workflow_run")
     own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
     backlog = Backlog()
-    for page in recent_pulls(context.github, MAIN_BRANCH):
+    for number, page in enumerate(recent_pulls(context.github, MAIN_BRANCH), 1):
         is_any_waiting = False
         for snapshot in page:
             pull = snapshot.pull
@@ -94,9 +154,9 @@ def find_backlog(context: BotContext, runs: Sequence[WorkflowRun], faults: list[
                 is_failed = status is not None and status.state == StatusState.ERROR
                 is_looked_at = is_complete or not is_failed or pull.head_sha == own_head
                 if is_looked_at and (status is None or status.state not in FINAL_STATES):
-                    known = by_head.get(pull.head_sha, [])
-                    is_any_waiting |= _sort_in(context, pull, status, known, backlog, is_complete=is_complete)
-        if not is_any_waiting and not is_complete:
+                    is_any_waiting |= _sort_in(context, pull, status, runs, backlog, is_complete=is_complete)
+        # What was just told changed last, and may hide what waits.
+        if not is_any_waiting and not is_complete and number * PULLS_PER_PAGE >= PULLS_LISTED:
             break
     return backlog
 
@@ -113,16 +173,16 @@ def _sort_in(
     context: BotContext,
     pull: PullRequest,
     status: CommitStatus | None,
-    known: Sequence[WorkflowRun],
+    runs: PreviewRuns,
     backlog: Backlog,
     *,
     is_complete: bool,
 ) -> bool:
     """Note a pull request that is to be told something; returns whether there may be more such around it."""
-    repository_id, words = context.workflow.repository_id, status.description if status else ""
+    words = status.description if status else ""
     if pull.mergeable is False and words == no_run_outcome(pull, NoRunReason.CONFLICT).words:
         return False
-    run = latest_run_among(known, pull, repository_id)
+    run = runs.of(pull)
     if run is None and is_complete:
         run = latest_run(context, pull)
     if run is None:
@@ -130,7 +190,9 @@ def _sort_in(
         return True
     if run.conclusion == "action_required" and words == no_run_outcome(pull, NoRunReason.WAITING).words:
         return False
-    if run.conclusion is not None:
+    if run.conclusion is None:
+        backlog.playing += 1
+    else:
         backlog.ended.append(PreviewCase(run=run, pull=pull, trusted=False))
     return True
 

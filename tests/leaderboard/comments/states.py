@@ -203,7 +203,6 @@ def solo_states() -> dict[str, CommentState]:
                 ),
             )
         ),
-        "copy": previewed(agent(copy_of="bob/mlp")),
         "ours_task": previewed(agent(OURS)),
         "withdrawing": previewed(removed=("alice/old",)),
         "refused": Refused(

@@ -105,7 +105,7 @@ def hostile(text: str) -> dict[str, CommentState]:
         "game_title": made.previewed(made.agent(games=(named,))),
         "game_official": OfficialScore(merge_sha=text, agents=(player,), pending=(text,), run_url=text),
         "game_ranked": Ranked(agents=(player,)),
-        "preview": made.previewed(bad, worse, made.agent(copy_of=text), log=log, skipped=(text,), removed=(text,)),
+        "preview": made.previewed(bad, worse, log=log, skipped=(text,), removed=(text,)),
         "title": made.previewed(made.agent(titled)),
         "one": made.previewed(made.agent(crash, name=text), log=text),
         "commits": Previewed(head_sha=text, evaluator_sha=text, agents=(bad,), run_url=text),
@@ -229,7 +229,6 @@ def test_a_second_attempt_is_told_in_a_sentence_and_why(official: bool) -> None:
         ("refused", "otherwise the pull request could have changed its own evaluation"),
         ("refused_inside", "something here is not allowed"),
         ("manifest", "submission.yml:2: unknown key 'algorythm'; did you mean 'algorithm'?"),
-        ("copy", "is a copy of `bob/mlp`"),
         ("waiting", "`action_required`; that is not a failure"),
         ("conflict", "conflicts with main"),
         ("nothing", "Nothing to evaluate"),
@@ -254,7 +253,6 @@ def test_a_state_says_where_to_look_and_what_to_run() -> None:
 
     assert ".github/workflows/preview.yml" in bodies["refused"]
     assert "pullrank check submissions/alice/angle-rule" in bodies["manifest"]
-    assert "pullrank evaluate" not in bodies["copy"]
     assert "(https://example.github.io/board/agents/alice/angle-rule/)" in bodies["official"]
     assert "pullrank verify results/CartPole-v1/alice/angle-rule" in bodies["official"]
     assert "did not sign" not in bodies["official"]

@@ -22,10 +22,10 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import SandboxKind, Tier, with_self_hash
 from leaderboard.core.store import ResultStore
 from scripts.git.git_repository import GitRepository
-from scripts.repository.checkout import AgentFolder, Checkout
+from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.repository.season_file import seal_result
 from scripts.runs.local_evaluator import open_evaluator
-from scripts.seasons.close_season import Citation
+from scripts.seasons.close_season import Citation, season_files
 from tests.scripts.checkouts import ROOT, run
 from tests.scripts.github.remotes import git
 
@@ -287,6 +287,17 @@ def test_an_open_season_is_closed_on_its_final_draws_alone(clone: Path) -> None:
 def test_what_does_not_verify_closes_nothing(clone: Path) -> None:
     follow(clone, blocks("season.md", "sh")[1])
     follow(clone, blocks("sealed.md", "sh")[1])
+    years = "since: '2000-01-01T00:00:00Z', until: '2999-01-01T00:00:00Z'"
+    for replay in (True, False):
+        hidden = f"{{commit: {'a' * 40}, {years}, who: host, why: x, replay: {str(replay).lower()}}}"
+        (clone / "moderation.yml").write_text(f"quarantines: [{hidden}]\n")
+        if replay:
+            awaited = run(clone, "season", "close", "--by", "us")
+        else:
+            assert season_files(open_checkout(clone)) == []
+    (clone / "moderation.yml").unlink()
+    assert awaited[0] == 2
+    assert "1 results of season 2026 are in quarantine and wait for their replay" in awaited[2]
     for trace in (clone / "traces").rglob("*.json"):
         trace.unlink()
 

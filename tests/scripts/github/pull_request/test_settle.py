@@ -1,6 +1,9 @@
+import time
+
 import pytest
 
 from scripts.console import CommandError
+from scripts.github.api.client import RequestLimit
 from scripts.github.pull_request import settle
 from tests.github.world import BOT
 from tests.scripts.github.remotes import agent_files
@@ -74,14 +77,62 @@ def test_requests_are_left_for_others_and_a_later_report_tells_the_rest(
     assert all(len(scene.bodies(number)) == 1 for number in numbers)
 
 
-def test_when_requests_are_scarce_a_few_wait_for_more(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_requests_nothing_is_looked_at(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     refuse_many(scene, 3)
-    scene.world.left["core"] = settle.REQUESTS_SCARCE - 10
+    scene.world.left["core"] = settle.REQUESTS_RESERVED
 
     tell(scene, 120)
 
-    assert scene.standin.writes() == []
-    assert "3 previews are reported later" in capsys.readouterr().err
+    assert scene.standin.made() == ["GET /actions/workflows/preview.yml/runs"]
+    assert "Previews are reported later" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("used", "elapsed", "pause"),
+    [
+        (0, 0, 0), (300, 0, 0), (311, 0, 72), (400, 1800, 0), (850, 3600, 0), (999, 0, 240), (575, 1800, 0), (586, 1800, 72),
+    ],
+)  # fmt: skip
+def test_a_report_waits_while_requests_are_ahead_of_the_hour(used: int, elapsed: int, pause: float) -> None:
+    limit = RequestLimit(most=1000, used=used, ends_at=10_000 + 3600 - elapsed)
+
+    assert settle.pause_before(limit, 10_000) == pytest.approx(pause)
+
+
+def test_waiting_sends_nothing_that_counts(scene: Scene, slept: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    settle.wait_for_more(scene.github, time.time())
+    assert slept == []
+    scene.world.left["core"] = 200
+
+    settle.wait_for_more(scene.github, time.time())
+
+    assert slept == [settle.LONGEST_PAUSE]
+    assert "800 of 1000 requests of this hour are sent; the report waits for 240 s." in capsys.readouterr().err
+    assert scene.world.left == {"core": 200, "graphql": 1000}
+
+
+def test_a_conflict_is_told_by_the_next_report(scene: Scene) -> None:
+    sha = scene.bring(8)
+    scene.world.pulls[8].mergeable = False
+
+    tell(scene, refuse_many(scene, 1)[0] + 100)
+    tell(scene, 120)
+
+    assert [state for state, _ in scene.statuses(sha)] == ["error"]
+    assert "conflict" in scene.bodies(8)[0]
+
+
+def test_a_preview_behind_many_newer_ones_is_told(scene: Scene) -> None:
+    (number,) = refuse_many(scene, 1)
+    told = scene.bring(8)
+    for run in range(200, 200 + settle.LISTED_AT_ONCE):  # of an older commit of another pull request
+        scene.ran(run, 8)
+        scene.world.runs[run].head_sha = "e" * 40
+
+    tell(scene, 120)
+
+    assert "README.md" in scene.bodies(number)[0]
+    assert scene.statuses(told) == []
 
 
 def test_a_beginning_is_announced_only_while_requests_are_plenty(scene: Scene) -> None:

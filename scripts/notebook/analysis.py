@@ -135,7 +135,8 @@ def _in_process(agent: Any, task: Task, season: str) -> EvaluatedAgent:
         lengths.append(len(rewards))
         played.append([np.concatenate(taken)])
     environment.close()
-    name = getattr(agent, "__name__", type(agent).__name__)
+    name = str(getattr(agent, "__name__", type(agent).__name__))
+    name = name if name.isidentifier() else "function"
     return EvaluatedAgent(
         agent=name, task=task, seeds=seeds, returns=tuple(returns), lengths=tuple(lengths), actions=tuple(played)
     )

@@ -46,6 +46,7 @@ def to_minari(evaluated: EvaluatedAgent, dataset_id: str) -> Any:
         CommandError: minari is not installed.
     """
     minari = optional("minari")
+    optional("h5py")  # Minari's own files need it
     buffers = optional("minari.data_collector").EpisodeBuffer
     gym_task = load_gym_task(evaluated.task)
     environment = gym_task.make()

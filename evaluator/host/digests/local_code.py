@@ -67,7 +67,7 @@ def local_code_of(task: Task) -> LocalCode | None:
         OSError: a source cannot be read.
     """
     walk = _ImportWalk()
-    walk.visit(_named(task))
+    walk.visit(named_modules(task))
     packages = _new_extra_versions(task.extra or "")
     if not walk.sources and not packages:
         return None
@@ -77,7 +77,7 @@ def local_code_of(task: Task) -> LocalCode | None:
     return LocalCode(digest=digest, parts=(*sorted(walk.sources), *sorted(packages)))
 
 
-def _named(task: Task) -> Iterator[str]:
+def named_modules(task: Task) -> Iterator[str]:
     """The modules that a task names."""
     if task.game is not None:
         yield task.game.partition(":")[0]

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -97,32 +98,33 @@ def write_model_agent(
     model = recognise(source.model)
     if model.template == "sb3" and (source.statistics is not None or model.is_old):
         agent = (('ALGORITHM = "PPO"', f'ALGORITHM = "{model.algorithm}"'),)
-        model = replace(model, template="sb3-agent", extras="sb3", replaced=agent)
+        model = replace(model, template="sb3-agent", has_agent=True, replaced=agent)
     tasks = _tasks(model, ids, checkout)
     size = source.model.stat().st_size
     if source.url is None and size > checkout.challenge.submissions.kib * 1024:
         words = f"has {size // MIB} MiB, and a folder at most {checkout.challenge.submissions.kib // 1024}"
         raise CommandError(SUBMISSION_AT_FAULT, f"{source.model}: {words}; upload it, and give --from its https address")
     folder.mkdir(parents=True, exist_ok=True)
-    manifest: dict[str, object] = {"name": name, "algorithm": model.algorithm}
-    if model.extras:
+    if model.has_agent:
         text = (TEMPLATE_FOLDER / model.template / "agent.py").read_text(encoding="utf-8")
         for old, new in model.replaced:
             text = text.replace(old, new)
         (folder / "agent.py").write_text(text, encoding="utf-8")
-        manifest |= {"entry": "agent.py", "extras": [model.extras]}
-    else:
-        manifest |= {"adapter": model.template, "entry": model.file}
-    manifest["tasks"] = [task.id for task in tasks]
-    if source.url is not None:
-        manifest["weights"] = [_kept(source, model, store or WeightsStore()).model_dump()]
-    else:
-        shutil.copyfile(source.model, folder / model.file)
     if model.template == "sb3-agent" and source.statistics is not None:
         shutil.copyfile(source.statistics, folder / STATISTICS)
     schema = os.path.relpath(checkout.root / "site/pages/schemas/submission.json", folder.resolve())
-    text = f"# yaml-language-server: $schema={schema}\n{dump_yaml(manifest)}"
-    (folder / MANIFEST_NAME).write_text(text, encoding="utf-8")
+    manifest = (TEMPLATE_FOLDER / model.template / MANIFEST_NAME).read_text(encoding="utf-8")
+    manifest = re.sub(r"\$schema=.*", lambda _: f"$schema={schema}", manifest)
+    fields = {"name": name, "algorithm": model.algorithm, "tasks": [task.id for task in tasks]}
+    for field, value in fields.items():
+        # A backslash in what is written instead is a backslash.
+        line = dump_yaml({field: value}).replace("\\", r"\\")
+        manifest = re.sub(rf"^{field}: .*\n", line, manifest, count=1, flags=re.MULTILINE)
+    if source.url is None:
+        shutil.copyfile(source.model, folder / model.file)
+    else:
+        manifest += dump_yaml({"weights": [_kept(source, model, store or WeightsStore()).model_dump()]})
+    (folder / MANIFEST_NAME).write_text(manifest, encoding="utf-8")
     return sorted(path.name for path in folder.iterdir())
 
 

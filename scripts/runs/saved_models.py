@@ -40,8 +40,8 @@ class SavedModel:
     file: str
     """Its name in the agent's folder."""
     algorithm: str
-    extras: str | None = None
-    """The extra that the template's agent needs, where no adapter brings it."""
+    has_agent: bool = False
+    """Whether the template has an agent.py, instead of an adapter."""
     is_old: bool = False
     """Whether it names gym instead of gymnasium."""
     replaced: tuple[tuple[str, str], ...] = ()
@@ -89,7 +89,7 @@ def _of_zip(path: Path, archive: zipfile.ZipFile) -> SavedModel:
         return _of_sb3(path, json.loads(_member(path, archive, "data")))
     if any("/code/" in name for name in names):
         words = "a network saved as TorchScript"
-        return SavedModel(template="torchscript", file="model.pt", algorithm=words, extras="torch")
+        return SavedModel(template="torchscript", file="model.pt", algorithm=words, has_agent=True)
     if pickled := next((name for name in names if name.count("/") == 1 and name.endswith("/data.pkl")), None):
         return _of_state_dict(path, _member(path, archive, pickled))
     raise _fault(path, "is a zip without a model of Stable-Baselines3 or torch; name the model's own file")
@@ -157,4 +157,4 @@ def _layered(layers: list[str], activation: str, *, is_squashed: bool) -> SavedM
         ("SQUASHED = False", f"SQUASHED = {is_squashed}"),
     )
     algorithm = "a network saved by CleanRL"
-    return SavedModel(template="state-dict", file="model.pt", algorithm=algorithm, extras="torch", replaced=replaced)
+    return SavedModel(template="state-dict", file="model.pt", algorithm=algorithm, has_agent=True, replaced=replaced)

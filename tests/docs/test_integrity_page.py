@@ -1,4 +1,4 @@
-"""The page about integrity: the score in plain Gymnasium is what was recorded."""
+"""The page about integrity, integrity.md: the score in plain Gymnasium is what was recorded."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from tests.scripts.checkouts import ROOT, put, run
 
 PAGE = (ROOT / "site/pages/integrity.md").read_text()
-SNIPPET = re.search(r"<!-- reproduces: .*?-->\n```python\n(.*?)```", PAGE, re.DOTALL)[1]
+SNIPPET = re.search(r"<!-- run by tests/docs/test_integrity_page.py -->\n```python\n(.*?)```", PAGE, re.DOTALL)[1]
 CHALLENGE = """title: T
 season: s
 tasks:

@@ -1,4 +1,4 @@
-"""`import pullrank`: what a notebook gets is what the command records."""
+"""`import pullrank`, as notebook.md has it: what a notebook gets is what the command records."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""`pullrank new --from`: what a model is, by its bytes alone; what is written can be evaluated."""
+"""`pullrank new --from`, as models.md has it: what a model is, by its bytes alone; what is written can be evaluated."""
 
 import hashlib
 import json

@@ -62,6 +62,22 @@ Url = Annotated[
     StringConstraints(max_length=300),
     _matching(re.compile(r"https://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~/?#@!$&*+,;=%-]*)?"), "an https:// address"),
 ]
+# A public host by its name: no user, no port, no number, and no letters that look like others (`xn--`).
+WEB_HOST = re.compile(r"(?:(?!xn--)[a-z0-9-]+\.)+(?!xn--)[a-z][a-z0-9-]*")
+_WEB_PATH = re.compile(r"/[A-Za-z0-9._~/?@!$&*+,;=%:-]*")
+_SECRET_IN_QUERY = re.compile(r"[?&](?:[a-z-]*signature|sig|[a-z_-]*token|key|api_?key|password)=", re.IGNORECASE)
+
+
+def _weights_url(url: str) -> str:
+    host, _, path = url.removeprefix("https://").partition("/")
+    if not url.startswith("https://") or not WEB_HOST.fullmatch(host) or not _WEB_PATH.fullmatch("/" + path):
+        raise ValueError("must be https:// with a host's name in plain small letters and a path; no user, port or number")
+    if _SECRET_IN_QUERY.search(url):
+        raise ValueError("holds a token or signature, which everybody could read; name an address that needs none")
+    return url
+
+
+WeightsUrl = Annotated[str, StringConstraints(max_length=1000), AfterValidator(_weights_url)]
 
 
 def new_agent_fault(agent: str) -> str | None:

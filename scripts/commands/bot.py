@@ -15,6 +15,7 @@ from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git import merged_pulls
 from scripts.git.git_repository import Credentials, GitRepository
+from scripts.git.main_entries import read_entries
 from scripts.git.recorded_standings import recorded_standings
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api.client import GitHub, GitHubError
@@ -37,6 +38,7 @@ from scripts.github.workflow.plan_context import parse_plan_context, refuse_secr
 from scripts.github.workflow.release_files import write_release
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import MAIN_BRANCH
+from scripts.runs.kept_weights import keep_weights
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.static_site import deployed_commit, episode_branch, render_episodes
 
@@ -305,7 +307,11 @@ def _check(
 
 
 def _record(environment: WorkflowEnvironment, work: OfficialRun, target: Path) -> int:
-    season = open_checkout(environment.workspace.resolve()).challenge.season
+    challenge = open_checkout(environment.workspace.resolve()).challenge
+    entries, _ = read_entries(work.clone, work.clone.resolve("HEAD") or "", challenge)
+    # Before anything is recorded: what ranks can then be played again, whatever becomes of its address.
+    keep_weights(work.clone, (file for entry in entries for file in entry.submission.weights), datetime.now(UTC))
+    season = challenge.season
     published = record_accepted(work, season, target, datetime.now(UTC))
     recorded, already_recorded = len(published.recorded), published.known
     write_summary(environment.summary_path, empty_rounds.publish_summary(target, recorded, already_recorded))

@@ -11,6 +11,7 @@ import typer
 from evaluator.host.docker.gvisor_runtime import RUNSC_VERSION
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.submission_folder import new_file_fault, new_names_fault
+from evaluator.host.loading.weights_store import WeightsStore
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.model.config.challenge import Challenge
@@ -76,6 +77,7 @@ def run(
             notes += closed_task_notes(checkout, entry)
             check_source(entry)
             check_image(entry)
+            check_weights(entry)
         except LoadError as error:
             faults.extend([*error.lines, *digest_advice(folder, error.lines)])
     if idle:
@@ -167,6 +169,22 @@ def check_image(entry: AgentFolder) -> None:
         if fault.verdict is Verdict.INVALID:
             raise LoadError(line) from fault
         say(f"{line}; so it was not looked at")
+
+
+def check_weights(entry: AgentFolder) -> None:
+    """Fetch the files that the manifest names, and check their hashes.
+
+    Raises:
+        LoadError: an address does not give the file.
+    """
+    try:
+        WeightsStore().fetch(entry.folder.submission.weights)
+    except AgentFault as fault:
+        line = f"{entry.shown}/{MANIFEST_NAME}: {clean_text(str(fault))}"
+        if fault.verdict is Verdict.INTERNAL_ERROR:
+            say(f"{line}; so it was not looked at")
+        else:
+            raise LoadError(line) from fault
 
 
 def digest_advice(folder: Path, faults: tuple[str, ...]) -> list[str]:

@@ -11,6 +11,7 @@ from evaluator.model.config.submission import ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.repository.checkout import Checkout, open_checkout
+from scripts.runs.import_model import open_source, write_model_agent
 from scripts.runs.new_agent import NewAgent, Template, template_for
 
 
@@ -20,6 +21,10 @@ def run(
     kind: Annotated[str, typer.Option(help="policy, script or image.")] = "policy",
     adapter: Annotated[str | None, typer.Option(help="For an agent of another system: " + ", ".join(ADAPTERS) + ".")] = None,
     task: Annotated[list[str] | None, typer.Option(help="Enter this task only; may be given again.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--from", help="A trained model: its file, a folder of rl-baselines3-zoo, or an https address."),
+    ] = None,
 ) -> int:
     """Write a small example agent to start from."""
     checkout = open_checkout(Path.cwd())
@@ -31,12 +36,18 @@ def run(
         raise CommandError(USAGE, f"{folder}: {fault}")
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: is not empty; nothing was written")
+    shown = name or folder.name.replace("-", " ").capitalize()
+    if model is not None:
+        with open_source(model, checkout) as source:
+            files = write_model_agent(source, folder, shown, task, checkout)
+        say(f"Wrote {', '.join(f'{folder}/{file}' for file in files)}. Next: pullrank evaluate {folder}")
+        return OK
     tasks = _tasks(checkout, template, task)
     fitting = [
         each for each in checkout.challenge.tasks if (each.script is None) == (template.kind is not SubmissionKind.SCRIPT)
     ]
     new_agent = NewAgent(
-        template=template, folder=folder, name=name or folder.name.replace("-", " ").capitalize(), tasks=tuple(tasks),
+        template=template, folder=folder, name=shown, tasks=tuple(tasks),
         all_tasks=not task and tasks == fitting, root=checkout.root, people=checkout.challenge.people,
     )  # fmt: skip
     files = new_agent.write()

@@ -13,29 +13,44 @@ from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.moderation_file import hidden_records
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.verification.rerun import rerun as rerun_agents
+from scripts.verification.verify_address import verify_address
 from scripts.verification.verify_records import verify_files
 
 
 def run(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Files or folders in results/; all of results/ if none.")
+        list[str] | None,
+        typer.Argument(help="Files or folders in results/, all if none; or a repository's https address, alone."),
     ] = None,
+    agent: Annotated[str | None, typer.Option(help="With an address: only this agent's records, login/agent.")] = None,
     rerun: Annotated[bool, typer.Option(help="Also play the agents again and compare their actions.")] = False,
     sandbox: Annotated[str, typer.Option(help="For --rerun: auto, docker, gvisor or process.")] = "auto",
     as_json: JsonFindings = False,
 ) -> int:
     """Replay traces and moves on the environments alone: the same actions must give the same returns."""
+    if paths and "://" in paths[0]:
+        if rerun or len(paths) > 1:
+            raise CommandError(USAGE, f"{paths[0]}: an address stands alone, and its agents are not run here")
+        return _say(verify_address(paths[0], agent, quiet=as_json), as_json=as_json)
+    if agent is not None:
+        raise CommandError(USAGE, "--agent is for a repository's address; here name the agent's folder in results/")
     checkout = open_checkout(Path.cwd())
-    files = _files(checkout, paths or [])
+    files = _files(checkout, [Path(path) for path in paths or []])
     findings = verify_files(checkout.challenge, checkout.store, files, quiet=as_json)
     if rerun:
         findings = rerun_agents(open_evaluator(checkout, sandbox), findings, quiet=as_json)
+    code = _say(findings, as_json=as_json)
+    for hidden in hidden_records(checkout.every_record, checkout.moderation) if checkout.moderation.quarantines else ():
+        say(f"{hidden.record.path()}{RESULT}: {hidden.quarantine.in_words}: {hidden.quarantine.why}")
+    return code
+
+
+def _say(findings: list[Finding], *, as_json: bool) -> int:
+    """Print the findings; returns the exit code."""
     if as_json:
         print_json([_document(finding) for finding in findings])
     else:
         report(findings)
-    for hidden in hidden_records(checkout.every_record, checkout.moderation) if checkout.moderation.quarantines else ():
-        say(f"{hidden.record.path()}{RESULT}: {hidden.quarantine.in_words}: {hidden.quarantine.why}")
     return SUBMISSION_AT_FAULT if any(f.status is VerificationStatus.REFUTED for f in findings) else OK
 
 

@@ -85,8 +85,8 @@ def _faults_of(repository: GitRepository, folder: _Folder, others: Iterable[_Fol
 class _Manifest:
     """What of a manifest says which agent it is."""
 
-    code: tuple[str, str | None, str]
-    """Kind, adapter, and the file that runs: with equal files, this is the agent."""
+    code: tuple[object, ...]
+    """Kind, adapter, the file that runs, and what is fetched: with equal files, this is the agent."""
     identity: dict[str, object]
 
     @classmethod
@@ -96,7 +96,8 @@ class _Manifest:
             submission = parse_submission(repository.read([oid])[0])
         except LoadError:
             return None
-        return cls((submission.kind.value, submission.adapter, submission.source), submission.identity())
+        runs = submission.kind.value, submission.adapter, submission.source
+        return cls((*runs, submission.fetched), submission.identity())
 
 
 class _Lines:

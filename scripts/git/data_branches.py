@@ -136,14 +136,14 @@ def newest_results(clone: GitRepository) -> str:
     return tip_of(clone, RESULTS_BRANCH)
 
 
-def _read_files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None]) -> None:
-    """Pass every file of a commit of the results branch to `take`; 500 are read at a time."""
+def _read_files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None], ending: str = RESULT) -> None:
+    """Pass every file of a commit with that ending to `take`; 500 are read at a time."""
     with scratch_folder("results") as place:
         repository = _open_beside(clone, Path(place))
         repository.fetch(sha, options=("--depth=1",))
         lines = repository.run("ls-tree", "-r", "-z", "--full-tree", sha).decode("utf-8", "replace").split("\0")
         entries = [(path, meta.split()) for meta, _, path in (line.partition("\t") for line in lines if line)]
-        results = [(path, meta[2]) for path, meta in entries if meta[0] == "100644" and path.endswith(RESULT)]
+        results = [(path, meta[2]) for path, meta in entries if meta[0] == "100644" and path.endswith(ending)]
         for begin in range(0, len(results), 500):
             part = results[begin : begin + 500]
             for (path, _), content in zip(part, repository.read([oid for _, oid in part]), strict=True):
@@ -210,8 +210,8 @@ def _without_times(duel: Duel) -> Duel:
     return duel.model_copy(update={"players": players, "milliseconds": None})
 
 
-def export_results(clone: GitRepository, sha: str, target: Path) -> int:
-    """Write a commit's results below a folder, as the board's pages read them; returns their number."""
+def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RESULT) -> int:
+    """Write a commit's results, or files of another ending, below a folder, as pages read them; returns their number."""
     written = 0
 
     def take(path: str, content: bytes) -> None:
@@ -223,5 +223,5 @@ def export_results(clone: GitRepository, sha: str, target: Path) -> int:
 
     target.mkdir(parents=True, exist_ok=True)
     if sha:
-        _read_files(clone, sha, take)
+        _read_files(clone, sha, take, ending)
     return written

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evaluator.host.loading.submission_folder import (
-    POINTER_BYTES,
     POINTER_FAULT,
     check_name,
-    is_pointer,
     new_file_fault,
     new_names_fault,
 )
+from evaluator.host.loading.weights_store import POINTER_BYTES, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.identifiers import AGENT, new_agent_fault

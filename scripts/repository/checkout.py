@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from evaluator.host.digests.image_files import default_base
+from evaluator.host.digests.image_files import INSTALLED, default_base
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.loading.yaml_loader import LoadError, read_challenge, read_moderation
 from evaluator.model.config.challenge import Challenge, Task
@@ -222,12 +222,15 @@ def open_checkout(start: Path, challenge: Path | None = None, *, is_lean: bool =
     Raises:
         CommandError: no challenge.yml in `start` or above.
     """
+    # What was installed from a board's repository scores by its rules in every other folder, and records in this one.
     for root in (start, *start.parents):
         if (root / "challenge.yml").is_file():
             # A host's own environments and metrics may lie beside challenge.yml; last on the path, they cannot shadow ours.
             if str(root) not in sys.path:
                 sys.path.append(str(root))
             return Checkout(root, challenge, is_lean)
+    if (INSTALLED / "challenge.yml").is_file():
+        return Checkout(start, challenge or INSTALLED / "challenge.yml", is_lean)
     raise CommandError(USAGE, "there is no challenge.yml here or above; run this inside a leaderboard's clone")
 
 

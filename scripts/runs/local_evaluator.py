@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.errors import EnvironmentFault
+from evaluator.host.loading.submission_folder import SubmissionFolder
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier, result_path
@@ -64,6 +65,7 @@ class Evaluator:
         from evaluator.host.envs.gym_task import load_gym_task
         from evaluator.host.solo.evaluate_agent import EvaluationRequest
 
+        self.bring_weights(entry.folder)
         try:
             gym_task = load_gym_task(task)
         except EnvironmentFault as error:
@@ -73,6 +75,14 @@ class Evaluator:
             limits=self.checkout.challenge.limits, season=self.checkout.challenge.season, beacon=beacon,
             beacon_verified=False, tier=Tier.LOCAL, runtime_digest=self.runtime_digest,
         )  # fmt: skip
+
+    def bring_weights(self, folder: SubmissionFolder) -> None:
+        """Take the board's own copies of an agent's weights, where it has some."""
+        if folder.submission.weights:
+            from scripts.git.git_repository import GitRepository
+            from scripts.runs.kept_weights import bring_weights
+
+            bring_weights(GitRepository(self.checkout.root), folder.submission.weights)
 
     def run(self, request: "EvaluationRequest", *, quiet: bool) -> tuple[Result, bytes | None]:
         """Evaluate, with a progress bar; returns the result and its trace."""

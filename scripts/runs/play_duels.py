@@ -51,6 +51,8 @@ class DuelRunner:
     def request(self, one: AgentFolder, other: AgentFolder, task: Task, beacon: str = PREVIEW_BEACON) -> DuelRequest:
         """The request for a duel of two agents; the default beacon gives the preview's public seeds."""
         challenge = self.evaluator.checkout.challenge
+        for side in (one, other):
+            self.evaluator.bring_weights(side.folder)
         return DuelRequest(
             contenders=order_sides(_contender(one), _contender(other)), game=self.game(task), limits=challenge.limits,
             season=challenge.season, beacon=beacon, beacon_verified=False, tier=Tier.LOCAL,
@@ -273,6 +275,8 @@ def play_duel(
         CommandError: the game cannot be opened here.
     """
     runner, challenge = DuelRunner(evaluator=evaluator), evaluator.checkout.challenge
+    for contender in contenders:
+        evaluator.bring_weights(contender.folder)
     request = DuelRequest(
         contenders=contenders, game=runner.game(task), limits=challenge.limits, season=challenge.season,
         beacon=options.beacon, beacon_verified=False, tier=options.tier, runtime_digest=evaluator.runtime_digest,

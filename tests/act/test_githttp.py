@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.git.data_branches import export_results, newest_results
+from scripts.git.data_branches import export_files, newest_results
 from scripts.git.git_repository import Credentials, GitError, GitRepository
 from tests.act.githttp import GitServer
 from tests.github.world import NAME, OWNER
@@ -52,7 +52,7 @@ def test_a_private_repository_is_read_with_its_token(serve: Served, remote: Remo
 
     sha = newest_results(clone)
     assert sha == remote.tip("refs/heads/results")
-    assert export_results(clone, sha, tmp_path / "out") == 1
+    assert export_files(clone, sha, tmp_path / "out") == 1
     assert (tmp_path / "out" / "CartPole-v1" / "a.json").read_text() == "{}\n"
 
 

@@ -24,7 +24,7 @@ import typer
 from leaderboard.core.entry import Entry
 from scripts.commands import bot
 from scripts.console import CommandError
-from scripts.git.data_branches import export_results
+from scripts.git.data_branches import export_files
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.github.api.client import GitHub
@@ -350,7 +350,7 @@ class CrowdedBoard:
         if (tip := self.remote.tip("refs/heads/results")) != self._exported:
             clone = GitRepository(self.workspace)
             shutil.rmtree(self.workspace / "results", ignore_errors=True)
-            export_results(clone, tip, self.workspace / "results")
+            export_files(clone, tip, self.workspace / "results")
             self._exported = tip
 
     def call(

@@ -1,11 +1,19 @@
 """The evaluator image's files, and the locked packages that measure: new versions of others make no result stale."""
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[3]
+# Where an installed package has the files that lie beside the packages in a clone; see pyproject.toml.
+INSTALLED = Path(sys.prefix) / "share" / "pullrank"
+
+
+def beside(name: str) -> Path:
+    """A file or folder at the root of the clone, or of what was installed from it."""
+    return ROOT / name if (ROOT / name).exists() else INSTALLED / name
 
 
 def sandbox_sources() -> dict[str, bytes]:
@@ -105,4 +113,4 @@ def measuring(text: str) -> list[str]:
 
 def current() -> dict[str, bytes]:
     """The lock files of this checkout."""
-    return {name: (ROOT / name).read_bytes() for name in LOCK_FILES}
+    return {name: beside(name).read_bytes() for name in LOCK_FILES}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evaluator.host.digests import image_files
-from evaluator.host.digests.image_files import ROOT
+from evaluator.host.digests.image_files import beside
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge, Task
 
@@ -68,7 +68,7 @@ def local_code_of(task: Task) -> LocalCode | None:
         OSError: a source cannot be read.
     """
     walk = _ImportWalk()
-    walk.visit(_named(task))
+    walk.visit(named_modules(task))
     packages = _new_extra_versions(task.extra or "")
     if not walk.sources and not packages:
         return None
@@ -78,7 +78,7 @@ def local_code_of(task: Task) -> LocalCode | None:
     return LocalCode(digest=digest, parts=(*sorted(walk.sources), *sorted(packages)))
 
 
-def _named(task: Task) -> Iterator[str]:
+def named_modules(task: Task) -> Iterator[str]:
     """The modules that a task names."""
     if task.game is not None:
         yield task.game.partition(":")[0]
@@ -238,14 +238,14 @@ def _new_extra_versions(extra: str) -> set[str]:
     """The versions of an extra's measuring packages, where they differ from the first ones."""
     first = FIRST_EXTRAS.get(extra, ())
     names = {line.partition("==")[0] for line in first}
-    now = image_files.pins((ROOT / "requirements" / f"{extra}.txt").read_text()) if first else []
+    now = image_files.pins(beside(f"requirements/{extra}.txt").read_text()) if first else []
     return {line for line in now if line.partition("==")[0] in names} - set(first)
 
 
 def _locked() -> dict[str, list[str]]:
     """Each locked package that is not in the runtime digest, with the lines that pin it."""
     pinned: dict[str, list[str]] = {}
-    texts = [path.read_text() for path in sorted((ROOT / "requirements").glob("*.txt")) if path.stem != "dev"]
+    texts = [path.read_text() for path in sorted(beside("requirements").glob("*.txt")) if path.stem != "dev"]
     counted = {line for content in image_files.current().values() for line in image_files.measuring(content.decode())}
     for line in sorted({line for text in texts for line in image_files.pins(text)} - counted):
         pinned.setdefault(line.partition("==")[0], []).append(line)

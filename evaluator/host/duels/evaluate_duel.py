@@ -182,8 +182,8 @@ def _open_sandboxes(
     opened: list[Sandbox] = []
 
     def open_player(player: DuelPlayer, room: Path) -> ConnectedPlayer:
-        stage(player.folder, room)
         try:
+            stage(player.folder, room)
             sandbox = opener(_sandbox_spec(player, room, request.limits))
         except AgentFault as fault:
             if fault.verdict is Verdict.INTERNAL_ERROR:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evaluator.host.loading.weights_store import WeightsStore, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
+from evaluator.host.usage import MIB
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import (
     MANIFEST_NAME,
@@ -23,9 +25,6 @@ from evaluator.model.identifiers import SEGMENT, portable_fault
 if TYPE_CHECKING:
     from evaluator.host.sandboxes.sandbox import OwnImage
 
-# The first line of a Git LFS pointer, new and old, and the size that its specification keeps it below.
-_POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
-POINTER_BYTES = 1024
 POINTER_FAULT = "is a Git LFS pointer, not the file; run 'git lfs untrack' for it, then commit the file itself"
 MAX_FOLDER_DEPTH = 6
 # Python writes these; they are never part of an agent.
@@ -84,6 +83,7 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
     if MANIFEST_NAME not in content:
         raise LoadError(f"{MANIFEST_NAME}: is missing; write it, or let 'pullrank new' do so")
     submission = parse_submission(content[MANIFEST_NAME])
+    _check_weights(submission, content, limits)
     _check_entry(submission, content)
     digest = submission_digest(submission, blobs)
     return SubmissionFolder(submission=submission, blobs=blobs, digest=digest, image_mib=limits.image_mib)
@@ -100,21 +100,37 @@ def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> 
             raise LoadError(f"{blob.path}: differs from {other} only by case; rename one")
 
 
-def is_pointer(content: bytes) -> bool:
-    """Whether this is a Git LFS pointer, committed in place of a file."""
-    return len(content) < POINTER_BYTES and content.startswith(_POINTER_LINES)
-
-
 def _check_bytes(blobs: tuple[SubmissionFile, ...]) -> None:
     for blob in blobs:
         if is_pointer(blob.content):
             raise LoadError(f"{blob.path}: {POINTER_FAULT}")
 
 
+def _check_weights(submission: Submission, content: dict[str, bytes], limits: SubmissionLimits) -> None:
+    """Raise LoadError where fetched files are too large, or their names do not fit those of the folder."""
+    size = sum(weights.bytes for weights in submission.weights)
+    if size > limits.weights_mib * MIB:
+        raise LoadError(
+            f"{MANIFEST_NAME}: 'weights' have {-(-size // MIB)} MiB of at most {limits.weights_mib}; quantise them"
+        )
+    taken = set(content)
+    for path, _ in submission.fetched:
+        check_name(path)
+        if fault := new_file_fault(path) or new_names_fault((*taken, path)):
+            raise LoadError(f"{path!r}: {fault}")
+        if path.casefold().endswith(".py"):
+            raise LoadError(f"{path!r}: code is not fetched; put it into the folder, where everybody can read it")
+        if any(other == path or other.startswith(path + "/") or path.startswith(other + "/") for other in taken):
+            raise LoadError(f"{path!r}: 'weights' name it, and the folder holds a file there; rename one")
+        taken.add(path)
+
+
 def _check_entry(submission: Submission, content: dict[str, bytes]) -> None:
     if submission.kind is SubmissionKind.IMAGE:
         return
     entry = submission.source
+    if submission.adapter in MODEL_ADAPTERS and entry in dict(submission.fetched):
+        return
     if entry not in content:
         raise LoadError(f"{entry}: the entry file does not exist; write it, or correct 'entry' in {MANIFEST_NAME}")
     if submission.adapter in MODEL_ADAPTERS:
@@ -206,13 +222,30 @@ def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> Submi
     return SubmissionFile(path=path, executable=bool(status.st_mode & stat.S_IXUSR), content=content)
 
 
-def stage(folder: SubmissionFolder, target: Path) -> None:
-    """Write exactly the digested files to an empty directory, readable by an unprivileged user."""
+def stage(folder: SubmissionFolder, target: Path, store: WeightsStore | None = None) -> None:
+    """Write exactly the digested files to an empty directory, readable by an unprivileged user.
+
+    Raises:
+        AgentFault: a file of 'weights' cannot be fetched, or is not what the manifest says.
+    """
     target.chmod(0o755)
     for blob in folder.blobs:
-        place = target / blob.path
-        for parent in reversed(place.relative_to(target).parents[:-1]):
-            (target / parent).mkdir(mode=0o755, exist_ok=True)
-            (target / parent).chmod(0o755)
+        place = _place(target, blob.path)
         place.write_bytes(blob.content)
         place.chmod(0o555 if blob.executable else 0o444)
+    if folder.submission.weights:
+        store = store or WeightsStore()
+        store.fetch(folder.submission.weights)
+        for weights in folder.submission.weights:
+            place = _place(target, weights.file)
+            store.copy(weights, place)
+            place.chmod(0o444)
+
+
+def _place(target: Path, path: str) -> Path:
+    """The place of a file, with its folders made."""
+    place = target / path
+    for parent in reversed(place.relative_to(target).parents[:-1]):
+        (target / parent).mkdir(mode=0o755, exist_ok=True)
+        (target / parent).chmod(0o755)
+    return place

@@ -67,8 +67,10 @@ class SubmissionLimits(Frozen):
 
     files: int = Field(default=100, ge=1, le=10000)
     """Files in the folder."""
-    kib: int = Field(default=5120, ge=1, le=102400)
+    kib: int = Field(default=25600, ge=1, le=102400)
     """Size of all files together, in KiB."""
+    weights_mib: int = Field(default=256, ge=0, le=1 << 16)
+    """Size of all files together that a submission has fetched, in MiB; 0 allows none."""
     image_mib: int = Field(default=4096, ge=1, le=1 << 20)
     """Size of an image that a submission names, in MiB."""
 

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, misplaced
 from evaluator.model.config.challenge import Limits, Task
-from evaluator.model.identifiers import Line, LongLine, TaskId, Text, Url
+from evaluator.model.identifiers import Digest, Line, LongLine, TaskId, Text, Url, WeightsUrl
 from evaluator.model.visible_text import name_fault, one_line, text_fault
 
 DEFAULT = "numpy"
@@ -147,6 +147,19 @@ class SubmissionKind(enum.StrEnum):
     IMAGE = "image"
 
 
+class WeightsFile(Frozen):
+    """A file of the agent that does not lie in git, and is fetched before the agent starts."""
+
+    file: LongLine
+    """Its path in the agent's folder."""
+    url: WeightsUrl
+    """Where it is fetched while the board has no copy."""
+    sha256: Digest
+    """The hash of its bytes; other bytes are refused."""
+    bytes: int = Field(ge=1)
+    """Its size."""
+
+
 class Submission(Frozen):
     """submission.yml: what a participant says of the agent in its folder."""
 
@@ -166,6 +179,8 @@ class Submission(Frozen):
     """Runs an agent written for another system."""
     extras: tuple[Line, ...] = ()
     """Image extras it needs beyond numpy."""
+    weights: tuple[WeightsFile, ...] = Field(default=(), max_length=20)
+    """Large files that do not lie in git; they are fetched, and mounted beside the others."""
     loopback: bool = False
     """Whether its own processes speak with each other over 127.0.0.1; nothing else can be reached in either case."""
     authors: tuple[Line, ...] = Field(default=(), max_length=20)
@@ -201,15 +216,22 @@ class Submission(Frozen):
             parse_reference(self.entry)
         except ValueError as error:
             raise misplaced(("entry",), str(error)) from error
-        if wrong := next((name for name in ("main_file", "adapter", "extras") if getattr(self, name)), None):
+        if wrong := next((name for name in ("main_file", "adapter", "extras", "weights") if getattr(self, name)), None):
             raise ValueError(f"'{wrong}' is not for images: an image brings everything itself; leave it out")
         return self
 
     def identity(self) -> dict[str, object]:
         """The fields that define the agent: changing others does not change the digest."""
         everything = self.model_dump(mode="json")
+        fields = {name: everything[name] for name in IDENTITY_FIELDS}
         # A later field is left out where it is not used, so that earlier agents keep their digest.
-        return {name: everything[name] for name in IDENTITY_FIELDS} | ({"loopback": True} if self.loopback else {})
+        fields |= {"loopback": True} if self.loopback else {}
+        return fields | ({"weights": [list(pair) for pair in self.fetched]} if self.weights else {})
+
+    @property
+    def fetched(self) -> tuple[tuple[str, str], ...]:
+        """File and hash of what is fetched: the agent is the same wherever that comes from."""
+        return tuple(sorted((weights.file, weights.sha256) for weights in self.weights))
 
     def wording_faults(self) -> Iterator[tuple[tuple[int | str, ...], str]]:
         """What of its names and texts is refused where it is new: the keys that lead there, and why.

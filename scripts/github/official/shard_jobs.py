@@ -32,6 +32,7 @@ from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
+from scripts.runs.kept_weights import bring_weights
 from scripts.runs.local_evaluator import Evaluator
 from scripts.runs.play_duels import WorkflowDuelOptions, duel_line, play_duel
 
@@ -210,6 +211,7 @@ def _failure_message(verdict: Verdict, message: str) -> str:
 
 def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
     submission = submission_at(official.clone, work.entries_sha, item.entry, work.challenge.submissions)
+    bring_weights(official.clone, submission.folder.submission.weights)
     order = bench.request(submission, work.task(item), item.wanted.beacon)
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
@@ -224,4 +226,5 @@ def _play_duel(official: OfficialRun, bench: Evaluator, work: Workload, item: Du
 
 def _duel_player(official: OfficialRun, work: Workload, entry: Entry) -> DuelPlayer:
     submission = submission_at(official.clone, work.entries_sha, entry, work.challenge.submissions)
+    bring_weights(official.clone, submission.folder.submission.weights)
     return DuelPlayer(login=submission.login, login_id=None, agent=submission.agent, folder=submission.folder)

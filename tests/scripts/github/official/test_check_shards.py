@@ -20,7 +20,7 @@ from evaluator.model.records.result import with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
-from scripts.git.data_branches import export_results, newest_results, read_recorded, traces_branch
+from scripts.git.data_branches import export_files, newest_results, read_recorded, traces_branch
 from scripts.github.official import check_shards, record_results
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES, MAX_TRACE_BYTES
 from scripts.repository.checkout import Checkout
@@ -118,11 +118,11 @@ def test_what_is_recorded_already_wins(begun: Round) -> None:
 
 
 def test_results_are_read_and_exported_from_the_branch(begun: Round, tmp_path: Path) -> None:
-    assert export_results(begun.clone.repository, "", tmp_path / "none") == 0
+    assert export_files(begun.clone.repository, "", tmp_path / "none") == 0
     begun.check()
     begun.record()
     tip = newest_results(begun.clone.repository)
-    written = export_results(begun.clone.repository, tip, tmp_path / "results")
+    written = export_files(begun.clone.repository, tip, tmp_path / "results")
     store = ResultStore(results=tmp_path / "results", traces=tmp_path / "traces")
 
     assert written == 4

@@ -33,7 +33,7 @@ from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, offi
 from leaderboard.site_context import SiteContext
 from scripts.commands import bot
 from scripts.console import CommandError
-from scripts.git.data_branches import export_results, newest_results
+from scripts.git.data_branches import export_files, newest_results
 from scripts.git.recorded_standings import recorded_standings
 from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
@@ -130,7 +130,7 @@ def open_board(played: Round, place: Path, *, revealed: bool) -> Checkout:
     """A clone of the board with the branches checked out."""
     shutil.copytree(played.clone.path, place / "clone")
     board = Checkout(place / "clone")
-    export_results(played.clone.repository, newest_results(played.clone.repository), board.root / "results")
+    export_files(played.clone.repository, newest_results(played.clone.repository), board.root / "results")
     origin = played.clone.path.parent / "origin.git"
     packed = subprocess.run(["git", "-C", str(origin), "archive", "traces-1"], capture_output=True, check=True).stdout
     (board.root / "traces").mkdir()
@@ -412,7 +412,7 @@ def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, c
     assert (len(before.items), len(after.items)) == (1, 0)
     assert "was revealed" in capsys.readouterr().err
     assert ResultStore(results=tmp_path / "r", traces=tmp_path / "t").read() == ([], [])
-    assert export_results(clone.repository, newest_results(clone.repository), tmp_path / "r") == 5
+    assert export_files(clone.repository, newest_results(clone.repository), tmp_path / "r") == 5
     assert (tmp_path / "r" / "season.json").exists()
 
 

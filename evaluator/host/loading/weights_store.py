@@ -1,0 +1,165 @@
+"""The files that a manifest names under `weights`: fetched, checked, and kept by their hash.
+
+A copy is used only after its bytes were hashed again: whoever can write to the folder gains nothing.
+"""
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from evaluator.host.errors import AgentFault
+from evaluator.model.config.submission import WeightsFile
+from evaluator.model.records.verdict import Verdict
+
+if TYPE_CHECKING:
+    from evaluator.host.loading.public_https import PublicHttps
+
+# The first line of a Git LFS pointer, new and old, and the size that its specification keeps it below.
+_POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
+POINTER_BYTES = 1024
+# What a machine keeps; the oldest files are removed.
+KEPT_BYTES = 8 << 30
+_COPY_BYTES = 1 << 20
+
+
+def is_pointer(content: bytes) -> bool:
+    """Whether this is a Git LFS pointer, committed in place of a file."""
+    return len(content) < POINTER_BYTES and content.startswith(_POINTER_LINES)
+
+
+def default_folder() -> Path:
+    """Where this user's copies lie."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pullrank" / "weights"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsStore:
+    """A folder of files, each named by its SHA-256."""
+
+    folder: Path = field(default_factory=default_folder)
+    https: "PublicHttps | None" = None
+    """How addresses are reached; None for the public internet."""
+
+    def path(self, sha256: str) -> Path:
+        """Where the file with this hash lies, if it does."""
+        return self.folder / sha256
+
+    def has(self, weights: WeightsFile) -> bool:
+        """Whether there is a copy of the right size."""
+        path = self.path(weights.sha256)
+        return path.is_file() and path.stat().st_size == weights.bytes
+
+    def fetch(self, wanted: Iterable[WeightsFile]) -> None:
+        """Fetch what is not here.
+
+        Raises:
+            AgentFault: it cannot be had, or is not what the manifest says.
+        """
+        for weights in wanted:
+            if not self.has(weights):
+                self._download(weights)
+
+    def add(self, weights: WeightsFile, pieces: Iterable[bytes]) -> bool:
+        """Keep a file; False, and nothing is kept, where its bytes are not those of the manifest."""
+        with self._incoming(weights) as incoming:
+            for piece in pieces:
+                incoming.take(piece)
+        return incoming.is_right
+
+    @contextlib.contextmanager
+    def _incoming(self, weights: WeightsFile) -> Iterator["_IncomingFile"]:
+        """A file that is being received; it is kept if its bytes are right."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".part-", delete=False) as file:
+            incoming = _IncomingFile(weights=weights, file=file)
+            try:
+                yield incoming
+                file.flush()
+                if incoming.is_right:
+                    Path(file.name).replace(self.path(weights.sha256))
+            finally:
+                Path(file.name).unlink(missing_ok=True)
+        self._trim(keep=weights.sha256)
+
+    def copy(self, weights: WeightsFile, target: Path) -> None:
+        """Copy a file that was fetched, and check it on the way.
+
+        Raises:
+            AgentFault: the copy here was changed, or is gone.
+        """
+        hasher = hashlib.sha256()
+        try:
+            with self.path(weights.sha256).open("rb") as source, target.open("wb") as file:
+                while piece := source.read(_COPY_BYTES):
+                    hasher.update(piece)
+                    file.write(piece)
+        except OSError as error:
+            raise AgentFault(Verdict.INTERNAL_ERROR, f"{weights.file} cannot be copied ({error.strerror})") from error
+        if hasher.hexdigest() != weights.sha256:
+            self.path(weights.sha256).unlink(missing_ok=True)
+            raise AgentFault(Verdict.INTERNAL_ERROR, f"the copy of {weights.file} here was damaged; it is fetched again")
+
+    def _download(self, weights: WeightsFile) -> None:
+        # Imported late: few agents need it, and TLS takes long to import.
+        from evaluator.host.loading.public_https import PublicHttps
+
+        with self._incoming(weights) as incoming:
+            try:
+                size = (self.https or PublicHttps()).download(weights.url, weights.bytes, incoming.take)
+            except AgentFault as error:
+                raise AgentFault(error.verdict, f"weights {weights.file}: {error}") from error
+            if fault := incoming.fault(size):
+                raise AgentFault(Verdict.INVALID, f"weights {weights.file}: {fault}")
+
+    def _trim(self, keep: str) -> None:
+        """Remove the oldest files while all together have more than `KEPT_BYTES`."""
+        files = [path for path in self.folder.iterdir() if path.name != keep and not path.name.startswith(".")]
+        with contextlib.suppress(OSError):  # another process removed one
+            states = sorted((path.stat().st_mtime, path.stat().st_size, path) for path in files)
+            left = sum(size for _, size, _ in states)
+            for _, size, path in states:
+                if left <= KEPT_BYTES:
+                    return
+                path.unlink(missing_ok=True)
+                left -= size
+
+
+@dataclass(kw_only=True)
+class _IncomingFile:
+    """A file that is being received."""
+
+    weights: WeightsFile
+    file: IO[bytes]
+    size: int = 0
+    beginning: bytes = b""
+    hasher: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+
+    def take(self, piece: bytes) -> None:
+        """Write the next piece."""
+        self.hasher.update(piece)
+        self.file.write(piece)
+        self.size += len(piece)
+        self.beginning += piece[: POINTER_BYTES - len(self.beginning)]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether these are the manifest's bytes."""
+        return self.fault(self.size) is None
+
+    def fault(self, size: int) -> str | None:
+        """Why what came is not the file; None if it is. `size`: of all that was offered."""
+        weights, sha256 = self.weights, self.hasher.hexdigest()
+        if is_pointer(self.beginning):
+            return "the address gives a Git LFS pointer, not the file; name the address of the file itself"
+        if size > weights.bytes:
+            return f"the address gives more than the {weights.bytes} bytes of the manifest; correct 'bytes' or 'url'"
+        if size < weights.bytes:
+            return f"the address gives {size} bytes, not the {weights.bytes} of the manifest; correct 'bytes' or 'url'"
+        if sha256 != weights.sha256:
+            return f"the address gives bytes with the SHA-256 {sha256}, not the manifest's; correct 'sha256' or 'url'"
+        return None

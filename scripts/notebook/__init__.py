@@ -1,0 +1,1 @@
+"""Pullrank from Python: what a notebook imports."""

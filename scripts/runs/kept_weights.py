@@ -1,0 +1,87 @@
+"""The board's own copies of weights, on the branch `weights`: by hash, so that a dead link still verifies.
+
+A file is at `<sha256>/<number>`, in parts that a host of git takes. Only publish writes; whoever reads checks the hash.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime
+
+from evaluator.host.errors import AgentFault
+from evaluator.host.loading.weights_store import WeightsStore
+from evaluator.model.config.submission import WeightsFile
+from scripts.console import say
+from scripts.git.data_branches import BranchCommit, DataBranches, open_branches, tip_of
+from scripts.git.git_repository import GitError, GitRepository
+from scripts.github.workflow.outputs import escape_commands
+
+WEIGHTS_BRANCH = "weights"
+# GitHub refuses files of more than 100 MiB, and warns above 50.
+PART_BYTES = 48 << 20
+_PUSHES = 5
+
+
+def bring_weights(clone: GitRepository, wanted: Iterable[WeightsFile], store: WeightsStore | None = None) -> None:
+    """Put into the store what it lacks and the branch has; the rest is fetched from its address when it is needed."""
+    store = store or WeightsStore()
+    lacking = [weights for weights in wanted if not store.has(weights)]
+    if not lacking:
+        return
+    with suppress(GitError), open_branches(clone, "") as branches:  # without origin or network the address is left
+        _, names = _listed(branches)
+        for weights in lacking:
+            if oids := _parts(names, weights):
+                branches.repository.fetch(*oids, options=("--filter=blob:none",))
+                store.add(weights, (branches.repository.read([oid])[0] for oid in oids))
+
+
+def keep_weights(
+    clone: GitRepository, wanted: Iterable[WeightsFile], now: datetime, store: WeightsStore | None = None
+) -> int:
+    """Add to the branch what it lacks; returns the number of files. What cannot be had is said, and tried by the next run.
+
+    Raises:
+        GitError: the remote refuses.
+    """
+    store = store or WeightsStore()
+    every = {weights.sha256: weights for weights in wanted}
+    added = 0
+    if every:
+        with open_branches(clone, "") as branches:
+            for weights in every.values():
+                added += _keep(branches, weights, store, now)
+    return added
+
+
+def _keep(branches: DataBranches, weights: WeightsFile, store: WeightsStore, now: datetime) -> bool:
+    for _ in range(_PUSHES):
+        tip, names = _listed(branches)
+        if _parts(names, weights):
+            return False
+        try:
+            store.fetch([weights])
+        except AgentFault as fault:
+            say(escape_commands(f"No copy was kept: {fault}"))
+            return False
+        with store.path(weights.sha256).open("rb") as file:
+            parts = list(iter(lambda: file.read(PART_BYTES), b""))
+        files = tuple((f"{weights.sha256}/{number}", part) for number, part in enumerate(parts))
+        commit = BranchCommit(message=f"weights: {weights.sha256}", files=files)
+        if branches.push({WEIGHTS_BRANCH: branches.build(tip or None, [commit], now)}):
+            return True
+    say(f"No copy of {weights.sha256} was kept, since others pushed first; the next run tries again.")
+    return False
+
+
+def _listed(branches: DataBranches) -> tuple[str, dict[str, str]]:
+    """The branch's newest commit, empty without one, and the names of its objects by path."""
+    tip = tip_of(branches.repository, WEIGHTS_BRANCH)
+    if tip:
+        branches.repository.fetch(tip, options=("--depth=1", "--filter=blob:none"))
+    return tip, branches.objects(tip or None)
+
+
+def _parts(names: Mapping[str, str], weights: WeightsFile) -> list[str]:
+    """The objects of a file's parts; empty where not all are there."""
+    paths = [f"{weights.sha256}/{number}" for number in range(-(-weights.bytes // PART_BYTES))]
+    return [names[path] for path in paths] if all(path in names for path in paths) else []

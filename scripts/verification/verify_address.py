@@ -1,0 +1,88 @@
+"""Verification of somebody else's board by its address: fetched as data, replayed here, nothing of it is run."""
+
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from evaluator.host.digests.local_code import named_modules
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
+from evaluator.host.process_owner import scratch_folder
+from evaluator.host.solo.verify_result import Finding
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.identifiers import WEB_HOST
+from leaderboard.core.store import TRACE
+from leaderboard.text.urls import traces_branch
+from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, say
+from scripts.git.data_branches import export_files, tip_of
+from scripts.git.git_repository import GitRepository
+from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, record_store
+from scripts.verification.verify_records import verify_files
+
+# Modules that a stranger's challenge.yml may have imported here.
+_KNOWN_MODULES = ("pettingzoo.classic.", "evaluator.environments.")
+
+
+def verify_address(url: str, agent: str | None, *, quiet: bool) -> list[Finding]:
+    """The findings of all records of the board in a repository, or of one agent (`login/agent`).
+
+    Raises:
+        CommandError: the address is none, or there is no board.
+    """
+    split = urlsplit(url)
+    if split.scheme != "https" or not WEB_HOST.fullmatch(split.netloc):
+        raise CommandError(USAGE, f"{url}: is no https address of a repository, such as https://github.com/owner/board")
+    return verify_remote(url, agent, quiet=quiet)
+
+
+def verify_remote(remote: str, agent: str | None, *, quiet: bool) -> list[Finding]:
+    """The same for a remote as git takes it."""
+    with scratch_folder("board") as name:
+        room = Path(name)
+        clone = GitRepository(room / "git")
+        clone.path.mkdir()
+        clone.run("init", "--quiet", "--bare", ".")
+        clone.run("config", "remote.origin.url", remote)
+        challenge = _challenge(clone, remote)
+        export_files(clone, tip_of(clone, RESULTS_BRANCH), room / "results")
+        export_files(clone, tip_of(clone, traces_branch(challenge.season)), room / "traces", TRACE)
+        store = record_store(room)
+        files = [*store.files(), *store.duel_files()]
+        if agent is not None:
+            files = [path for path in files if _is_of(path.relative_to(store.results), agent)]
+            if not files:
+                raise CommandError(SUBMISSION_AT_FAULT, f"{remote}: has no record of {agent}; write it as login/agent")
+        findings = verify_files(challenge, store, files, quiet=quiet)
+        return [_without_room(finding, room) for finding in findings]
+
+
+def _challenge(clone: GitRepository, remote: str) -> Challenge:
+    """The rules, without tasks that would import the board's own code."""
+    tip = tip_of(clone, MAIN_BRANCH)
+    if not tip:
+        raise CommandError(SUBMISSION_AT_FAULT, f"{remote}: has no branch {MAIN_BRANCH}; name a board's repository")
+    clone.fetch(tip, options=("--depth=1", "--filter=blob:none"))
+    names = clone.run("ls-tree", tip, "--", "challenge.yml").decode().split()
+    if len(names) < 4 or names[1] != "blob":
+        raise CommandError(SUBMISSION_AT_FAULT, f"{remote}: has no challenge.yml; name a board's repository")
+    clone.fetch(names[2], options=("--filter=blob:none",))
+    try:
+        challenge = parse_challenge(clone.read([names[2]])[0])
+    except LoadError as error:
+        raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
+    kept = tuple(task for task in challenge.tasks if all(name.startswith(_KNOWN_MODULES) for name in named_modules(task)))
+    for task in challenge.tasks:
+        if task not in kept:
+            say(
+                f"{task.id}: is measured by the board's own code, which is not run here; verify it in a clone that you trust"
+            )
+    return challenge.model_copy(update={"tasks": kept})
+
+
+def _is_of(path: Path, agent: str) -> bool:
+    """Whether a record is of the agent, alone or as a player."""
+    login, _, name = agent.partition("/")
+    return f"/{login}/{name}/" in f"/{path.as_posix()}" or f"{login}+{name}" in path.as_posix()
+
+
+def _without_room(finding: Finding, room: Path) -> Finding:
+    return replace(finding, path=Path(finding.path).relative_to(room).as_posix())

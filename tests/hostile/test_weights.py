@@ -1,0 +1,332 @@
+"""Attacks by `weights`: addresses, servers, hashes and names; each server is real, and answers on this machine."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.errors import AgentFault
+from evaluator.host.loading.public_https import is_public
+from evaluator.host.loading.submission_folder import assemble, stage
+from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_submission
+from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.submission import SubmissionFile, WeightsFile
+from evaluator.model.records.verdict import Verdict
+from tests.hostile.test_folders import SOURCE
+from tests.weights_server import Answer, WeightsServer, drips, gives, sends_to, serving, weights
+
+CONTENT = bytes(range(256)) * 40
+MINE = weights(CONTENT)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeightsServer]:
+    with serving(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+def manifest(*files: WeightsFile | dict[str, object]) -> bytes:
+    listed = [file.model_dump() if isinstance(file, WeightsFile) else file for file in files]
+    return dump_yaml({"name": "Mine", "algorithm": "a net", "weights": listed}).encode()
+
+
+def blobs(*files: WeightsFile, **others: bytes) -> tuple[SubmissionFile, ...]:
+    contents = {"submission.yml": manifest(*files), "agent.py": SOURCE.encode(), **others}
+    return tuple(SubmissionFile(path=name.replace("__", "/"), executable=False, content=c) for name, c in contents.items())
+
+
+def refused(server: WeightsServer, folder: Path, wanted: WeightsFile = MINE, **way: object) -> AgentFault:
+    """How the fetch is refused; nothing is kept, and no half of a file is left."""
+    store = server.store(folder / "store", server.https(**way))  # type: ignore[arg-type]
+    with pytest.raises(AgentFault) as caught:
+        store.fetch([wanted])
+
+    assert list((folder / "store").iterdir()) == []
+    return caught.value
+
+
+def test_good_weights_are_staged_read_only_beside_the_other_files(server: WeightsServer, tmp_path: Path) -> None:
+    server.pages["/net.bin"] = sends_to("https://elsewhere.example/a/net.bin?download=true")
+    server.pages["/a/net.bin?download=true"] = gives(CONTENT)
+    room = tmp_path / "room"
+    room.mkdir()
+    store = server.store(tmp_path / "store")
+
+    stage(assemble(blobs(weights(CONTENT, file="nets/net.bin")), SubmissionLimits()), room, store)
+
+    assert (room / "nets/net.bin").read_bytes() == CONTENT
+    assert (room / "nets/net.bin").stat().st_mode & 0o777 == 0o444
+    server.pages.clear()  # the address is dead from now on, and the copy serves
+    other = tmp_path / "other"
+    other.mkdir()
+    stage(assemble(blobs(MINE), SubmissionLimits()), other, store)
+    assert (other / "net.bin").read_bytes() == CONTENT
+
+
+@pytest.mark.attack(
+    "weights_at_a_private_address", family="supply", outcome="refused before any connection",
+    tries="Names a host that resolves to an address of this machine, of its network, or of the cloud's metadata service.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "169.254.169.254", "10.0.0.8", "100.64.0.1", "0.0.0.0", "::1", "fe80::1%eth0", "fd00:ec2::254",
+     "::ffff:127.0.0.1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "224.0.0.1", "::ffff:169.254.169.254"],
+)  # fmt: skip
+def test_a_private_address_is_never_connected(server: WeightsServer, tmp_path: Path, address: str) -> None:
+    server.asked.clear()
+    server.pages["/net.bin"] = gives(CONTENT)
+
+    fault = refused(server, tmp_path, addresses={"models.example": [[address]]})
+
+    assert fault.verdict is Verdict.INVALID
+    assert "models.example lies in a private network" in str(fault)
+    assert server.asked == []
+    assert not is_public(address)
+    assert is_public("140.82.121.4")
+    assert is_public("2606:50c0:8000::153")
+
+
+@pytest.mark.attack(
+    "weights_with_one_private_address_of_two", family="supply", outcome="refused before any connection",
+    tries="Has a name with a public and a private address, so that a check of the first lets the second through.",
+)  # fmt: skip
+def test_one_private_address_among_public_ones_is_enough(server: WeightsServer, tmp_path: Path) -> None:
+    server.asked.clear()
+
+    fault = refused(server, tmp_path, addresses={"models.example": [["93.184.215.14", "127.0.0.1"]]})
+
+    assert "private network" in str(fault)
+    assert server.asked == []
+
+
+@pytest.mark.attack(
+    "weights_redirected_to_metadata", family="supply", outcome="refused at the redirect",
+    tries="Serves a redirect from a public host to the metadata service of a cloud, by name, number or plain http.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "target",
+    ["https://metadata.example/latest/meta-data", "https://169.254.169.254/", "http://metadata.example/", "https://[::1]/",
+     "https://2852039166/", "https://metadata.example:8443/", "https://a:b@elsewhere.example/", "file:///etc/passwd"],
+)  # fmt: skip
+def test_every_redirect_is_checked_like_the_first_address(server: WeightsServer, tmp_path: Path, target: str) -> None:
+    server.asked.clear()
+    server.pages["/net.bin"] = sends_to(target)
+    way = server.https()
+    resolve = {"models.example": ["127.0.0.1"], "metadata.example": ["169.254.169.254"]}
+    permits = ("127.0.0.1",)
+    https = type(way)(
+        permits=lambda address: address in permits, resolve=lambda host, port: resolve[host], context=way.context,
+        port=way.port, seconds=20,
+    )  # fmt: skip
+
+    with pytest.raises(AgentFault, match=r"private network|no https address") as caught:
+        server.store(tmp_path, https).fetch([MINE])
+
+    assert caught.value.verdict is Verdict.INVALID
+    assert server.asked == ["/net.bin"]
+
+
+@pytest.mark.attack(
+    "weights_rebinding", family="supply", outcome="the address that was checked is connected",
+    tries="Resolves a name to a public address when it is checked, and to this machine when it is connected.",
+)  # fmt: skip
+def test_a_name_is_resolved_once_and_that_address_connected(server: WeightsServer, tmp_path: Path) -> None:
+    server.pages["/net.bin"] = gives(CONTENT)
+    looked_up: list[str] = []
+    way = server.https()
+
+    def resolve(host: str, port: int) -> list[str]:
+        looked_up.append(host)
+        return ["127.0.0.1"] if len(looked_up) == 1 else ["169.254.169.254"]
+
+    https = type(way)(
+        permits=lambda address: address == "127.0.0.1", resolve=resolve, context=way.context, port=way.port, seconds=20
+    )
+    store = server.store(tmp_path, https)
+
+    store.fetch([MINE])
+
+    # No resolver but this one knows the name, so the connection went to what was checked.
+    assert store.has(MINE)
+    assert looked_up == ["models.example"]
+
+
+@pytest.mark.attack(
+    "weights_of_another_host", family="supply", outcome="refused: the certificate is not the host's",
+    tries="Answers in place of the host with a certificate of another name.",
+)  # fmt: skip
+def test_the_certificate_must_be_the_hosts(server: WeightsServer, tmp_path: Path) -> None:
+    server.asked.clear()
+
+    fault = refused(server, tmp_path, weights(CONTENT, url="https://github.com/net.bin"))
+
+    assert "CERTIFICATE_VERIFY_FAILED" in str(fault)
+    assert server.asked == []
+
+
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 123\n"
+
+
+@pytest.mark.parametrize(
+    ("page", "wanted", "why"),
+    [
+        pytest.param(
+            gives(CONTENT[:-1] + b"x"), MINE, "correct 'sha256' or 'url'",
+            marks=pytest.mark.attack("weights_with_other_bytes", family="supply", outcome="refused by their hash",
+            tries="Serves other bytes of the same size than those that were previewed."),
+        ),
+        pytest.param(
+            gives(CONTENT + b"x"), MINE, "more than the 10240 bytes",
+            marks=pytest.mark.attack("weights_longer_than_said", family="supply", outcome="refused by their length",
+            tries="Announces more bytes than the manifest says."),
+        ),
+        pytest.param(
+            drips(b"\0" * 100_000), MINE, "more than the 10240 bytes",
+            marks=pytest.mark.attack("weights_without_end", family="supply", outcome="cut off after the manifest's size",
+            tries="Serves a body that never ends, without a length."),
+        ),
+        pytest.param(
+            gives(gzip.compress(b"\0" * 10_000_000), Content__Encoding="gzip"), weights(b"\0" * 10_000_000),
+            "sends it compressed",
+            marks=pytest.mark.attack("weights_gzip_bomb", family="supply", outcome="refused, not unpacked",
+            tries="Serves a compressed body that unpacks to a thousand times its size."),
+        ),
+        pytest.param(
+            gives(LFS), weights(LFS), "is a Git LFS pointer|gives a Git LFS pointer",
+            marks=pytest.mark.attack("weights_of_git_lfs", family="supply", outcome="refused as a pointer",
+            tries="Names the pointer of Git LFS in place of the file, whose bytes could change later."),
+        ),
+        pytest.param(
+            sends_to("https://models.example/net.bin"), MINE, "without end",
+            marks=pytest.mark.attack("weights_redirected_for_ever", family="supply", outcome="refused after five redirects",
+            tries="Serves a redirect to itself."),
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_the_manifests_file_is_refused(
+    server: WeightsServer, tmp_path: Path, page: Answer, wanted: WeightsFile, why: str
+) -> None:
+    server.pages["/net.bin"] = page
+
+    fault = refused(server, tmp_path, wanted)
+
+    assert fault.verdict is Verdict.INVALID
+    assert any(part in str(fault) for part in why.split("|"))
+
+
+@pytest.mark.attack(
+    "weights_drip", family="supply", outcome="timeout by the clock of the whole download",
+    tries="Serves one byte now and then, so that no single read takes long, in the body or in the headers.",
+)  # fmt: skip
+@pytest.mark.parametrize("headers", [False, True])
+def test_a_body_or_headers_that_drip_are_ended_by_the_clock(server: WeightsServer, tmp_path: Path, headers: bool) -> None:
+    server.pages["/net.bin"] = drips(b"x", headers=headers)
+
+    fault = refused(server, tmp_path, weights(b"\0" * (1 << 24)), seconds=0.6)
+
+    assert fault.verdict is Verdict.TIMEOUT
+
+
+@pytest.mark.attack(
+    "weights_cut_off", family="supply", outcome="tried again later, nothing kept",
+    tries="Hangs up in the middle of the file.",
+)  # fmt: skip
+def test_half_a_file_is_not_kept(server: WeightsServer, tmp_path: Path) -> None:
+    server.pages["/net.bin"] = gives(CONTENT[:5000], Content__Length=str(len(CONTENT)))
+
+    fault = refused(server, tmp_path)
+
+    assert fault.verdict in (Verdict.INTERNAL_ERROR, Verdict.INVALID)
+
+
+@pytest.mark.attack(
+    "weights_copy_changed", family="supply", outcome="the copy is refused and removed",
+    tries="Changes the kept copy on the machine after it was checked, as an escaped agent might.",
+)  # fmt: skip
+def test_a_copy_that_was_changed_is_never_used(server: WeightsServer, tmp_path: Path) -> None:
+    server.pages["/net.bin"] = gives(CONTENT)
+    store = server.store(tmp_path / "store")
+    store.fetch([MINE])
+    store.path(MINE.sha256).write_bytes(b"\0" * len(CONTENT))
+    room = tmp_path / "room"
+    room.mkdir()
+
+    with pytest.raises(AgentFault, match="damaged"):
+        stage(assemble(blobs(MINE), SubmissionLimits()), room, store)
+
+    stage(assemble(blobs(MINE), SubmissionLimits()), room, store)
+    assert (room / "net.bin").read_bytes() == CONTENT
+
+
+@pytest.mark.attack(
+    "weights_address_that_deceives", family="supply", outcome="refused with the manifest's line",
+    tries="Writes an address with a user, a port, a number, letters that look like others, a token, or no https.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "url",
+    ["https://github.com@evil.example/x", "https://user:pass@models.example/x", "https://models.example:8443/x",
+     "https://127.0.0.1/x", "https://2130706433/x", "https://[::1]/x", "https://localhost/x", "https://gıthub.com/x",
+     "https://xn--gthub-n4a.com/x", "http://models.example/x", "file:///etc/passwd", "https://models.example/x#y",
+     "https://models.example/x?X-Amz-Signature=1", "https://models.example/x?token=1", "https://models.example\\@evil/x",
+     "https://models.example/x\r\nHost: evil", "https://models.example/" + "x" * 1000, "HTTPS://models.example/x"],
+)  # fmt: skip
+def test_an_address_that_deceives_is_refused_with_its_line(url: str) -> None:
+    with pytest.raises(LoadError) as caught:
+        parse_submission(manifest({**MINE.model_dump(), "url": url}))
+
+    assert caught.value.lines[0].startswith("submission.yml:")
+
+
+@pytest.mark.attack(
+    "weights_name_that_leaves", family="supply", outcome="refused in one line",
+    tries="Gives a fetched file a name outside its folder, of git's own, of a file that lies there, or of code.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    ["../agent.py", "/etc/passwd", "a/../../b", ".git/config", "agent.py", "Agent.PY", "submission.yml", "agent.py/x",
+     "data", "helper.py", "x.pyc", "con", "a\\b", "~root", "a/b/c/d/e/f/g"],
+)  # fmt: skip
+def test_a_name_that_is_not_the_files_own_is_refused(name: str) -> None:
+    with pytest.raises(LoadError) as caught:
+        assemble(blobs(weights(CONTENT, file=name), data__table=b"1"), SubmissionLimits())
+
+    assert len(caught.value.lines) == 1
+
+
+@pytest.mark.attack(
+    "weights_twice_in_one_place", family="supply", outcome="refused in one line",
+    tries="Names two fetched files that are one, so that the second replaces the first.",
+)  # fmt: skip
+@pytest.mark.parametrize("second", ["net.bin", "NET.bin", "net.bin/x"])
+def test_two_fetched_files_in_one_place_are_refused(second: str) -> None:
+    with pytest.raises(LoadError):
+        assemble(blobs(MINE, weights(b"other", file=second)), SubmissionLimits())
+
+
+@pytest.mark.attack(
+    "weights_of_a_huge_size", family="supply", outcome="refused by the sum, nothing fetched",
+    tries="Says that its files have more bytes than a machine holds, alone or together.",
+)  # fmt: skip
+def test_what_is_too_large_together_is_refused_before_it_is_fetched() -> None:
+    half = [weights(CONTENT, file=f"net{index}", bytes=129 << 20) for index in range(2)]
+    for wanted in ([weights(CONTENT, bytes=1 << 62)], half):
+        with pytest.raises(LoadError, match=r"MiB of at most 256"):
+            assemble(blobs(*wanted), SubmissionLimits())
+    with pytest.raises(LoadError):
+        parse_submission(manifest({**MINE.model_dump(), "bytes": 0}))
+    with pytest.raises(LoadError, match="at most 0"):
+        assemble(blobs(MINE), SubmissionLimits(weights_mib=0))
+
+
+def test_the_digest_is_of_the_bytes_and_the_name_and_not_of_the_address() -> None:
+    def digest(*files: WeightsFile) -> str:
+        return assemble(blobs(*files), SubmissionLimits()).digest
+
+    other = weights(b"other bytes", file="other.bin")
+
+    assert digest(MINE) == digest(weights(CONTENT, path="/moved?to=2"))
+    assert digest(MINE, other) == digest(other, MINE)
+    assert len({digest(), digest(MINE), digest(weights(CONTENT, file="b")), digest(weights(b"x" + CONTENT))}) == 4
+    # As it was before there were `weights`.
+    assert digest() == "aa8a3ddf47ef446532e12f3222d59a37ef4aa97c7f5abc3e57d4f7d4dcd8c168"

@@ -1,0 +1,88 @@
+"""The board's own copies of weights: kept once, whole or not at all, and used where the address is dead."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.errors import AgentFault
+from evaluator.host.loading.weights_store import WeightsStore
+from scripts.git.data_branches import tip_of
+from scripts.runs import kept_weights
+from scripts.runs.kept_weights import WEIGHTS_BRANCH, bring_weights, keep_weights
+from tests.scripts.github.remotes import Clone, git, make_board
+from tests.weights_server import gives, serving, weights
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CONTENT = bytes(range(256)) * 10
+MINE = weights(CONTENT)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    return make_board(tmp_path)
+
+
+def test_a_dead_link_does_no_harm_once_the_board_has_a_copy(
+    clone: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_weights, "PART_BYTES", 1000)
+    with serving(tmp_path) as server:
+        server.pages["/net.bin"] = gives(CONTENT)
+        assert keep_weights(clone.repository, [MINE, MINE], NOW, server.store(tmp_path / "publish")) == 1
+        tip = tip_of(clone.repository, WEIGHTS_BRANCH)
+        assert keep_weights(clone.repository, [MINE], NOW, server.store(tmp_path / "publish")) == 0
+        dead = server.store(tmp_path / "later")
+        server.pages.clear()
+
+        bring_weights(clone.repository, [MINE], dead)
+
+    assert tip_of(clone.repository, WEIGHTS_BRANCH) == tip
+    assert dead.has(MINE)
+    dead.copy(MINE, tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == CONTENT
+
+
+@pytest.mark.attack(
+    "weights_changed_on_the_branch", family="supply", outcome="not taken",
+    tries="Writes other bytes under the hash on the board's branch of weights.",
+)  # fmt: skip
+def test_what_the_branch_has_is_hashed(clone: Clone, tmp_path: Path) -> None:
+    other = Clone(tmp_path / "other")
+    other.path.mkdir()
+    git(other.path, "init", "--quiet")
+    other.commit({f"{MINE.sha256}/0": CONTENT[:-1] + b"x"})
+    address = git(clone.path, "remote", "get-url", "origin")
+    git(other.path, "push", "--quiet", str((clone.path / address).resolve()), f"HEAD:refs/heads/{WEIGHTS_BRANCH}")
+    store = WeightsStore(folder=tmp_path / "store")
+
+    bring_weights(clone.repository, [MINE], store)
+
+    assert list((tmp_path / "store").iterdir()) == []
+
+
+def test_what_cannot_be_had_is_said_and_the_rest_is_kept(
+    clone: Clone, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = weights(b"gone", path="/gone")
+    with serving(tmp_path) as server:
+        server.pages["/net.bin"] = gives(CONTENT)
+        server.pages["/gone"] = gives(b"other")
+
+        assert keep_weights(clone.repository, [gone, MINE], NOW, server.store(tmp_path / "publish")) == 1
+
+    assert "No copy was kept: weights net.bin: the address gives" in capsys.readouterr().err
+    bring_weights(clone.repository, [gone, MINE], store := WeightsStore(folder=tmp_path / "later"))
+    assert (store.has(gone), store.has(MINE)) == (False, True)
+
+
+def test_without_a_branch_the_address_is_left(clone: Clone, tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        store = server.store(tmp_path / "store")
+        bring_weights(clone.repository, [MINE], store)
+        server.pages["/net.bin"] = gives(CONTENT)
+        store.fetch([MINE])
+
+    assert store.has(MINE)
+    with pytest.raises(AgentFault):
+        WeightsStore(folder=tmp_path / "no").copy(MINE, tmp_path / "copy")

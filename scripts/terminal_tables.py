@@ -28,8 +28,10 @@ from leaderboard.text.format import HELD_TAG, NONE, tries_mark
 MAX_CROSSTABLE_ROWS = 12
 SHOWN_FAULTS = 5
 SHOWN_LOG_LINES = 15
-# Width of tables of games in columns where the output is no terminal.
-FILE_WIDTH = 160
+# Width in columns where the output is no terminal: no line is broken there.
+FILE_WIDTH = 1 << 14
+# Columns that are left out of tables that would be wider than the terminal, one after the other.
+_SPARE_COLUMNS = ("steps", "episodes", "cpu s", "thinking s", "points", "memory")
 
 
 def _typed(text: str, style: str = "") -> Text:
@@ -38,13 +40,21 @@ def _typed(text: str, style: str = "") -> Text:
 
 
 def _console() -> Console:
-    return Console(highlight=False)
-
-
-def _wide_console() -> Console:
     """Standard output: as wide as the terminal, or FILE_WIDTH if it is none."""
-    console = _console()
+    console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=FILE_WIDTH)
+
+
+def _print_table(out: Console, table: Table) -> None:
+    """Print a table, without its spare columns where the terminal is narrow; no cell is cut."""
+    for column in table.columns:
+        column.overflow = "fold"
+        column.no_wrap = column.no_wrap or column.header in ("verdict", "95 % interval")
+    for spare in _SPARE_COLUMNS:
+        if out.measure(table, options=out.options.update(width=FILE_WIDTH)).maximum <= out.width:
+            break
+        table.columns = [column for column in table.columns if column.header != spare]
+    out.print(table)
 
 
 def _table(title: str | None, words: Sequence[str], numbers: Sequence[str]) -> Table:
@@ -77,7 +87,7 @@ def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
     table = _table(None, ("task", "verdict"), ("score", "95 % interval", "episodes", "steps", "cpu s", "memory"))
     for result in results:
         table.add_row(result.task, result.verdict, *_number_cells(challenge, result))
-    _console().print(table)
+    _print_table(_console(), table)
     _metrics_table(challenge, results)
     for result in results:
         if result.verdict is not Verdict.OK:
@@ -136,7 +146,7 @@ def _metrics_table(challenge: Challenge, results: list[Result]) -> None:
             table.add_row(result.task, _typed(metric.name), value, metric.direction.value)
     if table.row_count:
         _console().print()
-        _console().print(table)
+        _print_table(_console(), table)
 
 
 def _number(value: float, decimals: int) -> str:
@@ -154,9 +164,9 @@ def standings_tables(standings: Standings) -> None:
     if not standings.official:
         console.print(_typed("A local leaderboard: public seeds, measured on this machine."))
     if standings.overall:
-        console.print(_overall_table(standings))
+        _print_table(console, _overall_table(standings))
     for task in standings.tasks:
-        console.print(task_table(task))
+        _print_table(console, task_table(task))
     for game in standings.games:
         game_tables(game)
 
@@ -219,7 +229,7 @@ def _place_cells(row: Row | OverallRow | GameRow) -> list[str]:
 
 def duel_table(duel: Duel, task: Task, first: int) -> None:
     """Print a duel: each side's result, and broken rules. `first` is the side in the first row."""
-    out = _wide_console()
+    out = _console()
     names, counts = side_names(duel), duel_totals(duel).counts
     numbers = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
     table = _table(None, ("player", "verdict"), numbers)
@@ -232,7 +242,7 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
             f"{player.cost.wall_seconds:.1f}",
             *_cost_cells(player),
         )
-    out.print(table)
+    _print_table(out, table)
     ends = Counter(match.end for match in duel.matches)
     ending_counts = ", ".join(f"{ends[end]} {_END_WORDS[end]}" for end in MatchEnd if ends[end])
     out.print(_typed(f"\n{len(duel.matches)} matches: {ending_counts}." if duel.matches else f"No match: {duel.message}"))
@@ -278,7 +288,7 @@ def _print_faults(out: Console, duel: Duel, task: Task) -> None:
 
 def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]) -> None:
     """Print an agent's duels, one row each, from its side."""
-    out = _wide_console()
+    out = _console()
     numbers = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
     table = _table(None, ("game", "opponent", "verdict"), numbers)
     for duel in duels:
@@ -293,7 +303,7 @@ def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]
             f"{player.cost.wall_seconds:.1f}",
             *_cost_cells(player),
         )
-    out.print(table)
+    _print_table(out, table)
     by_id = {task.id: task for task in tasks}
     for duel in duels:
         if (reason := refusal(duel)) is not None and (duel.is_validation or duel.verdict is not Verdict.OK):
@@ -303,9 +313,9 @@ def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]
 
 def game_tables(standings: GameStandings) -> None:
     """Print a game's standings: ratings and points, remarks, and the crosstable."""
-    out = _wide_console()
+    out = _console()
     if standings.rows or standings.failures or standings.excluded:
-        out.print(_ratings(standings))
+        _print_table(out, _ratings(standings))
     else:
         out.print(_typed(f"\n{standings.task.title or standings.task.id}: nobody is rated yet."))
     for line in _remarks(standings):

@@ -1,5 +1,6 @@
 """Submission folders: reading only plain files, checking them, and copying them before they run."""
 
+import itertools
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ from evaluator.model.config.submission import (
     submission_digest,
 )
 from evaluator.model.identifiers import SEGMENT, portable_fault
+from evaluator.model.suggestion import nearest
 
 if TYPE_CHECKING:
     from evaluator.host.sandboxes.sandbox import OwnImage
@@ -82,25 +84,41 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
     _check_bytes(blobs)
     content = {blob.path: blob.content for blob in blobs}
     if MANIFEST_NAME not in content:
-        raise LoadError(f"{MANIFEST_NAME}: is missing; write it, or let 'pullrank new' do so")
+        near = _near_miss(MANIFEST_NAME, content)
+        advice = f"{near} is there: rename it" if near else "write it, or let 'pullrank new' do so"
+        raise LoadError(f"{MANIFEST_NAME}: is missing; {advice}")
     submission = parse_submission(content[MANIFEST_NAME])
     _check_entry(submission, content)
     digest = submission_digest(submission, blobs)
     return SubmissionFolder(submission=submission, blobs=blobs, digest=digest, image_mib=limits.image_mib)
 
 
+def _near_miss(name: str, paths: Iterable[str]) -> str | None:
+    """The file that was probably meant by a name that no file has: another ending, other capitals, a typing error."""
+    return None if "/" in name else nearest(name, [path for path in paths if "/" not in path and path != MANIFEST_NAME])
+
+
 def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> None:
     """Raise LoadError for too many files or bytes, or two names that differ only by case."""
-    size = sum(len(blob.content) for blob in blobs)
     if len(blobs) > limits.files:
         raise LoadError(f"the folder holds more than {limits.files} files; leave out what the agent does not need")
-    if size > limits.kib * 1024:
-        raise LoadError(f"the folder holds more than {limits.kib} KiB; shrink or quantise weights")
+    _check_bytes_in_all({blob.path: len(blob.content) for blob in blobs}, limits)
     seen: dict[str, str] = {}
     for blob in blobs:
         other = seen.setdefault(blob.path.casefold(), blob.path)
         if other != blob.path:
             raise LoadError(f"{blob.path}: differs from {other} only by case; rename one")
+
+
+def _check_bytes_in_all(sizes: dict[str, int], limits: SubmissionLimits) -> None:
+    if (size := sum(sizes.values())) > limits.kib * 1024:
+        largest = max(sizes, key=sizes.__getitem__)
+        held = f"{_shown(size)} of at most {_shown(limits.kib * 1024)}"
+        raise LoadError(f"the folder holds {held}; largest: {largest} {_shown(sizes[largest])}; shrink or quantise weights")
+
+
+def _shown(size: int) -> str:
+    return f"{size / (1 << 20):.1f} MiB".replace(".0 ", " ") if size >= 1 << 20 else f"{-(-size // 1024)} KiB"
 
 
 def is_pointer(content: bytes) -> bool:
@@ -119,7 +137,9 @@ def _check_entry(submission: Submission, content: dict[str, bytes]) -> None:
         return
     entry = submission.source
     if entry not in content:
-        raise LoadError(f"{entry}: the entry file does not exist; write it, or correct 'entry' in {MANIFEST_NAME}")
+        near = _near_miss(entry, content)
+        advice = f"{near} is there: rename it" if near else "write it"
+        raise LoadError(f"{entry}: the entry file does not exist; {advice}, or correct 'entry' in {MANIFEST_NAME}")
     if submission.adapter in MODEL_ADAPTERS:
         return
     try:
@@ -164,12 +184,14 @@ def new_names_fault(paths: Iterable[str]) -> str | None:
 
 
 def _blobs(root: Path, limits: SubmissionLimits) -> tuple[SubmissionFile, ...]:
+    entries = list(itertools.islice(_walk(root, ""), limits.files + 1))
+    _check_bytes_in_all({path: entry.stat(follow_symlinks=False).st_size for path, entry in entries}, limits)
     blobs = []
     size = 0
-    for path, entry in _walk(root, ""):
+    for path, entry in entries:
         blobs.append(_read(path, entry, limits))
         size += len(blobs[-1].content)
-        if len(blobs) > limits.files or size > limits.kib * 1024:
+        if size > limits.kib * 1024:  # it grew since it was listed
             break
     return tuple(sorted(blobs, key=lambda blob: blob.path))
 

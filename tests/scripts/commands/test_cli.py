@@ -184,7 +184,7 @@ def test_check_names_every_fault_of_every_folder(board: Path) -> None:
 
     assert (code, out) == (1, "")
     assert err.splitlines() == [
-        "submissions/alice/four/submission.yml: there is no task 'CartPole-v2'; the tasks are CartPole-v1, MountainCar-v0",
+        "submissions/alice/four/submission.yml:3: there is no task 'CartPole-v2'; did you mean 'CartPole-v1'?",
         "submissions/alice/one/submission.yml:1: the key 'algorithm' is missing; add it",
         "submissions/alice/one/submission.yml:2: unknown key 'algoritm'; did you mean 'algorithm'?",
         "submissions/alice/three/agent.py:1: " + NO_AGENT,

@@ -13,6 +13,8 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import printable_line
 from leaderboard.charts.interval_chart import is_other_claim
+from leaderboard.comments import phrases
+from leaderboard.comments.states import Previewed
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, WinCount
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
@@ -22,6 +24,7 @@ from leaderboard.ratings.duel_results import duel_totals, refusal
 from leaderboard.scoring.intervals import measured_estimate, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking
 from leaderboard.scoring.score_all import MOST_COUNTED
+from leaderboard.text.escape_markdown import unmarked
 from leaderboard.text.format import HELD_TAG, NONE, tries_mark
 
 # With more players the crosstable is on the site only.
@@ -75,7 +78,7 @@ def _cost_cells(outcome: Result | PlayerRecord) -> list[str]:
 
 def _print_failure(out: Console, name: str, outcome: Result | PlayerRecord) -> None:
     """Print the reason and the end of the log."""
-    out.print(_typed(f"\n{name}: {outcome.verdict}. {outcome.verdict.plain_words}\n  {outcome.message}"))
+    out.print(_typed(f"\n{name}: {outcome.verdict}. {outcome.verdict.plain_words}\n  {outcome.message}"), soft_wrap=True)
     if outcome.log_tail.strip():
         out.print(_typed("  The end of its log:"))
         for line in outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:]:
@@ -95,6 +98,38 @@ def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
         elif task := challenge.task(result.task):
             for line in script_remarks(task, result):
                 _console().print(_typed(f"{task.id}: {line}"))
+
+
+def expected_places(state: Previewed, *, official: bool) -> None:
+    """Print the end of an evaluation: the headline of a pull request's comment, its places, and what to do about failures."""
+    out, (agent,) = _console(), state.agents
+    out.print(_plain(f"\n{phrases.comment_headline(state)}"), soft_wrap=True)
+    rows = [row for row in agent.rows if row.estimate]
+    if rows:
+        table = _table(None, ("task",), ("score", "would take", "data allow", "to the best other", "reference"))
+        for row in rows:
+            known = row.task.reference
+            table.add_row(
+                _typed(row.task.id), phrases.score(row), _plain(phrases.place(row)), _plain(phrases.rank_interval(row)),
+                _plain(phrases.to_leader(row)), f"{known.score:g}" if known else NONE,
+            )  # fmt: skip
+        _print_table(out, table)
+    for game in agent.games:
+        if game.rating:
+            ahead = unmarked(phrases.elo_to_leader(game))
+            out.print(
+                _plain(f"{game.task.id}: {phrases.elo(game)} Elo, {phrases.game_place(game)}, {ahead}"), soft_wrap=True
+            )
+    for verdict in dict.fromkeys(row.result.verdict for row in agent.rows if row.estimate is None):
+        out.print(_plain(f"{verdict}: {phrases.advice(verdict)}"), soft_wrap=True)
+    if rows or any(game.rating for game in agent.games):
+        among = "on the leaderboard as it was fetched" if official else "among what was evaluated in this clone"
+        out.print(f"Places are {among}; the official score is computed after the merge, on other seeds.", soft_wrap=True)
+
+
+def _plain(markup: str) -> Text:
+    """A phrase of a comment as text for the terminal."""
+    return _typed(unmarked(markup))
 
 
 def script_remarks(task: Task, result: Result) -> Iterator[str]:

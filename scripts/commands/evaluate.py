@@ -12,11 +12,12 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.options import LocalSandbox, OnlyTasks, PlayAgain
-from scripts.repository.checkout import SubmissionEntry, open_checkout
+from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
+from scripts.runs.expected_place import expected, narrower_tasks, recorded_here, with_recorded
 from scripts.runs.play_duels import DuelRunner, DuelRunOptions, exit_code, play_baselines
-from scripts.terminal_tables import evaluation_table, meetings_table
+from scripts.terminal_tables import evaluation_table, expected_places, meetings_table
 
 
 def run(
@@ -59,7 +60,17 @@ def run(
         evaluation_table(checkout.challenge, results)
     if duels and not as_json:
         meetings_table(entry.name, duels, games)
+    if not as_json and out is None and challenge is None:
+        _print_places(checkout, entry, results, duels)
     return max(_solo_exit_code(results), exit_code(duels, entry))
+
+
+def _print_places(checkout: Checkout, entry: SubmissionEntry, results: list[Result], duels: list[Duel]) -> None:
+    recorded, official = recorded_here(with_recorded(checkout))
+    state = expected(recorded, entry, results, duels)
+    expected_places(state, official=official)
+    if question := narrower_tasks(entry, state.agents[0]):
+        say(question)
 
 
 def _play(evaluator: Evaluator, entry: SubmissionEntry, games: list[Task], options: DuelRunOptions) -> list[Duel]:

@@ -19,6 +19,8 @@ COMMANDS = {
         "Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines.",
         is_pinned=True,
     ),
+    "show": CommandInfo("Show what is recorded of this version: returns, lengths, seeds, the message, the end of the log."),
+    "watch": CommandInfo("Draw a recorded episode as a moving picture; the agent is not run.", is_pinned=True),
     "duel": CommandInfo("Play two agents against each other with the preview's public seeds.", is_pinned=True),
     "tournament": CommandInfo(
         "Play the duels that are wanted and not recorded, validations first, and rate the players; a stop loses one duel.",

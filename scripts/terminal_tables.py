@@ -79,10 +79,7 @@ def _cost_cells(outcome: Result | PlayerRecord) -> list[str]:
 def _print_failure(out: Console, name: str, outcome: Result | PlayerRecord) -> None:
     """Print the reason and the end of the log."""
     out.print(_typed(f"\n{name}: {outcome.verdict}. {outcome.verdict.plain_words}\n  {outcome.message}"), soft_wrap=True)
-    if outcome.log_tail.strip():
-        out.print(_typed("  The end of its log:"))
-        for line in outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:]:
-            out.print(Text(printable_line(f"  | {line}")), soft_wrap=True)
+    _print_log(out, outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:])
 
 
 def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
@@ -100,8 +97,36 @@ def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
                 _console().print(_typed(f"{task.id}: {line}"))
 
 
+def episodes_table(task: Task, result: Result, episodes: Sequence[tuple[int, str]]) -> None:
+    """Print a result: its numbers, episodes with their marks, the message and the end of its log."""
+    out = _console()
+    cost = ", ".join(filter(None, _cost_cells(result)))
+    when = f"{result.tier}, {result.provenance.evaluated_at}, in {result.sandbox}"
+    out.print(
+        _typed(f"\n{task.id}: {result.verdict}, {len(result.returns)} episodes ({when}; cpu s, memory: {cost})"),
+        soft_wrap=True,
+    )
+    table = _table(None, (), ("episode", "return", "length", "seed"))
+    table.add_column("")
+    for index, mark in episodes:
+        values = f"{result.returns[index]:g}", str(result.lengths[index]), result.seeds[index]
+        table.add_row(str(index), *values, mark)
+    if episodes:
+        out.print(table, soft_wrap=True)
+    if result.message:
+        out.print(_typed(f"  {result.message}"), soft_wrap=True)
+    _print_log(out, result.log_tail.splitlines())
+
+
+def _print_log(out: Console, lines: Sequence[str]) -> None:
+    if any(line.strip() for line in lines):
+        out.print(_typed("  The end of its log:"))
+        for line in lines:
+            out.print(Text(printable_line(f"  | {line}")), soft_wrap=True)
+
+
 def expected_places(state: Previewed, *, official: bool) -> None:
-    """Print the end of an evaluation: the headline of a pull request's comment, its places, and what to do about failures."""
+    """Print the end of an evaluation as a pull request's comment has it: headline, places, what to do about failures."""
     out, (agent,) = _console(), state.agents
     out.print(_plain(f"\n{phrases.comment_headline(state)}"), soft_wrap=True)
     rows = [row for row in agent.rows if row.estimate]

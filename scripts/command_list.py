@@ -21,6 +21,13 @@ COMMANDS = {
     ),
     "show": CommandInfo("Show what is recorded of this version: returns, lengths, seeds, the message, the end of the log."),
     "watch": CommandInfo("Draw a recorded episode as a moving picture; the agent is not run.", is_pinned=True),
+    "field": CommandInfo(
+        "Play what is missing, games against every merged agent, and show which ranks the data allow.", is_pinned=True
+    ),
+    "ready": CommandInfo(
+        "Say whether a pull request with this agent would pass: paths, login, check, results, place; then the git commands.",
+        is_pinned=True,
+    ),
     "duel": CommandInfo("Play two agents against each other with the preview's public seeds.", is_pinned=True),
     "tournament": CommandInfo(
         "Play the duels that are wanted and not recorded, validations first, and rate the players; a stop loses one duel.",

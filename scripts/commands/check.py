@@ -19,7 +19,7 @@ from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.options import JsonFindings
-from scripts.repository.checkout import SubmissionEntry, open_checkout
+from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
 from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
 
 # GitHub's own machines have labels that begin so.
@@ -64,13 +64,9 @@ def run(
     idle = 0
     for folder in checked:
         try:
-            entry = checkout.find(folder)
-            _check_new(folder, entry)
+            entry, closed = check_folder(checkout, folder)
             idle += not eligible_tasks(entry, tasks) and is_example(entry)
-            check_people(checkout, entry)
-            notes += closed_task_notes(checkout, entry)
-            check_source(entry)
-            check_image(entry)
+            notes += closed
         except LoadError as error:
             faults.extend([*error.lines, *digest_advice(folder, error.lines)])
     if idle:
@@ -85,6 +81,22 @@ def run(
     if faults and not as_json:
         raise CommandError(SUBMISSION_AT_FAULT, *faults)
     return SUBMISSION_AT_FAULT if faults else OK
+
+
+def check_folder(checkout: Checkout, folder: Path) -> tuple[SubmissionEntry, list[str]]:
+    """Check one agent; returns it, and a line for each task that is closed to it.
+
+    Raises:
+        LoadError: with its faults.
+    """
+    entry = checkout.find(folder)
+    _check_new(folder, entry)
+    eligible_tasks(entry, list(checkout.challenge.tasks))
+    check_people(checkout, entry)
+    closed = closed_task_notes(checkout, entry)
+    check_source(entry)
+    check_image(entry)
+    return entry, closed
 
 
 def _check_new(folder: Path, entry: SubmissionEntry) -> None:

@@ -16,7 +16,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
-from scripts.options import LocalSandbox, OnlyTasks, PlayAgain
+from scripts.options import AgentFolder, LocalSandbox, OnlyTasks, PlayAgain
 from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
@@ -26,7 +26,7 @@ from scripts.terminal_tables import evaluation_table, expected_places, meetings_
 
 
 def run(
-    folder: Annotated[Path, typer.Argument(help="The agent's folder.", metavar="DIR")],
+    folder: AgentFolder,
     task: OnlyTasks = None,
     sandbox: LocalSandbox = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder for results; traces go to traces/ beside it.")] = None,
@@ -73,8 +73,8 @@ def run(
     if duels and not as_json:
         meetings_table(entry.name, duels, games)
     if not as_json and out is None and challenge is None:
-        _print_places(checkout, entry, results, duels)
-    return max(_solo_exit_code(results), exit_code(duels, entry))
+        print_places(checkout, entry, results, duels)
+    return exit_code_of(entry, results, duels)
 
 
 def _say_attempts(result: Result, *, is_new: bool) -> None:
@@ -85,7 +85,8 @@ def _say_attempts(result: Result, *, is_new: bool) -> None:
         say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {reason}")
 
 
-def _print_places(checkout: Checkout, entry: SubmissionEntry, results: list[Result], duels: list[Duel]) -> None:
+def print_places(checkout: Checkout, entry: SubmissionEntry, results: list[Result], duels: list[Duel]) -> None:
+    """Print the end of an evaluation, with the recorded results that there are."""
     recorded, official = recorded_here(with_recorded(checkout))
     state = expected(recorded, entry, results, duels)
     expected_places(state, official=official)
@@ -147,7 +148,9 @@ def _play(evaluator: Evaluator, entry: SubmissionEntry, games: list[Task], optio
     return duels
 
 
-def _solo_exit_code(results: list[Result]) -> int:
+def exit_code_of(entry: SubmissionEntry, results: list[Result], duels: list[Duel]) -> int:
+    """The exit code: whose fault it is that something was not played to its end."""
     if any(result.verdict is Verdict.INTERNAL_ERROR for result in results):
         return OUR_FAULT
-    return OK if all(result.verdict is Verdict.OK for result in results) else SUBMISSION_AT_FAULT
+    solo = OK if all(result.verdict is Verdict.OK for result in results) else SUBMISSION_AT_FAULT
+    return max(solo, exit_code(duels, entry))

@@ -126,10 +126,27 @@ def play_baselines(
     runner: DuelRunner, entry: SubmissionEntry, task: Task, options: DuelRunOptions
 ) -> list[tuple[Duel, bool]]:
     """An agent's validation and, if it passes, its duels with the baselines; each with whether it is new."""
+    return _play_some(runner, entry, task, options, [e for e in runner.evaluator.checkout.read_all()[0] if e.baseline])
+
+
+def play_everybody(
+    runner: DuelRunner, entry: SubmissionEntry, task: Task, options: DuelRunOptions
+) -> list[tuple[Duel, bool]]:
+    """The same with every agent of this checkout."""
+    return _play_some(runner, entry, task, options, runner.evaluator.checkout.read_all()[0])
+
+
+def _play_some(
+    runner: DuelRunner,
+    entry: SubmissionEntry,
+    task: Task,
+    options: DuelRunOptions,
+    opponents: Sequence[SubmissionEntry],
+) -> list[tuple[Duel, bool]]:
     validation = play_missing_duel(runner, runner.request(entry, entry, task), options)
     if refusal(validation[0]) is not None:
         return [validation]
-    others = [other for other in runner.evaluator.checkout.read_all()[0] if other.baseline and other.name != entry.name]
+    others = [other for other in opponents if other.name != entry.name]
     duels = [
         play_missing_duel(runner, runner.request(entry, other, task), options)
         for other in others

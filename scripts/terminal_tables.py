@@ -377,7 +377,11 @@ def game_tables(standings: GameStandings) -> None:
     if standings.rows or standings.failures or standings.excluded:
         _print_table(out, _ratings(standings))
     else:
-        out.print(_typed(f"\n{standings.task.title or standings.task.id}: nobody is rated yet."))
+        out.print(
+            _typed(
+                f"\n{standings.task.title or standings.task.id}: nobody is rated yet; 'pullrank tournament' plays the duels."
+            )
+        )
     for line in _remarks(standings):
         out.print(_typed(line))
     if 1 < len(standings.rows) <= MAX_CROSSTABLE_ROWS:

@@ -17,7 +17,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, TAG_WARNING, SubmissionKind, parse_tagged
 from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
-from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
+from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, fault_parts, print_json, say
 from scripts.options import JsonFindings
 from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
 from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
@@ -72,7 +72,14 @@ def run(
     if idle:
         notes.append(f"example_agents: {idle} of them play none of this board's tasks, so they are not part of it.")
     if as_json:
-        print_json({"checked": len(checked), "faults": faults, "notes": notes})
+        print_json(
+            {
+                "checked": len(checked),
+                "faults": faults,
+                "errors": [fault_parts(line) for line in faults],
+                "notes": notes,
+            }
+        )
     else:
         for line in notes:
             say(line)

@@ -37,12 +37,7 @@ def run(
     log: Annotated[bool, typer.Option("--log", help="Show what it prints as it comes; in this process.")] = False,
     pdb: Annotated[bool, typer.Option("--pdb", help="Open the debugger where it fails; in this process.")] = False,
 ) -> int:
-    """Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines.
-
-    Example: pullrank evaluate submissions/alice/first --task CartPole-v1
-
-    To look inside: pullrank evaluate submissions/alice/first --task CartPole-v1 --episodes 5 --log --pdb
-    """
+    """Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines."""
     checkout = open_checkout(Path.cwd(), challenge)
     try:
         entry = checkout.find(folder)

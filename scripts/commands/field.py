@@ -14,10 +14,7 @@ from scripts.runs.play_duels import DuelRunner, DuelRunOptions, play_everybody
 
 
 def run(folder: AgentFolder, task: OnlyTasks = None, sandbox: LocalSandbox = "auto") -> int:
-    """Play what is missing, games against every merged agent, and show which ranks the data allow.
-
-    Example: pullrank field submissions/alice/first --task connect_four
-    """
+    """Play what is missing, games against every merged agent, and show which ranks the data allow."""
     checkout = open_checkout(Path.cwd())
     entry = entry_in(checkout, folder)
     tasks = eligible_tasks(entry, checkout.tasks(None))

@@ -29,10 +29,7 @@ class ReadyCheck:
 
 
 def run(folder: AgentFolder, as_json: JsonDocument = False) -> int:
-    """Say whether a pull request with this agent would pass: paths, login, check, results, place; then the git commands.
-
-    Example: pullrank ready submissions/alice/first
-    """
+    """Say whether a pull request with this agent would pass: paths, login, check, results, place; then the git commands."""
     checkout = open_checkout(Path.cwd())
     checks: list[ReadyCheck] = []
     try:

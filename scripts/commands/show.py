@@ -17,10 +17,7 @@ def run(
     episodes: Annotated[bool, typer.Option("--episodes", help="List all episodes, not three of them.")] = False,
     as_json: JsonList = False,
 ) -> int:
-    """Show what is recorded of this version: returns, lengths, seeds, the message, the end of the log.
-
-    Example: pullrank show submissions/alice/first --task CartPole-v1 --episodes
-    """
+    """Show what is recorded of this version: returns, lengths, seeds, the message, the end of the log."""
     checkout = open_checkout(Path.cwd())
     results = newest_results(checkout, entry_in(checkout, folder), task)
     if as_json:

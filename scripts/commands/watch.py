@@ -20,10 +20,7 @@ def run(
     episode: Annotated[str, typer.Option(help="worst, best, median, or the episode's number.")] = "worst",
     out: Annotated[Path | None, typer.Option(help="A file .webp or .gif; else one in build/watch/.")] = None,
 ) -> int:
-    """Draw a recorded episode as a moving picture; the agent is not run.
-
-    Example: pullrank watch submissions/alice/first --task CartPole-v1 --episode worst --out first.gif
-    """
+    """Draw a recorded episode as a moving picture; the agent is not run."""
     if out is not None and out.suffix.lower() not in (".webp", ".gif"):
         raise CommandError(USAGE, NO_VIDEO if out.suffix.lower() == ".mp4" else f"{out}: end the name in .webp or .gif")
     checkout = open_checkout(Path.cwd())

@@ -132,8 +132,16 @@ def play_baselines(
 def play_everybody(
     runner: DuelRunner, entry: SubmissionEntry, task: Task, options: DuelRunOptions
 ) -> list[tuple[Duel, bool]]:
-    """The same with every agent of this checkout."""
-    return _play_some(runner, entry, task, options, runner.evaluator.checkout.read_all()[0])
+    """The same with every agent of this checkout that may enter; without a validation an opponent is not rated."""
+    own = _play_some(runner, entry, task, options, [])
+    others = [each for each in runner.evaluator.checkout.read_all()[0] if each.folder.submission.plays(task)]
+    admitted = [
+        other
+        for other in others
+        if other.name != entry.name
+        and refusal(play_missing_duel(runner, runner.request(other, other, task), options)[0]) is None
+    ]
+    return own if refusal(own[0][0]) is not None else _play_some(runner, entry, task, options, admitted)
 
 
 def _play_some(

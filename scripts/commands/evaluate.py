@@ -16,17 +16,17 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
-from scripts.options import AgentFolder, LocalSandbox, OnlyTasks, PlayAgain
-from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
+from scripts.options import AgentArgument, LocalSandbox, OnlyTasks, PlayAgain
+from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
 from scripts.runs.expected_place import expected, narrower_tasks, recorded_here, with_recorded
+from scripts.runs.local_evaluator import Evaluator, evaluate_locally, open_evaluator
 from scripts.runs.play_duels import DuelRunner, DuelRunOptions, exit_code, play_baselines
 from scripts.terminal_tables import evaluation_table, expected_places, meetings_table
 
 
 def run(
-    folder: AgentFolder,
+    folder: AgentArgument,
     task: OnlyTasks = None,
     sandbox: LocalSandbox = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder for results; traces go to traces/ beside it.")] = None,
@@ -55,7 +55,7 @@ def run(
     evaluator = open_evaluator(checkout, sandbox)
     results = []
     solo = [each for each in tasks if each.game is None]
-    for result, is_new in evaluate_missing(evaluator, entry, solo, store, quiet=as_json, again=again):
+    for result, is_new in evaluate_locally(evaluator, entry, solo, store, quiet=as_json, again=again):
         results.append(result)
         if not as_json:
             _say_attempts(result, is_new=is_new)
@@ -80,7 +80,7 @@ def _say_attempts(result: Result, *, is_new: bool) -> None:
         say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {reason}")
 
 
-def print_places(checkout: Checkout, entry: SubmissionEntry, results: list[Result], duels: list[Duel]) -> None:
+def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:
     """Print the end of an evaluation, with the recorded results that there are."""
     recorded, official = recorded_here(with_recorded(checkout))
     state = expected(recorded, entry, results, duels)
@@ -101,7 +101,7 @@ class DebugOptions:
     pdb: bool
 
 
-def _debug(checkout: Checkout, entry: SubmissionEntry, tasks: list[Task], options: DebugOptions) -> int:
+def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], options: DebugOptions) -> int:
     """Play the first task's first episodes in this process; nothing is recorded."""
     task = next((each for each in tasks if each.game is None and each.script is None), None)
     if task is None or entry.folder.submission.kind is not SubmissionKind.POLICY:
@@ -130,7 +130,7 @@ def _debug(checkout: Checkout, entry: SubmissionEntry, tasks: list[Task], option
     return OK
 
 
-def _play(evaluator: Evaluator, entry: SubmissionEntry, games: list[Task], options: DuelRunOptions) -> list[Duel]:
+def _play(evaluator: Evaluator, entry: AgentFolder, games: list[Task], options: DuelRunOptions) -> list[Duel]:
     """The agent's validation in each game, and its duels with the baselines."""
     runner = DuelRunner(evaluator=evaluator)
     duels = []
@@ -143,7 +143,7 @@ def _play(evaluator: Evaluator, entry: SubmissionEntry, games: list[Task], optio
     return duels
 
 
-def exit_code_of(entry: SubmissionEntry, results: list[Result], duels: list[Duel]) -> int:
+def exit_code_of(entry: AgentFolder, results: list[Result], duels: list[Duel]) -> int:
     """The exit code: whose fault it is that something was not played to its end."""
     if any(result.verdict is Verdict.INTERNAL_ERROR for result in results):
         return OUR_FAULT

@@ -12,8 +12,8 @@ from scripts.commands.evaluate import print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import PullAuthor, inspect_pull
-from scripts.options import AgentFolder, JsonDocument
-from scripts.repository.checkout import LOCAL, Checkout, SubmissionEntry, open_checkout
+from scripts.options import AgentArgument, JsonDocument
+from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.newest_results import newest_results
@@ -28,7 +28,7 @@ class ReadyCheck:
     """What is wrong and what to do; empty where nothing is."""
 
 
-def run(folder: AgentFolder, as_json: JsonDocument = False) -> int:
+def run(folder: AgentArgument, as_json: JsonDocument = False) -> int:
     """Say whether a pull request with this agent would pass: paths, login, check, results, place; then the git commands."""
     checkout = open_checkout(Path.cwd())
     checks: list[ReadyCheck] = []
@@ -54,7 +54,7 @@ def run(folder: AgentFolder, as_json: JsonDocument = False) -> int:
     return OK if passed else SUBMISSION_AT_FAULT
 
 
-def _checks(checkout: Checkout, entry: SubmissionEntry) -> Iterator[ReadyCheck]:
+def _checks(checkout: Checkout, entry: AgentFolder) -> Iterator[ReadyCheck]:
     if entry.login == LOCAL:
         yield ReadyCheck(what="login", fault=f"{entry.shown}: put it at {SUBMISSIONS}/<your login>/{entry.agent}")
         return
@@ -63,7 +63,7 @@ def _checks(checkout: Checkout, entry: SubmissionEntry) -> Iterator[ReadyCheck]:
     yield from _result_checks(checkout, entry)
 
 
-def _path_faults(checkout: Checkout, entry: SubmissionEntry) -> list[str]:
+def _path_faults(checkout: Checkout, entry: AgentFolder) -> list[str]:
     """What the branch changes beside the agent's owner's folders: committed since main, or not committed yet."""
     clone = GitRepository(checkout.root)
     try:
@@ -82,7 +82,7 @@ def _path_faults(checkout: Checkout, entry: SubmissionEntry) -> list[str]:
     return [*guarded.faults, *(f"{path} lies outside of {own}: undo it, or leave it out" for path in dict.fromkeys(outside))]
 
 
-def _result_checks(checkout: Checkout, entry: SubmissionEntry) -> Iterator[ReadyCheck]:
+def _result_checks(checkout: Checkout, entry: AgentFolder) -> Iterator[ReadyCheck]:
     advice = f"run 'pullrank evaluate {entry.shown}'"
     try:
         results = {task.id: result for task, result in newest_results(checkout, entry, None)}
@@ -100,7 +100,7 @@ def _result_checks(checkout: Checkout, entry: SubmissionEntry) -> Iterator[Ready
             yield ReadyCheck(what=f"{task.id}: evaluated, {len(result.returns)} episodes")
 
 
-def _commands(checkout: Checkout, entry: SubmissionEntry) -> Iterator[str]:
+def _commands(checkout: Checkout, entry: AgentFolder) -> Iterator[str]:
     """What brings the agent to GitHub; every word of it is safe in a shell."""
     branch = f"{entry.agent}"
     yield f"git switch -c {shlex.quote(branch)}"

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from scripts.console import OK, print_json
-from scripts.options import AgentFolder, JsonList, OnlyTasks
+from scripts.options import AgentArgument, JsonList, OnlyTasks
 from scripts.repository.checkout import open_checkout
 from scripts.runs.newest_results import entry_in, marked_episodes, newest_results
 
 
 def run(
-    folder: AgentFolder,
+    folder: AgentArgument,
     task: OnlyTasks = None,
     episodes: Annotated[bool, typer.Option("--episodes", help="List all episodes, not three of them.")] = False,
     as_json: JsonList = False,

@@ -7,7 +7,7 @@ import typer
 
 from evaluator.host.errors import EnvironmentFault
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
-from scripts.options import AgentFolder
+from scripts.options import AgentArgument
 from scripts.repository.checkout import open_checkout
 from scripts.runs.newest_results import entry_in, episode_number, newest_results
 
@@ -15,7 +15,7 @@ NO_VIDEO = "a video needs an encoder, which Pullrank does not bring: write .gif,
 
 
 def run(
-    folder: AgentFolder,
+    folder: AgentArgument,
     task: Annotated[str | None, typer.Option(help="The task; the first that is recorded, if left out.")] = None,
     episode: Annotated[str, typer.Option(help="worst, best, median, or the episode's number.")] = "worst",
     out: Annotated[Path | None, typer.Option(help="A file .webp or .gif; else one in build/watch/.")] = None,

@@ -9,13 +9,13 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.states import AgentPreview, Previewed
+from leaderboard.comments.states import AgentReport, Previewed
 from leaderboard.core.entry import AgentName
-from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, preview_state
 from scripts.console import CommandError, say
 from scripts.git.data_branches import export_results, newest_results
 from scripts.git.git_repository import GitRepository
-from scripts.repository.checkout import Checkout, SubmissionEntry
+from scripts.repository.checkout import AgentFolder, Checkout
 
 # What a sentence of the referee begins with where the agent failed before it had acted once.
 _AT_THE_START = re.compile(r"episode \d+, step 0: ")
@@ -35,7 +35,7 @@ def with_recorded(checkout: Checkout) -> Checkout:
     return replace(checkout)
 
 
-def recorded_here(checkout: Checkout) -> tuple[RecordedResults, bool]:
+def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
     """What is recorded in this clone, and whether it is official; before the first official result, local ones count."""
     entries = [each.entry() for each in checkout.read_all()[0]]
     kept = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent) is None)
@@ -49,14 +49,14 @@ def recorded_here(checkout: Checkout) -> tuple[RecordedResults, bool]:
             if (AgentName.folded(result.login, result.agent), result.submission_digest) in versions
         ]
         duels = [duel.model_copy(update=_OFFICIAL) for duel in duels]
-    recorded = RecordedResults(
+    recorded = OfficialLeaderboard(
         challenge=checkout.challenge, entries=kept, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
     )
     return recorded, official
 
 
 def expected(
-    recorded: RecordedResults, entry: SubmissionEntry, results: Sequence[Result], duels: Sequence[Duel]
+    recorded: OfficialLeaderboard, entry: AgentFolder, results: Sequence[Result], duels: Sequence[Duel]
 ) -> Previewed:
     """The state of the comment that a pull request with this agent would get."""
     agent = PreviewedAgent.model_construct(
@@ -68,7 +68,7 @@ def expected(
     )
 
 
-def narrower_tasks(entry: SubmissionEntry, agent: AgentPreview) -> str | None:
+def narrower_tasks(entry: AgentFolder, agent: AgentReport) -> str | None:
     """A question for an agent that fails at the first step of some tasks and plays others, though it enters all."""
     failed = [row for row in agent.rows if row.result.verdict is not Verdict.OK and _failed_at_once(row.result)]
     games = [game for game in agent.games if game.refusal]

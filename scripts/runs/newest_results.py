@@ -8,10 +8,10 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from leaderboard.pages.episode_replays import chosen_results
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.repository.checkout import Checkout, SubmissionEntry
+from scripts.repository.checkout import AgentFolder, Checkout
 
 
-def entry_in(checkout: Checkout, folder: Path) -> SubmissionEntry:
+def entry_in(checkout: Checkout, folder: Path) -> AgentFolder:
     """The agent in a folder.
 
     Raises:
@@ -23,7 +23,7 @@ def entry_in(checkout: Checkout, folder: Path) -> SubmissionEntry:
         raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
 
 
-def newest_results(checkout: Checkout, entry: SubmissionEntry, tasks: list[str] | None) -> list[tuple[Task, Result]]:
+def newest_results(checkout: Checkout, entry: AgentFolder, tasks: list[str] | None) -> list[tuple[Task, Result]]:
     """The newest result of this version on each task that is played alone, in the challenge's order.
 
     Raises:

@@ -100,25 +100,13 @@ def _near_miss(name: str, paths: Iterable[str]) -> str | None:
 
 def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> None:
     """Raise LoadError for too many files or bytes, or two names that differ only by case."""
-    if len(blobs) > limits.files:
-        raise LoadError(f"the folder holds more than {limits.files} files; leave out what the agent does not need")
-    _check_bytes_in_all({blob.path: len(blob.content) for blob in blobs}, limits)
+    if fault := limits.size_fault({blob.path: len(blob.content) for blob in blobs}):
+        raise LoadError(fault)
     seen: dict[str, str] = {}
     for blob in blobs:
         other = seen.setdefault(blob.path.casefold(), blob.path)
         if other != blob.path:
             raise LoadError(f"{blob.path}: differs from {other} only by case; rename one")
-
-
-def _check_bytes_in_all(sizes: dict[str, int], limits: SubmissionLimits) -> None:
-    if (size := sum(sizes.values())) > limits.kib * 1024:
-        largest = max(sizes, key=sizes.__getitem__)
-        held = f"{_shown(size)} of at most {_shown(limits.kib * 1024)}"
-        raise LoadError(f"the folder holds {held}; largest: {largest} {_shown(sizes[largest])}; shrink or quantise weights")
-
-
-def _shown(size: int) -> str:
-    return f"{size / (1 << 20):.1f} MiB".replace(".0 ", " ") if size >= 1 << 20 else f"{-(-size // 1024)} KiB"
 
 
 def is_pointer(content: bytes) -> bool:
@@ -185,7 +173,8 @@ def new_names_fault(paths: Iterable[str]) -> str | None:
 
 def _blobs(root: Path, limits: SubmissionLimits) -> tuple[SubmissionFile, ...]:
     entries = list(itertools.islice(_walk(root, ""), limits.files + 1))
-    _check_bytes_in_all({path: entry.stat(follow_symlinks=False).st_size for path, entry in entries}, limits)
+    if fault := limits.size_fault({path: entry.stat(follow_symlinks=False).st_size for path, entry in entries}):
+        raise LoadError(fault)
     blobs = []
     size = 0
     for path, entry in entries:

@@ -54,7 +54,7 @@ def agent(
 
 
 def files(board: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(board)): p.read_bytes() for p in (board / "results").rglob("*.json")}
+    return {str(p.relative_to(board)): p.read_bytes() for p in (board / "results").rglob("[!.]*.json")}
 
 
 def test_a_new_agent_passes_check_and_evaluate_at_once(board: Path) -> None:
@@ -322,7 +322,7 @@ def test_a_stopped_demo_keeps_what_was_finished(board: Path, how: signal.Signals
         agent(board, f"agent-{number}", SHORT + f"# {number}\n")
     process = start(board, "demo", "--sandbox", "process")
     until = time.monotonic() + 300
-    while not list(board.glob("results/*/*/*/*.json")) and time.monotonic() < until:
+    while not list(board.glob("results/*/*/*/[!.]*.json")) and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(how)
     _, err = process.communicate(timeout=300)

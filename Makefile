@@ -22,8 +22,12 @@ endef
 NIGHTLY := attacks faults fuzz soak load image audit
 LOCKS := $(wildcard requirements/*.txt evaluator/requirements.txt evaluator/extras/*.txt)
 
-.PHONY: demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit bench fuzz dev site probe here runtime gvisor image sbom recorded \
+.PHONY: help demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit bench fuzz dev site probe here runtime gvisor image sbom recorded \
 	mujoco atari chess minigrid lock clean
+
+# The first target, so that `make` alone shows it.
+help: ## What can be made
+	@sed -n 's/^\([a-z][a-z -]*\):[^#]*## /\1: /p' $(MAKEFILE_LIST)
 
 demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the site
 	@$(BIN)/pullrank demo

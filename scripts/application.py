@@ -7,7 +7,7 @@ import typer
 from typer.exceptions import TyperException
 
 from scripts.command_list import COMMANDS
-from scripts.console import USAGE, say
+from scripts.console import USAGE, CommandError
 
 
 def _print_version(is_requested: bool) -> None:
@@ -38,10 +38,14 @@ def build(command: str | None) -> typer.Typer:
         return app
     module = importlib.import_module(f"scripts.commands.{command.replace('-', '_')}")
     if isinstance(module.run, typer.Typer):
-        app.add_typer(module.run, name=command)
+        app.add_typer(module.run, name=command, epilog=_example(command))
     else:
-        app.command(command)(module.run)
+        app.command(command, epilog=_example(command))(module.run)
     return app
+
+
+def _example(command: str) -> str:
+    return f"Example: pullrank {COMMANDS[command].example}"
 
 
 def _list_only() -> None:
@@ -61,7 +65,7 @@ def run(command: str | None) -> int:
     except TyperException as error:
         line = error.format_message().strip().rstrip(".")
         if line:  # empty without a command: typer has printed the help
-            say(f"{line}; 'pullrank {command} --help' says more" if command else line)
+            raise CommandError(USAGE, f"{line}; 'pullrank {command} --help' says more" if command else line) from error
         return USAGE
     except typer.Abort as error:
         raise KeyboardInterrupt from error

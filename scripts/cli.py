@@ -10,7 +10,7 @@ from types import FrameType
 from typing import NoReturn
 
 from scripts.command_list import COMMANDS
-from scripts.console import OUR_FAULT, USAGE, CommandError, say
+from scripts.console import OUR_FAULT, USAGE, CommandError, print_faults, say
 
 
 def main() -> NoReturn:
@@ -34,6 +34,8 @@ def _exit_code(command: str | None, *, debug: bool) -> int:
     try:
         return _run(command)
     except CommandError as error:
+        if "--json" in sys.argv:
+            print_faults(str(error), error.code)
         say(str(error))
         return error.code
     except KeyboardInterrupt:
@@ -48,7 +50,10 @@ def _exit_code(command: str | None, *, debug: bool) -> int:
 
 def _run(command: str | None) -> int:
     if command is not None and command not in COMMANDS:
-        raise CommandError(USAGE, f"there is no command {command!r}; the commands are {', '.join(COMMANDS)}")
+        from evaluator.model.suggestion import did_you_mean
+
+        hint = did_you_mean(command, COMMANDS, "the commands are")
+        raise CommandError(USAGE, f"there is no command {command!r}; {hint}")
     if command is not None and COMMANDS[command].is_pinned:
         from evaluator.host.deterministic import run_pinned
 

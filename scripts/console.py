@@ -36,6 +36,22 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     sys.stdout.write(_COMMAND_IN_JSON.sub(lambda _: "#\\u0023", text) + "\n")
 
 
+# The place that a message begins with: a path, perhaps with a line.
+_PLACE = re.compile(r"([^\s:']+(?::\d+)?): ")
+
+
+def fault_parts(line: str) -> dict[str, str]:
+    """A message of one line in its parts: what is wrong, where, and what to do; what it does not have is empty."""
+    place = _PLACE.match(line)
+    what, _, hint = line[place.end() if place else 0 :].partition("; ")
+    return {"what": what, "where": place[1] if place else "", "hint": hint}
+
+
+def print_faults(message: str, code: int) -> None:
+    """Print the faults that ended a command as a JSON document on standard output."""
+    print_json({"code": code, "errors": [fault_parts(line) for line in message.split("\n")]})
+
+
 def stderr_console() -> "Console":
     """A rich console on standard error."""
     # Imported late, here and below: most commands print plain lines only.

@@ -1,9 +1,11 @@
 """Options that several commands have."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+AgentArgument = Annotated[Path, typer.Argument(help="The agent's folder.", metavar="DIR")]
 LocalSandbox = Annotated[str, typer.Option(help="auto, docker, gvisor or process.")]
 OfficialOnly = Annotated[bool, typer.Option(help="Only official results.")]
 OnlyTasks = Annotated[list[str] | None, typer.Option(help="Only this task; may be given again.")]

@@ -13,6 +13,8 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import printable_line
 from leaderboard.charts.interval_chart import is_other_claim
+from leaderboard.comments import phrases
+from leaderboard.comments.states import Previewed
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, WinCount
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
@@ -22,14 +24,17 @@ from leaderboard.ratings.duel_results import duel_totals, refusal
 from leaderboard.scoring.intervals import measured_estimate, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking
 from leaderboard.scoring.score_all import MOST_COUNTED
+from leaderboard.text.escape_markdown import unmarked
 from leaderboard.text.format import HELD_TAG, NONE, tries_mark
 
 # With more players the crosstable is on the site only.
 MAX_CROSSTABLE_ROWS = 12
 SHOWN_FAULTS = 5
 SHOWN_LOG_LINES = 15
-# Width of tables of games in columns where the output is no terminal.
-FILE_WIDTH = 160
+# Width in columns where the output is no terminal: no line is broken there.
+FILE_WIDTH = 1 << 14
+# Columns that are left out of tables that would be wider than the terminal, one after the other.
+_SPARE_COLUMNS = ("steps", "episodes", "cpu s", "thinking s", "points", "memory")
 
 
 def _typed(text: str, style: str = "") -> Text:
@@ -38,13 +43,21 @@ def _typed(text: str, style: str = "") -> Text:
 
 
 def _console() -> Console:
-    return Console(highlight=False)
-
-
-def _wide_console() -> Console:
     """Standard output: as wide as the terminal, or FILE_WIDTH if it is none."""
-    console = _console()
+    console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=FILE_WIDTH)
+
+
+def _print_table(out: Console, table: Table) -> None:
+    """Print a table, without its spare columns where the terminal is narrow; no cell is cut."""
+    for column in table.columns:
+        column.overflow = "fold"
+        column.no_wrap = column.no_wrap or column.header in ("verdict", "95 % interval")
+    for spare in _SPARE_COLUMNS:
+        if out.measure(table, options=out.options.update(width=FILE_WIDTH)).maximum <= out.width:
+            break
+        table.columns = [column for column in table.columns if column.header != spare]
+    out.print(table)
 
 
 def _table(title: str | None, words: Sequence[str], numbers: Sequence[str]) -> Table:
@@ -65,11 +78,8 @@ def _cost_cells(outcome: Result | PlayerRecord) -> list[str]:
 
 def _print_failure(out: Console, name: str, outcome: Result | PlayerRecord) -> None:
     """Print the reason and the end of the log."""
-    out.print(_typed(f"\n{name}: {outcome.verdict}. {outcome.verdict.plain_words}\n  {outcome.message}"))
-    if outcome.log_tail.strip():
-        out.print(_typed("  The end of its log:"))
-        for line in outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:]:
-            out.print(Text(printable_line(f"  | {line}")), soft_wrap=True)
+    out.print(_typed(f"\n{name}: {outcome.verdict}. {outcome.verdict.plain_words}\n  {outcome.message}"), soft_wrap=True)
+    _print_log(out, outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:])
 
 
 def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
@@ -77,7 +87,7 @@ def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
     table = _table(None, ("task", "verdict"), ("score", "95 % interval", "episodes", "steps", "cpu s", "memory"))
     for result in results:
         table.add_row(result.task, result.verdict, *_number_cells(challenge, result))
-    _console().print(table)
+    _print_table(_console(), table)
     _metrics_table(challenge, results)
     for result in results:
         if result.verdict is not Verdict.OK:
@@ -85,6 +95,66 @@ def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
         elif task := challenge.task(result.task):
             for line in script_remarks(task, result):
                 _console().print(_typed(f"{task.id}: {line}"))
+
+
+def episodes_table(task: Task, result: Result, episodes: Sequence[tuple[int, str]]) -> None:
+    """Print a result: its numbers, episodes with their marks, the message and the end of its log."""
+    out = _console()
+    cost = ", ".join(filter(None, _cost_cells(result)))
+    when = f"{result.tier}, {result.provenance.evaluated_at}, in {result.sandbox}"
+    out.print(
+        _typed(f"\n{task.id}: {result.verdict}, {len(result.returns)} episodes ({when}; cpu s, memory: {cost})"),
+        soft_wrap=True,
+    )
+    table = _table(None, (), ("episode", "return", "length", "seed"))
+    table.add_column("")
+    for index, mark in episodes:
+        values = f"{result.returns[index]:g}", str(result.lengths[index]), result.seeds[index]
+        table.add_row(str(index), *values, mark)
+    if episodes:
+        out.print(table, soft_wrap=True)
+    if result.message:
+        out.print(_typed(f"  {result.message}"), soft_wrap=True)
+    _print_log(out, result.log_tail.splitlines())
+
+
+def _print_log(out: Console, lines: Sequence[str]) -> None:
+    if any(line.strip() for line in lines):
+        out.print(_typed("  The end of its log:"))
+        for line in lines:
+            out.print(Text(printable_line(f"  | {line}")), soft_wrap=True)
+
+
+def expected_places(state: Previewed, *, official: bool) -> None:
+    """Print the end of an evaluation as a pull request's comment has it: headline, places, what to do about failures."""
+    out, (agent,) = _console(), state.agents
+    out.print(_plain(f"\n{phrases.comment_headline(state)}"), soft_wrap=True)
+    rows = [row for row in agent.rows if row.estimate]
+    if rows:
+        table = _table(None, ("task",), ("score", "would take", "data allow", "to the best other", "reference"))
+        for row in rows:
+            known = row.task.reference
+            table.add_row(
+                _typed(row.task.id), phrases.score(row), _plain(phrases.place(row)), _plain(phrases.rank_interval(row)),
+                _plain(phrases.to_leader(row)), f"{known.score:g}" if known else NONE,
+            )  # fmt: skip
+        _print_table(out, table)
+    for game in agent.games:
+        if game.rating:
+            ahead = unmarked(phrases.elo_to_leader(game))
+            out.print(
+                _plain(f"{game.task.id}: {phrases.elo(game)} Elo, {phrases.game_place(game)}, {ahead}"), soft_wrap=True
+            )
+    for verdict in dict.fromkeys(row.result.verdict for row in agent.rows if row.estimate is None):
+        out.print(_plain(f"{verdict}: {phrases.advice(verdict)}"), soft_wrap=True)
+    if rows or any(game.rating for game in agent.games):
+        among = "on the leaderboard as it was fetched" if official else "among what was evaluated in this clone"
+        out.print(f"Places are {among}; the official score is computed after the merge, on other seeds.", soft_wrap=True)
+
+
+def _plain(markup: str) -> Text:
+    """A phrase of a comment as text for the terminal."""
+    return _typed(unmarked(markup))
 
 
 def script_remarks(task: Task, result: Result) -> Iterator[str]:
@@ -136,7 +206,7 @@ def _metrics_table(challenge: Challenge, results: list[Result]) -> None:
             table.add_row(result.task, _typed(metric.name), value, metric.direction.value)
     if table.row_count:
         _console().print()
-        _console().print(table)
+        _print_table(_console(), table)
 
 
 def _number(value: float, decimals: int) -> str:
@@ -154,9 +224,9 @@ def standings_tables(standings: Standings) -> None:
     if not standings.official:
         console.print(_typed("A local leaderboard: public seeds, measured on this machine."))
     if standings.overall:
-        console.print(_overall_table(standings))
+        _print_table(console, _overall_table(standings))
     for task in standings.tasks:
-        console.print(task_table(task))
+        _print_table(console, task_table(task))
     for game in standings.games:
         game_tables(game)
 
@@ -219,7 +289,7 @@ def _place_cells(row: Row | OverallRow | GameRow) -> list[str]:
 
 def duel_table(duel: Duel, task: Task, first: int) -> None:
     """Print a duel: each side's result, and broken rules. `first` is the side in the first row."""
-    out = _wide_console()
+    out = _console()
     names, counts = side_names(duel), duel_totals(duel).counts
     numbers = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
     table = _table(None, ("player", "verdict"), numbers)
@@ -232,7 +302,7 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
             f"{player.cost.wall_seconds:.1f}",
             *_cost_cells(player),
         )
-    out.print(table)
+    _print_table(out, table)
     ends = Counter(match.end for match in duel.matches)
     ending_counts = ", ".join(f"{ends[end]} {_END_WORDS[end]}" for end in MatchEnd if ends[end])
     out.print(_typed(f"\n{len(duel.matches)} matches: {ending_counts}." if duel.matches else f"No match: {duel.message}"))
@@ -278,7 +348,7 @@ def _print_faults(out: Console, duel: Duel, task: Task) -> None:
 
 def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]) -> None:
     """Print an agent's duels, one row each, from its side."""
-    out = _wide_console()
+    out = _console()
     numbers = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
     table = _table(None, ("game", "opponent", "verdict"), numbers)
     for duel in duels:
@@ -293,7 +363,7 @@ def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]
             f"{player.cost.wall_seconds:.1f}",
             *_cost_cells(player),
         )
-    out.print(table)
+    _print_table(out, table)
     by_id = {task.id: task for task in tasks}
     for duel in duels:
         if (reason := refusal(duel)) is not None and (duel.is_validation or duel.verdict is not Verdict.OK):
@@ -303,11 +373,15 @@ def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]
 
 def game_tables(standings: GameStandings) -> None:
     """Print a game's standings: ratings and points, remarks, and the crosstable."""
-    out = _wide_console()
+    out = _console()
     if standings.rows or standings.failures or standings.excluded:
-        out.print(_ratings(standings))
+        _print_table(out, _ratings(standings))
     else:
-        out.print(_typed(f"\n{standings.task.title or standings.task.id}: nobody is rated yet."))
+        out.print(
+            _typed(
+                f"\n{standings.task.title or standings.task.id}: nobody is rated yet; 'pullrank tournament' plays the duels."
+            )
+        )
     for line in _remarks(standings):
         out.print(_typed(line))
     if 1 < len(standings.rows) <= MAX_CROSSTABLE_ROWS:

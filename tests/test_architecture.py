@@ -121,8 +121,9 @@ def test_the_sandbox_imports_only_itself_and_the_wire() -> None:
 
 
 def test_the_trusted_side_imports_nothing_of_the_sandbox() -> None:
+    """But the debugger, which somebody opens on an agent of their own, in one process by design."""
     for module, imported in GRAPH.items():
-        if not module.startswith("evaluator.sandbox"):
+        if not module.startswith("evaluator.sandbox") and module != "scripts.runs.debug_agent":
             assert {other for other in imported if other.startswith("evaluator.sandbox")} == set(), module
 
 

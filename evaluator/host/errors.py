@@ -6,9 +6,11 @@ from evaluator.model.records.verdict import Verdict
 class AgentFault(Exception):
     """The agent did something that ends its evaluation; it becomes the result's verdict and message."""
 
-    def __init__(self, verdict: Verdict, message: str) -> None:
+    def __init__(self, verdict: Verdict, message: str, trace: str = "") -> None:
         super().__init__(message)
         self.verdict = verdict
+        self.trace = trace
+        """The traceback of the agent's own code, as its side reports it; it becomes the end of the log."""
 
 
 class SandboxClosed(Exception):

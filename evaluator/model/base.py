@@ -5,6 +5,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
+from evaluator.model.suggestion import did_you_mean
+
 
 class Frozen(BaseModel):
     """An immutable model without extra fields."""
@@ -57,11 +59,7 @@ def _sentence(model: type[BaseModel], item: Any) -> str:
     path = tuple(item["loc"])
     name = ".".join(str(step) for step in path) or "the document"
     if item["type"] == "extra_forbidden":
-        import difflib  # imported late: needed only for a fault
-
-        names = _fields_at(model, path[:-1])
-        near = difflib.get_close_matches(str(path[-1]), names, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"known keys are: {', '.join(names)}"
+        hint = did_you_mean(str(path[-1]), _fields_at(model, path[:-1]), "known keys are:")
         return f"unknown key {str(path[-1])!r}; {hint}"
     if item["type"] == "missing":
         return f"the key '{name}' is missing; add it"

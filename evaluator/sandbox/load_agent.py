@@ -23,6 +23,8 @@ class AgentError(Exception):
         super().__init__(message)
         self.trouble = trouble
         self.lane: int | None = None
+        self.trace = ""
+        """The traceback of the agent's own frames, for the end of its log."""
 
 
 def blame(error: BaseException, folder: Path, doing: str) -> AgentError:
@@ -32,10 +34,29 @@ def blame(error: BaseException, folder: Path, doing: str) -> AgentError:
     trouble = wire.ErrorReason.MEMORY if isinstance(error, MemoryError) else wire.ErrorReason.CRASHED
     frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).is_relative_to(folder)]
     where = f" at {Path(frames[-1].filename).relative_to(folder)}:{frames[-1].lineno}" if frames else ""
-    if isinstance(error, SystemExit):
-        return AgentError(trouble, f"{doing} called exit({error.code!r}){where}; an agent must go on until it is stopped")
     words = traceback.format_exception_only(error)[-1].strip()
-    return AgentError(trouble, f"{doing} raised {words}{where}")
+    if isinstance(error, SystemExit):
+        blamed = AgentError(trouble, f"{doing} called exit({error.code!r}){where}; an agent must go on until it is stopped")
+    else:
+        blamed = AgentError(trouble, f"{doing} raised {words}{where}")
+    blamed.trace = _own_traceback(frames, folder, words)
+    return blamed
+
+
+def _own_traceback(frames: list[traceback.FrameSummary], folder: Path, words: str) -> str:
+    """The agent's frames as Python prints them, with paths inside its folder; of a recursion the first and the last."""
+    if len(frames) > 2 * SHOWN_FRAMES:
+        left_out = [f"  … {len(frames) - 2 * SHOWN_FRAMES} more\n"]
+        lines = traceback.format_list(frames[:SHOWN_FRAMES]) + left_out + traceback.format_list(frames[-SHOWN_FRAMES:])
+    else:
+        lines = traceback.format_list(frames)
+    return "".join(["Where it happened, the most recent call last:\n", *lines, words]).replace(
+        f'File "{folder}{os.sep}', 'File "'
+    )
+
+
+# So many of the first and of the last frames are shown.
+SHOWN_FRAMES = 10
 
 
 def _import(path: Path) -> ModuleType:
@@ -58,8 +79,8 @@ def load_agent(folder: Path, entry: str, adapter: str | None = None) -> type:
     if not path.is_file():
         raise AgentError(wire.ErrorReason.INVALID, f"the entry file {entry} does not exist; write it or correct 'entry'")
     sys.path.insert(0, str(folder))
+    os.chdir(folder)  # so that the files beside it are opened by their names, as by a script that is run at home
     if adapter is not None:
-        os.chdir(folder)  # other systems start an agent in its own folder
         ours = importlib.import_module(f"evaluator.sandbox.adapters.{adapter.replace('-', '_')}")
         adapted: type = (
             _loaded(path, folder, ours.of_file) if hasattr(ours, "of_file") else ours.agent(_loaded(path, folder, _import))

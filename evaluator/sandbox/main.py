@@ -145,8 +145,13 @@ class AgentServer:
         if self._factory.batched:
             actions = self._run_agent("act_batch", lambda: self._shared.act_batch(observations))
             return self._encode(lambda: self._writer.stacked(actions, count))
-        actions = self._act_singly(body[wire.COUNT.size : start], observations)
-        return self._encode(lambda: self._writer.singles(actions))
+        heads = body[wire.COUNT.size : start]
+        actions = self._act_singly(heads, observations)
+        try:
+            return self._encode(lambda: self._writer.singles(actions))
+        except BadActionError as error:
+            error.lane = self._lane_of_bad(heads, actions)
+            raise
 
     def over(self, body: memoryview) -> None:
         """Tell agents how their matches ended."""
@@ -180,6 +185,15 @@ class AgentServer:
             fault.lane = lane
             raise fault from error
         return actions
+
+    def _lane_of_bad(self, heads: memoryview, actions: list[Any]) -> int | None:
+        """The lane of the first action that cannot be written."""
+        for (lane, _, _), action in zip(wire.LANE.iter_unpack(heads), actions, strict=True):
+            try:
+                self._encode(functools.partial(self._writer.singles, [action]))
+            except BadActionError:
+                return int(lane)
+        return None
 
     def _run_agent(self, doing: str, run: Callable[[], Any]) -> Any:
         """Run the agent's code; whatever it raises is the agent's fault."""
@@ -229,17 +243,24 @@ def main() -> None:
     try:
         serve(stream, folder, entry, adapter)
     except agents.AgentError as error:
-        _complain(stream, error.trouble, str(error), error.lane)
+        _complain(stream, error.trouble, str(error), error.lane, error.trace)
     except BadActionError as error:
-        _complain(stream, wire.ErrorReason.PROTOCOL, str(error))
+        _complain(stream, wire.ErrorReason.PROTOCOL, str(error), error.lane)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
 
 
-def _complain(stream: RefereeStream, trouble: wire.ErrorReason, message: str, lane: int | None = None) -> None:
+def _complain(
+    stream: RefereeStream, trouble: wire.ErrorReason, message: str, lane: int | None = None, trace: str = ""
+) -> None:
     # As UTF-8, 1000 characters take at most six bytes each, which fits; as ASCII an emoji would take twelve.
-    report = json.dumps({"trouble": trouble, "message": message[:1000], "lane": lane}, ensure_ascii=False)
-    stream.send(wire.frame(wire.Op.ERROR, report.encode("utf-8", "replace")))
+    report: dict[str, Any] = {"trouble": trouble, "message": message[:1000], "lane": lane}
+    for kept in (wire.ERROR_BYTES, wire.ERROR_BYTES // 2, wire.ERROR_BYTES // 8, 0):
+        shown = {**report, "traceback": trace[-kept:]} if trace and kept else report
+        body = json.dumps(shown, ensure_ascii=False).encode("utf-8", "replace")
+        if len(body) <= wire.ERROR_BYTES:
+            break
+    stream.send(wire.frame(wire.Op.ERROR, body))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@ from evaluator import wire
 class BadActionError(Exception):
     """The agent returned something that is not an action."""
 
+    lane: int | None = None
+    """Where one agent for each lane returned it."""
+
 
 def gymnasium_space(space: dict[str, Any]) -> Any:
     """The Gymnasium space of a description. Called only where needed, since importing gymnasium takes long."""

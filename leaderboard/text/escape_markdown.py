@@ -19,6 +19,7 @@ from evaluator.model.visible_text import visible
 LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/?#@!$&*+,;=%-]*)?")
 _MARKDOWN_SPECIAL = re.compile(r"[^\w ]|_")
 _BACKTICKS = re.compile("`+")
+_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)")
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
 
 
@@ -68,6 +69,11 @@ def code(value: object) -> Markup:
 def cell(value: object) -> Markup:
     """A code span for a table cell; a pipe, which no name has, becomes a similar character."""
     return value if isinstance(value, Markup) else code(str(value).replace("|", "\N{BOX DRAWINGS LIGHT VERTICAL}"))
+
+
+def unmarked(text: str) -> str:
+    """What `code` and our own bold words show, as plain text for a terminal, which escapes it in its own way."""
+    return _SPAN.sub(lambda span: span[2].strip(), text.replace("**", "").replace("\N{NO-BREAK SPACE}", " "))
 
 
 def fenced(text: str, language: str = "text") -> Markup:

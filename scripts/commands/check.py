@@ -18,9 +18,9 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, TAG_WARNING, SubmissionKind, parse_tagged
 from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
-from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
+from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_parts, print_json, say
 from scripts.options import JsonFindings
-from scripts.repository.checkout import AgentFolder, open_checkout
+from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.check_board import BoardFindings, check_board
 from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
 
@@ -70,20 +70,22 @@ def run(
     idle = 0
     for folder in checked:
         try:
-            entry = checkout.find(folder)
-            _check_new(folder, entry)
+            entry, closed = check_folder(checkout, folder)
             idle += not eligible_tasks(entry, tasks) and is_example(entry)
-            check_people(checkout, entry)
-            notes += closed_task_notes(checkout, entry)
-            check_source(entry)
-            check_image(entry)
-            check_weights(entry)
+            notes += closed
         except LoadError as error:
             faults.extend([*error.lines, *digest_advice(folder, error.lines)])
     if idle:
         notes.append(f"example_agents: {idle} of them play none of this board's tasks, so they are not part of it.")
     if as_json:
-        print_json({"checked": len(checked), "faults": faults, "notes": notes})
+        print_json(
+            {
+                "checked": len(checked),
+                "faults": faults,
+                "errors": [fault_parts(line) for line in faults],
+                "notes": notes,
+            }
+        )
     else:
         for line in notes:
             say(line)
@@ -93,6 +95,23 @@ def run(
     if faults and not as_json:
         raise CommandError(code, *faults)
     return code
+
+
+def check_folder(checkout: Checkout, folder: Path) -> tuple[AgentFolder, list[str]]:
+    """Check one agent; returns it, and a line for each task that is closed to it.
+
+    Raises:
+        LoadError: with its faults.
+    """
+    entry = checkout.find(folder)
+    _check_new(folder, entry)
+    eligible_tasks(entry, list(checkout.challenge.tasks))
+    check_people(checkout, entry)
+    closed = closed_task_notes(checkout, entry)
+    check_source(entry)
+    check_image(entry)
+    check_weights(entry)
+    return entry, closed
 
 
 def _check_new(folder: Path, entry: AgentFolder) -> None:

@@ -1,32 +1,41 @@
 """`pullrank evaluate DIR`: plays an agent here as the preview of its pull request would."""
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.loading.yaml_loader import LoadError
+from evaluator.host.sandboxes.select import process_sandbox
 from evaluator.model.config.challenge import Task
+from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
-from scripts.options import LocalSandbox, OnlyTasks, PlayAgain
-from scripts.repository.checkout import AgentFolder, open_checkout
+from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
+from scripts.options import AgentArgument, LocalSandbox, OnlyTasks, PlayAgain
+from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
+from scripts.runs.expected_place import expected, narrower_tasks, recorded_here, with_recorded
 from scripts.runs.local_evaluator import Evaluator, evaluate_locally, open_evaluator
 from scripts.runs.play_duels import DuelRunner, DuelRunOptions, exit_code, play_baselines
-from scripts.terminal_tables import evaluation_table, meetings_table
+from scripts.terminal_tables import evaluation_table, expected_places, meetings_table
 
 
 def run(
-    folder: Annotated[Path, typer.Argument(help="The agent's folder.", metavar="DIR")],
+    folder: AgentArgument,
     task: OnlyTasks = None,
     sandbox: LocalSandbox = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder for results; traces go to traces/ beside it.")] = None,
     again: PlayAgain = False,
     challenge: Annotated[Path | None, typer.Option(help="Another file than challenge.yml to take tasks from.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results and duels.")] = False,
+    episodes: Annotated[int, typer.Option(min=0, help="Only so many episodes, in this process; nothing is recorded.")] = 0,
+    log: Annotated[bool, typer.Option("--log", help="Show what it prints as it comes; in this process.")] = False,
+    pdb: Annotated[bool, typer.Option("--pdb", help="Open the debugger where it fails; in this process.")] = False,
 ) -> int:
     """Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines."""
     checkout = open_checkout(Path.cwd(), challenge)
@@ -40,17 +49,16 @@ def run(
         tasks = [each for each in tasks if each.id in wanted]
     if not tasks:
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
+    if episodes or log or pdb:
+        return _debug(checkout, entry, tasks, DebugOptions(episodes=episodes or DEBUGGED_EPISODES, log=log, pdb=pdb))
     store = checkout.store if out is None else checkout.store_at(out.resolve())
     evaluator = open_evaluator(checkout, sandbox)
     results = []
     solo = [each for each in tasks if each.game is None]
     for result, is_new in evaluate_locally(evaluator, entry, solo, store, quiet=as_json, again=again):
         results.append(result)
-        if not is_new and not as_json:
-            say(f"{result.task}: recorded before; --again plays it anew")
-        if is_new and result.first_attempt and not as_json:
-            reason = result.first_attempt.message
-            say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {reason}")
+        if not as_json:
+            _say_attempts(result, is_new=is_new)
     games = [each for each in tasks if each.game is not None]
     duels = _play(evaluator, entry, games, DuelRunOptions(store=store, quiet=as_json, again=again))
     if as_json:
@@ -59,7 +67,67 @@ def run(
         evaluation_table(checkout.challenge, results)
     if duels and not as_json:
         meetings_table(entry.name, duels, games)
-    return max(_solo_exit_code(results), exit_code(duels, entry))
+    if not as_json and out is None and challenge is None:
+        print_places(checkout, entry, results, duels)
+    return exit_code_of(entry, results, duels)
+
+
+def _say_attempts(result: Result, *, is_new: bool) -> None:
+    if not is_new:
+        say(f"{result.task}: recorded before; --again plays it anew")
+    elif result.first_attempt:
+        reason = result.first_attempt.message
+        say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {reason}")
+
+
+def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:
+    """Print the end of an evaluation, with the recorded results that there are."""
+    recorded, official = recorded_here(with_recorded(checkout))
+    state = expected(recorded, entry, results, duels)
+    expected_places(state, official=official)
+    if question := narrower_tasks(entry, state.agents[0]):
+        say(question)
+
+
+DEBUGGED_EPISODES = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class DebugOptions:
+    """How episodes are played in this process."""
+
+    episodes: int
+    log: bool
+    pdb: bool
+
+
+def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], options: DebugOptions) -> int:
+    """Play the first task's first episodes in this process; nothing is recorded."""
+    task = next((each for each in tasks if each.game is None and each.script is None), None)
+    if task is None or entry.folder.submission.kind is not SubmissionKind.POLICY:
+        raise CommandError(
+            USAGE, "--episodes, --log and --pdb are for policies and tasks that are played alone; name one by --task"
+        )
+    # Imported late: it imports the sandbox's side.
+    from scripts.runs.debug_agent import DebuggedFault, agent_output, play_here
+
+    say(f"{task.id}, in this process without a sandbox: for your own code only. Nothing is recorded, and it never ranks.")
+    sandbox = process_sandbox()
+    evaluator = Evaluator(checkout=checkout, sandbox=sandbox, runtime_digest=runtime_digest(sandbox.base))
+    request = evaluator.request(entry, task)
+    try:
+        with agent_output(shown=options.log):
+            for one in play_here(request, entry.path, options.episodes):
+                total = f"return {one.played.total:g} in {one.played.length} steps"
+                print(f"episode {one.index}: {total}, seed {one.seed}", file=sys.__stdout__, flush=True)
+    except DebuggedFault as fault:
+        say(f"{fault}\n{fault.trace}" if fault.trace else str(fault))
+        if options.pdb and fault.frames is not None:
+            import pdb  # noqa: T100  (asked for by --pdb; imported late)
+
+            pdb.post_mortem(fault.frames)
+        return SUBMISSION_AT_FAULT
+    return OK
 
 
 def _play(evaluator: Evaluator, entry: AgentFolder, games: list[Task], options: DuelRunOptions) -> list[Duel]:
@@ -75,7 +143,9 @@ def _play(evaluator: Evaluator, entry: AgentFolder, games: list[Task], options: 
     return duels
 
 
-def _solo_exit_code(results: list[Result]) -> int:
+def exit_code_of(entry: AgentFolder, results: list[Result], duels: list[Duel]) -> int:
+    """The exit code: whose fault it is that something was not played to its end."""
     if any(result.verdict is Verdict.INTERNAL_ERROR for result in results):
         return OUR_FAULT
-    return OK if all(result.verdict is Verdict.OK for result in results) else SUBMISSION_AT_FAULT
+    solo = OK if all(result.verdict is Verdict.OK for result in results) else SUBMISSION_AT_FAULT
+    return max(solo, exit_code(duels, entry))

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+from evaluator.model.records.result import Tier
 from leaderboard.api.standings_json import standings_document
-from scripts.console import OK, print_json
+from scripts.console import OK, print_json, say
 from scripts.git.recorded_standings import recorded_standings
 from scripts.options import JsonDocument, OfficialOnly, OnlyTasks
-from scripts.repository.checkout import open_checkout
+from scripts.repository.checkout import LOCAL, Checkout, open_checkout
+from scripts.repository.layout import SUBMISSIONS
 
 
 def run(
@@ -15,7 +17,8 @@ def run(
     as_json: JsonDocument = False,
 ) -> int:
     """Rank what is recorded; nothing is played."""
-    standings = recorded_standings(open_checkout(Path.cwd()), official=official, tasks=task)
+    checkout = open_checkout(Path.cwd())
+    standings = recorded_standings(checkout, official=official, tasks=task)
     if as_json:
         print_json(standings_document(standings))
     else:
@@ -23,4 +26,16 @@ def run(
         from scripts.terminal_tables import standings_tables
 
         standings_tables(standings)
+        if absent := _not_here(checkout):
+            say(f"Recorded, but not on this branch, so not ranked: {', '.join(absent)}; switch to the branch that has them.")
     return OK
+
+
+def _not_here(checkout: Checkout) -> list[str]:
+    """Agents that were evaluated in this clone and whose folders are not on its branch."""
+    here = {
+        (path.parent.name.casefold() if path.parent.parent.name == SUBMISSIONS else LOCAL, path.name)
+        for path in checkout.folders
+    }
+    local = [result for result in checkout.recorded[0] if result.tier is Tier.LOCAL]
+    return sorted({f"{each.login}/{each.agent}" for each in local if (each.login.casefold(), each.agent) not in here})

@@ -94,7 +94,7 @@ def _folder_fault(name: AgentName, leaves: list[TreeLeaf], limits: SubmissionLim
         return "is not named <login>/<agent>"
     if any(leaf.mode not in FILE_MODES for leaf in leaves):
         return "holds something else than plain files"
-    if limits.size_fault(len(leaves), sum(leaf.size for leaf in leaves)):
+    if limits.size_fault({leaf.path.decode("utf-8", "replace"): leaf.size for leaf in leaves}):
         return "is larger than the challenge allows"
     try:
         for leaf in leaves:

@@ -189,7 +189,7 @@ def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple
 
     Faults of the manifest or the entry point are left to the evaluation, as a verdict.
     """
-    if too_large := limits.size_fault(len(files), sum(leaf.size for leaf in files)):
+    if too_large := limits.size_fault({leaf.path.decode("utf-8", "replace").split("/", 3)[-1]: leaf.size for leaf in files}):
         return (too_large,)
     fault = new_names_fault(leaf.path.decode("utf-8", "replace") for leaf in files)
     return (_printable(fault),) if fault else ()

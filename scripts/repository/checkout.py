@@ -1,6 +1,7 @@
 """A checkout of a leaderboard's repository: its challenge, submissions and recorded results."""
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.records.result import Result
+from evaluator.model.suggestion import did_you_mean
 from leaderboard.core.eligibility import LOCAL as LOCAL
 from leaderboard.core.eligibility import with_quarantines, without_quarantined
 from leaderboard.core.entry import AgentName, Entry
@@ -23,6 +25,8 @@ from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.console import USAGE, CommandError, say
 from scripts.repository.season_file import SeasonFile, decrypt_revealed, read_seasons
+
+_FILE_FIRST = re.compile(r"[^\s:']+:")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +195,7 @@ class Checkout:
             return list(self.challenge.tasks)
         by_id = {task.id: task for task in self.challenge.tasks}
         if unknown := next((i for i in ids if i not in by_id), None):
-            raise CommandError(USAGE, f"there is no task {unknown!r}; the tasks are {', '.join(by_id)}")
+            raise CommandError(USAGE, f"there is no task {unknown!r}; {did_you_mean(unknown, by_id, 'the tasks are')}")
         return [by_id[i] for i in ids]
 
     def games(self, ids: list[str] | None) -> list[Task]:
@@ -201,8 +205,11 @@ class Checkout:
             raise CommandError(USAGE, "this challenge has no game; challenge.yml names one with 'game' instead of 'env'")
         if wrong := next((i for i in ids or [] if i not in by_id), None):
             solo = self.challenge.task(wrong) is not None
-            fault = f"{wrong} is played alone, with 'pullrank evaluate'" if solo else f"there is no game {wrong!r}"
-            raise CommandError(USAGE, f"{fault}; the games are {', '.join(by_id)}")
+            if solo:
+                fault = f"{wrong} is played alone, with 'pullrank evaluate'; the games are {', '.join(by_id)}"
+            else:
+                fault = f"there is no game {wrong!r}; {did_you_mean(wrong, by_id, 'the games are')}"
+            raise CommandError(USAGE, fault)
         return [by_id[i] for i in ids] if ids else list(by_id.values())
 
 
@@ -213,7 +220,10 @@ def say_damaged(kind: str, damaged: Iterable[DamagedFile]) -> None:
 
 
 def _with_folder(folder: str, line: str) -> str:
-    return line if line.startswith(folder) else f"{folder}/{line}"
+    if line.startswith(folder):
+        return line
+    # A line about a file begins with its path, one about the folder with words.
+    return f"{folder}/{line}" if _FILE_FIRST.match(line) else f"{folder}: {line}"
 
 
 def open_checkout(start: Path, challenge: Path | None = None, *, is_lean: bool = False) -> Checkout:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import MANIFEST_NAME
+from evaluator.model.suggestion import did_you_mean
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import Place, participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
@@ -29,19 +30,19 @@ def eligible_tasks(entry: AgentFolder, tasks: list[Task]) -> list[Task]:
     """
     submission = entry.folder.submission
     task_ids = {task.id for task in tasks}
-    if (
-        submission.tasks != "all"
-        and not is_example(entry)
-        and (unknown := next((t for t in submission.tasks if t not in task_ids), None))
-    ):
-        raise LoadError(
-            f"{entry.shown}/submission.yml: there is no task {unknown!r}; the tasks are {', '.join(sorted(task_ids))}"
-        )
+    if submission.tasks != "all" and not is_example(entry):
+        faults: list[tuple[Place, str]] = [
+            (("tasks", index), f"there is no task {name!r}; {did_you_mean(name, sorted(task_ids), 'the tasks are')}")
+            for index, name in enumerate(submission.tasks)
+            if name not in task_ids
+        ]
+        if faults:
+            raise LoadError(*_with_lines(entry, entry.shown, faults))
     named = [task for task in tasks if submission.tasks != "all" and submission.enters(task.id)]
     other = next((task for task in named if not submission.fits(task)), None)
     if other is not None:
-        fault = _SCRIPT_TASK if other.script else _SOLO_TASK
-        raise LoadError(f"{entry.shown}/submission.yml: {fault.format(task=repr(other.id))}")
+        fault = (_SCRIPT_TASK if other.script else _SOLO_TASK).format(task=repr(other.id))
+        raise LoadError(*_with_lines(entry, entry.shown, [(("tasks", submission.tasks.index(other.id)), fault)]))
     return [task for task in tasks if submission.plays(task)]
 
 

@@ -126,10 +126,33 @@ def find_player(checkout: Checkout, folder: Path, task: Task) -> AgentFolder:
 
 def play_baselines(runner: DuelRunner, entry: AgentFolder, task: Task, options: DuelRunOptions) -> list[tuple[Duel, bool]]:
     """An agent's validation and, if it passes, its duels with the baselines; each with whether it is new."""
+    return _play_some(runner, entry, task, options, [e for e in runner.evaluator.checkout.read_all()[0] if e.baseline])
+
+
+def play_everybody(runner: DuelRunner, entry: AgentFolder, task: Task, options: DuelRunOptions) -> list[tuple[Duel, bool]]:
+    """The same with every agent of this checkout that may enter; without a validation an opponent is not rated."""
+    own = _play_some(runner, entry, task, options, [])
+    others = [each for each in runner.evaluator.checkout.read_all()[0] if each.folder.submission.plays(task)]
+    admitted = [
+        other
+        for other in others
+        if other.name != entry.name
+        and refusal(play_missing_duel(runner, runner.request(other, other, task), options)[0]) is None
+    ]
+    return own if refusal(own[0][0]) is not None else _play_some(runner, entry, task, options, admitted)
+
+
+def _play_some(
+    runner: DuelRunner,
+    entry: AgentFolder,
+    task: Task,
+    options: DuelRunOptions,
+    opponents: Sequence[AgentFolder],
+) -> list[tuple[Duel, bool]]:
     validation = play_missing_duel(runner, runner.request(entry, entry, task), options)
     if refusal(validation[0]) is not None:
         return [validation]
-    others = [other for other in runner.evaluator.checkout.read_all()[0] if other.baseline and other.name != entry.name]
+    others = [other for other in opponents if other.name != entry.name]
     duels = [
         play_missing_duel(runner, runner.request(entry, other, task), options)
         for other in others

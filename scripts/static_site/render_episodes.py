@@ -64,10 +64,10 @@ class SpriteSheet:
     kept: tuple[int, ...]
 
 
-def shrink_frame(shown: Picture | str) -> Image.Image:
-    """A frame of at most `SIDE` pixels a side."""
+def shrink_frame(shown: Picture | str, side: int = SIDE) -> Image.Image:
+    """A frame of at most so many pixels a side."""
     picture = text_picture(shown) if isinstance(shown, str) else Image.fromarray(shown)
-    scale = min(1.0, SIDE / max(picture.size))
+    scale = min(1.0, side / max(picture.size))
     size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
     return picture if size == picture.size else picture.resize(size, Image.Resampling.BOX)
 
@@ -341,6 +341,32 @@ def _render_result(wanted: WantedEpisode, folder: Path, clock: Callable[[], floa
         )  # fmt: skip
         kept.append(episode)
     return RenderedResult(key=wanted.key, episodes=tuple(kept), reason="" if kept else "no episode was played to its end")
+
+
+# Of a moving picture that somebody asked for.
+_WATCHED = Bounds(frames=600, steps=1_000_000, seconds=600)
+_WATCHED_SIDE, _MILLISECONDS, _LAST_MILLISECONDS = 480, 33, 1500
+
+
+def save_episode(one: WantedEpisode, target: Path) -> int:
+    """Draw the one chosen episode into a moving picture; returns the number of frames. The file's ending is its format.
+
+    Raises:
+        EnvironmentFault: its environment renders nothing, or fails.
+        ValueError: the files do not belong together.
+        OSError: a file is missing, or cannot be written.
+    """
+    _set_up_worker()
+    rendering = _rendering(one.task.model_dump_json())
+    if rendering is None:
+        raise EnvironmentFault("its environment renders nothing")
+    _, (played,) = _read(one, rendering)
+    shown = [shrink_frame(frame, _WATCHED_SIDE) for _, frame in render_episode(rendering, played, _WATCHED, time.monotonic)]
+    frames = [frame.resize(shown[0].size) if frame.size != shown[0].size else frame for frame in shown]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    times = [_MILLISECONDS * max(1, 60 // len(frames))] * (len(frames) - 1) + [_LAST_MILLISECONDS]
+    frames[0].save(target, save_all=True, append_images=frames[1:], duration=times, loop=0)
+    return len(frames)
 
 
 def _read(wanted: WantedEpisode, gym_task: GymTask) -> tuple[Result, list[RecordedActions]]:

@@ -330,7 +330,7 @@ def test_empty_folders_are_not_counted_but_cannot_be_deep(tmp_path: Path) -> Non
 def test_too_large_folder_is_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, a=b"x" * 40_000, b=b"x" * 40_000)
 
-    assert refusal(folder) == ["the folder holds more than 64 KiB; shrink or quantise weights"]
+    assert refusal(folder) == ["the folder holds 79 KiB of at most 64 KiB; largest: a 40 KiB; shrink or quantise weights"]
 
 
 @pytest.mark.attack(
@@ -347,7 +347,7 @@ def test_sparse_terabyte_is_not_read_whole(tmp_path: Path) -> None:
     lines = refusal(folder, SubmissionLimits())
 
     assert time.monotonic() - begun < 20
-    assert lines == ["the folder holds more than 5120 KiB; shrink or quantise weights"]
+    assert lines == ["the folder holds 3145728 MiB of at most 5 MiB; largest: a 1048576 MiB; shrink or quantise weights"]
 
 
 def test_missing_manifest_is_refused(tmp_path: Path) -> None:
@@ -400,7 +400,7 @@ def test_folder_of_an_impossible_login_is_refused(login: str, board: Checkout) -
 
     where = os.path.relpath(place / "agent")
     assert caught.value.lines == (
-        f"{where}/{login!r} is not a GitHub login; the folder is submissions/<your login>/<agent>",
+        f"{where}: {login!r} is not a GitHub login; the folder is submissions/<your login>/<agent>",
     )
 
 
@@ -412,7 +412,7 @@ def test_unknown_task_is_refused_with_the_known_ones(board: Checkout, monkeypatc
         eligible_tasks(entry, board.tasks(None))
 
     assert caught.value.lines == (
-        "submissions/alice/agent/submission.yml: there is no task 'CartPole-v2'; the tasks are CartPole-v1",
+        "submissions/alice/agent/submission.yml:3: there is no task 'CartPole-v2'; did you mean 'CartPole-v1'?",
     )
 
 

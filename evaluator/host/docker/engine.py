@@ -1,5 +1,6 @@
 """The container engine's client: building images, running locked-down containers, measuring and removing them."""
 
+import collections
 import contextlib
 import functools
 import io
@@ -212,12 +213,13 @@ class Engine:
                 fileobj=io.BytesIO(context), custom_context=True, tag=tag, buildargs=arguments, rm=True, forcerm=True,
                 network_mode="host", decode=True, timeout=BUILD_SECONDS, nocache=not cached,
             )  # fmt: skip
-            last = ""
+            output: collections.deque[str] = collections.deque(maxlen=40)
             for event in stream:
-                last = (event.get("stream") or event.get("status") or "").strip() or last
-                tell(last)
+                if line := (event.get("stream") or event.get("status") or "").strip():
+                    output.append(line)
+                    tell(line)
                 if "error" in event:
-                    raise EngineError(build_failure(arguments, last, event["error"]))
+                    raise EngineError(build_failure(arguments, output, event["error"]))
 
     def fetch(self, reference: str, name: str, credentials: dict[str, str] | None) -> str:
         """Pull an image and name it `name`; returns its digest."""

@@ -14,6 +14,9 @@ _OLDEST_SAFE = {
 _PUSHED = re.compile(r"\S+: digest: (sha256:[0-9a-f]{64}) size: \d+")
 
 
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
 class EngineError(Exception):
     """The container engine does not answer or refuses; the message says what to do."""
 
@@ -34,12 +37,19 @@ class StoredImage:
     """When it was last named; sorts by time."""
 
 
-def build_failure(arguments: dict[str, str], last: str, error: str) -> str:
-    """The message of a failed build."""
-    if " FROM " in last:
+def build_failure(arguments: dict[str, str], output: Sequence[str], error: str) -> str:
+    """The message of a failed build, from the last lines of its output and the engine's error."""
+    if output and " FROM " in output[-1]:
         base = arguments.get("BASE_IMAGE", "")[:60]
         return f"the base image {base} cannot be had here; name one that can with BASE_IMAGE=…"
-    return f"the evaluator image cannot be built (at '{last[:60]}'): {' '.join(error.split())[:200]}"
+    return f"the evaluator image cannot be built: {_reason(output) or ' '.join(error.split())[-300:]}"
+
+
+def _reason(output: Sequence[str]) -> str:
+    """Why a step failed: the last line of its output that says ERROR, as pip's do, or else its last line."""
+    lines = [" ".join(_COLOURS.sub("", line).split()) for line in output if not line.startswith(("Step ", " ---> "))]
+    errors = [line for line in lines if line.startswith(("ERROR:", "E: ", "error:"))]
+    return next(iter([*errors[:1], *reversed(lines)]), "")[:300]
 
 
 def digest_of(reference: str, digests: Iterable[str]) -> str:

@@ -266,7 +266,8 @@ class Rounds:
         lane = trouble.lane if isinstance(trouble, AgentReportedFault) else None
         match = None if lane is None else self._pool.live.get(lane)
         if match is not None and isinstance(trouble, AgentFault):
-            trouble = AgentFault(trouble.verdict, f"match {match.ticket.index}, ply {match.plies}: {trouble}")
+            words = f"match {match.ticket.index}, ply {match.plies}: {trouble}"
+            trouble = AgentFault(trouble.verdict, words, trouble.trace)
         self.troubles[side] = trouble
 
     def _take(self, side: int, body: memoryview) -> None:

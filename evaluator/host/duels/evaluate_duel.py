@@ -32,6 +32,7 @@ from evaluator.host.solo.evaluate_agent import (
     convert_internal_errors,
     first_attempt,
     may_retry,
+    with_traceback,
 )
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
@@ -223,7 +224,7 @@ def _stop_sandbox(sandbox: Sandbox | None) -> _PlayerRun:
         return _PlayerRun()
     usage = sandbox.usage()
     sandbox.end()
-    return _PlayerRun(usage=usage, log_tail=clean_log(sandbox.log_tail()), image_digest=sandbox.image_digest)
+    return _PlayerRun(usage=usage, log_tail=sandbox.log_tail(), image_digest=sandbox.image_digest)
 
 
 def _to_duel(request: DuelRequest, run: _DuelRun, kind: SandboxKind, now: datetime) -> Duel:
@@ -270,7 +271,7 @@ def _player(player: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
         submission_digest=player.folder.digest,
         verdict=fault.verdict if fault else Verdict.OK,
         message=clean_text(str(fault)) if fault else "",
-        log_tail=part.log_tail,
+        log_tail=clean_log(with_traceback(part.log_tail, fault)),
         cost=Cost(
             cpu_seconds=part.usage.cpu_seconds,
             wall_seconds=round(run.tally.thinking[side], 3) if run.tally else 0,

@@ -18,6 +18,8 @@ from evaluator.model.config.challenge import Task
 
 # A host's own metric: from the episodes (see `custom_metrics`) to a number.
 OwnFunction = Callable[[Sequence[Any]], Any]
+# What a failed import names, and the target of the Makefile that installs it.
+_INSTALLED_BY = {"mujoco": "mujoco", "ale_py": "atari", "namespace ale ": "atari", "minigrid": "minigrid"}
 Step = Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
 
 
@@ -150,7 +152,14 @@ def import_entry_point(failure: str, but: type[Exception] | tuple[()] = ()) -> I
     except SystemExit as error:
         raise EnvironmentFault(f"{failure}: it ends the program; remove the call of exit") from error
     except Exception as error:
-        raise EnvironmentFault(f"{failure}: {error or type(error).__name__}") from error
+        raise EnvironmentFault(f"{failure}: {_with_install_hint(str(error) or type(error).__name__)}") from error
+
+
+def _with_install_hint(reason: str) -> str:
+    """A reason in one line, with the command that installs what it says is missing."""
+    line = next(iter(reason.splitlines()), "")
+    target = next((target for word, target in _INSTALLED_BY.items() if word in line.casefold()), None)
+    return f"{line.partition(', run `pip')[0]}; 'make {target}' installs it" if target else line
 
 
 def _spec(task: Task) -> EnvSpec:
@@ -161,7 +170,7 @@ def _spec(task: Task) -> EnvSpec:
                 importlib.import_module(module)
         spec = copy.deepcopy(gymnasium.spec(task.env_id.partition(":")[2] if colon else task.env_id))
     except (ImportError, gymnasium.error.Error) as error:
-        reason = (str(error).splitlines() or [""])[0]
+        reason = _with_install_hint(str(error))
         raise EnvironmentFault(f"task {task.id} names the environment {task.env_id}, which is not here: {reason}") from error
     spec.kwargs.update(task.kwargs)
     return spec

@@ -231,7 +231,10 @@ def _in_range(array: Array, low: Any, high: Any) -> None:
             return
     elif ((array >= low) & (array <= high)).all():
         return
-    raise _illegal(array, (array < low) | (array > high), "is not in the action space")
+    bad = (array < low) | (array > high)
+    where = tuple(np.argwhere(bad)[0])
+    least, greatest = (np.broadcast_to(bound, array.shape)[where] for bound in (low, high))
+    raise _illegal(array, bad, f"is outside {least}…{greatest}")
 
 
 def _illegal(array: Array, bad: Array, why: str) -> IllegalActionError:

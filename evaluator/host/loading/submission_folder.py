@@ -1,5 +1,6 @@
 """Submission folders: reading only plain files, checking them, and copying them before they run."""
 
+import itertools
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ from evaluator.model.config.submission import (
     submission_digest,
 )
 from evaluator.model.identifiers import SEGMENT, portable_fault
+from evaluator.model.suggestion import nearest
 
 if TYPE_CHECKING:
     from evaluator.host.sandboxes.sandbox import OwnImage
@@ -81,7 +83,9 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
     _check_bytes(blobs)
     content = {blob.path: blob.content for blob in blobs}
     if MANIFEST_NAME not in content:
-        raise LoadError(f"{MANIFEST_NAME}: is missing; write it, or let 'pullrank new' do so")
+        near = _near_miss(MANIFEST_NAME, content)
+        advice = f"{near} is there: rename it" if near else "write it, or let 'pullrank new' do so"
+        raise LoadError(f"{MANIFEST_NAME}: is missing; {advice}")
     submission = parse_submission(content[MANIFEST_NAME])
     _check_weights(submission, content, limits)
     _check_entry(submission, content)
@@ -89,9 +93,14 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
     return SubmissionFolder(submission=submission, blobs=blobs, digest=digest, image_mib=limits.image_mib)
 
 
+def _near_miss(name: str, paths: Iterable[str]) -> str | None:
+    """The file that was probably meant by a name that no file has: another ending, other capitals, a typing error."""
+    return None if "/" in name else nearest(name, [path for path in paths if "/" not in path and path != MANIFEST_NAME])
+
+
 def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> None:
     """Raise LoadError for too many files or bytes, or two names that differ only by case."""
-    if fault := limits.size_fault(len(blobs), sum(len(blob.content) for blob in blobs)):
+    if fault := limits.size_fault({blob.path: len(blob.content) for blob in blobs}):
         raise LoadError(fault)
     seen: dict[str, str] = {}
     for blob in blobs:
@@ -132,7 +141,9 @@ def _check_entry(submission: Submission, content: dict[str, bytes]) -> None:
     if submission.adapter in MODEL_ADAPTERS and entry in dict(submission.fetched):
         return
     if entry not in content:
-        raise LoadError(f"{entry}: the entry file does not exist; write it, or correct 'entry' in {MANIFEST_NAME}")
+        near = _near_miss(entry, content)
+        advice = f"{near} is there: rename it" if near else "write it"
+        raise LoadError(f"{entry}: the entry file does not exist; {advice}, or correct 'entry' in {MANIFEST_NAME}")
     if submission.adapter in MODEL_ADAPTERS:
         return
     try:
@@ -177,12 +188,15 @@ def new_names_fault(paths: Iterable[str]) -> str | None:
 
 
 def _blobs(root: Path, limits: SubmissionLimits) -> tuple[SubmissionFile, ...]:
+    entries = list(itertools.islice(_walk(root, ""), limits.files + 1))
+    if fault := limits.size_fault({path: entry.stat(follow_symlinks=False).st_size for path, entry in entries}):
+        raise LoadError(fault)
     blobs = []
     size = 0
-    for path, entry in _walk(root, ""):
+    for path, entry in entries:
         blobs.append(_read(path, entry, limits))
         size += len(blobs[-1].content)
-        if limits.size_fault(len(blobs), size):
+        if size > limits.kib * 1024:  # it grew since it was listed
             break
     return tuple(sorted(blobs, key=lambda blob: blob.path))
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import struct
 import time
@@ -10,6 +11,7 @@ from typing import Any, Protocol
 
 from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.model.config.submission import EXTRA_MODULES
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
 
@@ -19,6 +21,7 @@ STANDSTILL = 1.0
 # Seconds of polling before sleeping. Only the host polls: an agent's processor time is limited.
 SPIN = 0.0001
 _NO_REASON = "the agent's side reported a fault without a reason; see the end of its log"
+_MISSING_MODULE = re.compile(r"No module named '([A-Za-z0-9_]+)")
 _TROUBLES = {
     wire.ErrorReason.INVALID: Verdict.INVALID,
     wire.ErrorReason.CRASHED: Verdict.CRASHED,
@@ -239,8 +242,8 @@ def parse_object(body: bytes) -> dict[str, Any]:
 class AgentReportedFault(AgentFault):
     """The sandbox's own report of what went wrong, possibly on one lane."""
 
-    def __init__(self, verdict: Verdict, message: str, lane: int | None) -> None:
-        super().__init__(verdict, message)
+    def __init__(self, verdict: Verdict, message: str, lane: int | None, trace: str = "") -> None:
+        super().__init__(verdict, message, trace)
         self.lane = lane
 
 
@@ -254,7 +257,17 @@ def read_error_frame(body: bytes) -> AgentReportedFault:
     lane = value.get("lane")
     message = value.get("message")
     words = clean_text(message) if isinstance(message, str) and message.strip() else _NO_REASON
-    return AgentReportedFault(verdict, words, lane if isinstance(lane, int) else None)
+    trace = value.get("traceback")
+    return AgentReportedFault(
+        verdict, words + _extra_hint(words), lane if isinstance(lane, int) else None, trace if isinstance(trace, str) else ""
+    )
+
+
+def _extra_hint(words: str) -> str:
+    """What to write into the manifest for a module that an extra brings; empty if none does."""
+    missing = _MISSING_MODULE.search(words)
+    extra = EXTRA_MODULES.get(missing[1]) if missing else None
+    return f"; write 'extras: [{extra}]' in submission.yml" if extra else ""
 
 
 def clean_text(text: str) -> str:

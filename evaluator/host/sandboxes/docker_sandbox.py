@@ -314,8 +314,7 @@ class DockerSandbox:
             return AgentFault(Verdict.TIMEOUT, self._watch.reason)
         self._refuse_foreign_stop(state)
         if state.get("OOMKilled") or (state.get("ExitCode") == _KILLED and self._ran_out_of_memory()):
-            message = f"the agent used more than {self._limits.memory_mib} MiB of memory"
-            return AgentFault(Verdict.OUT_OF_MEMORY, message)
+            return self._watch.out_of_memory()
         code = None if state.get("Running") else state.get("ExitCode")
         if self._own and code in _NOT_RUN and self._stream is None:
             return ExitError(f"the image's entrypoint cannot be run (exit code {code}); see the end of the log", code)

@@ -224,8 +224,7 @@ class ProcessSandbox:
             spent = f"the agent used more than {self._limits.cpu_seconds:g} processor seconds"
             return AgentFault(Verdict.TIMEOUT, self._watch.reason or spent)
         if self._group is not None and self._group.killed_by_memory():
-            message = f"the agent used more than {self._limits.memory_mib} MiB of memory"
-            return AgentFault(Verdict.OUT_OF_MEMORY, message)
+            return self._watch.out_of_memory()
         return exit_fault(code)
 
     def _exit_code(self) -> int | None:

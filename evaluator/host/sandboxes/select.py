@@ -45,7 +45,7 @@ def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | Non
     except EngineError as error:
         if wanted != "auto":
             raise
-        return _process(f"{error}. {PROCESS_NOTICE}")
+        return process_sandbox(f"{error}. {PROCESS_NOTICE}")
 
 
 def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: bool | None) -> SelectedSandbox:
@@ -71,7 +71,8 @@ def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: boo
     return SelectedSandbox(kind=kind, opener=opener, base=evaluator_image.base_identity(engine, base), notice=None)
 
 
-def _process(notice: str) -> SelectedSandbox:
+def process_sandbox(notice: str = PROCESS_NOTICE) -> SelectedSandbox:
+    """The process sandbox, which needs nothing."""
     remove_abandoned_once()
     return SelectedSandbox(kind=SandboxKind.PROCESS, opener=ProcessSandbox, base="process", notice=notice)
 
@@ -79,5 +80,5 @@ def _process(notice: str) -> SelectedSandbox:
 _PREPARE: dict[SandboxKind, Callable[[SandboxKind, str, Say, bool | None], SelectedSandbox]] = {
     SandboxKind.DOCKER: _prepare_container,
     SandboxKind.GVISOR: _prepare_container,
-    SandboxKind.PROCESS: lambda *_: _process(PROCESS_NOTICE),
+    SandboxKind.PROCESS: lambda *_: process_sandbox(),
 }

@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable
 
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.usage import Usage
+from evaluator.host.errors import AgentFault
+from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
+from evaluator.model.records.verdict import Verdict
 
 KEPT_LOG_BYTES = 1 << 16
 
@@ -74,6 +76,13 @@ class Watchdog:
         self._over.set()
         if self._thread.is_alive():
             self._thread.join(timeout=5)
+
+    def out_of_memory(self) -> AgentFault:
+        """The fault of an agent that the kernel ended at its memory limit, which no measurement may have seen it reach."""
+        reached = Usage(peak_memory_bytes=self._limits.memory_mib * MIB)
+        self.finish()
+        self.seen = self.seen.or_larger(reached)
+        return AgentFault(Verdict.OUT_OF_MEMORY, f"the agent used more than {self._limits.memory_mib} MiB of memory")
 
     def _run(self) -> None:
         pause = FIRST_PAUSE_SECONDS

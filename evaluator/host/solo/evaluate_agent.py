@@ -29,7 +29,7 @@ from evaluator.host.training_scripts.evaluate_script import ScriptPerformance, S
 from evaluator.host.training_scripts.remote_envs import ScriptEpisode, ScriptTask
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
-from evaluator.model.config.submission import SubmissionKind
+from evaluator.model.config.submission import EXTRA_MODULES, SubmissionKind
 from evaluator.model.records import result as results
 from evaluator.model.records.result import (
     LOG_TAIL,
@@ -287,11 +287,15 @@ def _play_episodes(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Cal
     usage = sandbox.usage()
     if fault.verdict is Verdict.CRASHED:
         fault = _more_specific(fault, sandbox.post_mortem())
+    usage = usage.or_larger(sandbox.usage())  # only now it is known whether the memory's limit was reached
     sandbox.end()
+    if sandbox.kind is SandboxKind.PROCESS and _lacks_an_extra(fault, request.folder.submission.needs):
+        words = "the agent's extras are not installed on this machine: start Docker, or install them with pip"
+        fault = AgentFault(Verdict.INTERNAL_ERROR, f"{words} ({str(fault).partition(';')[0]})", fault.trace)
     return _EvaluationRun(
         verdict=fault.verdict,
         message=str(fault),
-        log_tail=sandbox.log_tail(),
+        log_tail=with_traceback(sandbox.log_tail(), fault),
         outcome=outcome,
         usage=usage,
         sandbox=sandbox.kind,
@@ -363,6 +367,18 @@ def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetim
         "first_attempt": run.first,
     }
     return Evaluation(result=with_self_hash(fields), trace=trace.serialised() if trace else None)
+
+
+def _lacks_an_extra(fault: AgentFault, needs: Sequence[str]) -> bool:
+    """Whether a package is missing that the agent's extras bring into a container: the machine's fault, not the agent's."""
+    missing = any(f"No module named '{module}" in str(fault) for module, extra in EXTRA_MODULES.items() if extra in needs)
+    return missing or any(f"which has the extra {extra}, or install it" in str(fault) for extra in needs)
+
+
+def with_traceback(log: str, fault: AgentFault | SandboxClosed | None) -> str:
+    """A log that ends with the traceback that the agent's side reported."""
+    trace = fault.trace if isinstance(fault, AgentFault) else ""
+    return "\n".join(filter(None, (log.rstrip("\n"), trace))) if trace else log
 
 
 def clean_log(text: str) -> str:

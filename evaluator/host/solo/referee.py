@@ -45,6 +45,8 @@ class Slot:
     """Whether its next frame is the episode's first."""
     limit: int
     """The frame at which the time limit truncates it."""
+    begun: int
+    """The frame at which its episode began."""
 
 
 class EpisodeBatch:
@@ -68,7 +70,7 @@ class EpisodeBatch:
 
     def _open(self, number: int, ticket: EpisodeSpec, environment: gymnasium.Env[Any, Any]) -> None:
         limit = self._frame + self._gym_task.time_limit if self._gym_task.time_limit else NO_LIMIT_FRAME
-        self.lanes.append(Slot(number, ticket, environment, True, limit))
+        self.lanes.append(Slot(number, ticket, environment, True, limit, self._frame))
         self._observations.append(self._gym_task.start(environment, ticket.seed))
 
     def _settle(self) -> None:
@@ -102,6 +104,11 @@ class EpisodeBatch:
             for lane in self.lanes:
                 lane.starts = False
             self._head = self._make_head()
+
+    def where(self, row: int) -> str:
+        """The episode on a lane and how many steps it has behind it, in words."""
+        lane = self.lanes[row]
+        return f"episode {lane.ticket.index}, step {self._frame - lane.begun}"
 
     def advance(self, body: memoryview) -> list[tuple[int, PlayedEpisode]]:
         """Step every live episode with the answered actions; returns those that ended, with their index.
@@ -158,7 +165,7 @@ class EpisodeBatch:
             return False
         if not self._gym_task.task.reusable:
             lane.environment = self._gym_task.make()
-        lane.ticket, lane.starts = ticket, True
+        lane.ticket, lane.starts, lane.begun = ticket, True, self._frame
         lane.limit = self._frame + self._gym_task.time_limit if self._gym_task.time_limit else NO_LIMIT_FRAME
         observation = self._gym_task.start(lane.environment, ticket.seed)
         self._observations[index] = observation
@@ -269,15 +276,22 @@ def _advance(run: SoloRun, batch: EpisodeBatch, stream: ByteStream) -> list[tupl
     except AgentReportedFault as error:
         numbers = {lane.number: index for index, lane in enumerate(batch.lanes)}
         row = None if error.lane is None else numbers.get(error.lane)
-        raise AgentFault(error.verdict, _in_episode(batch, row, str(error))) from error
+        raise AgentFault(error.verdict, _in_episode(batch, row, str(error)), error.trace) from error
     except AgentFault as fault:
         if fault.verdict is not Verdict.TIMEOUT:
             raise
-        late = f"no answer within {allowed:g} s for {len(batch.lanes)} live episodes"
-        raise AgentFault(Verdict.TIMEOUT, _in_episode(batch, None, late)) from fault
+        raise AgentFault(Verdict.TIMEOUT, _in_episode(batch, None, _late(run.limits, len(batch.lanes)))) from fault
 
 
 def _in_episode(batch: EpisodeBatch, row: int | None, message: str) -> str:
     if row is None and len(batch.lanes) == 1:
         row = 0
-    return message if row is None else f"episode {batch.lanes[row].ticket.index}: {message}"
+    return message if row is None else f"{batch.where(row)}: {message}"
+
+
+def _late(limits: Limits, count: int) -> str:
+    if count == 1:
+        return f"no answer within {limits.answer_seconds:g} s; do less in each step"
+    seconds = limits.answer_seconds
+    late = f"no answer within {seconds * count:g} s, {seconds:g} s for each of {count} live episodes"
+    return f"{late}; do less in each step, or answer all at once in act_batch"

@@ -1,5 +1,6 @@
 """challenge.yml: the tasks, limits and rules of one board."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
@@ -74,13 +75,19 @@ class SubmissionLimits(Frozen):
     image_mib: int = Field(default=4096, ge=1, le=1 << 20)
     """Size of an image that a submission names, in MiB."""
 
-    def size_fault(self, files: int, size: int) -> str | None:
-        """Why a folder of so many files and bytes may not come in; None if it may."""
-        if files > self.files:
+    def size_fault(self, sizes: Mapping[str, int]) -> str | None:
+        """Why a folder with files of so many bytes may not come in; None if it may."""
+        if len(sizes) > self.files:
             return f"the folder holds more than {self.files} files; leave out what the agent does not need"
-        if size > self.kib * 1024:
-            return f"the folder holds more than {self.kib} KiB; shrink or quantise weights"
+        if (size := sum(sizes.values())) > self.kib * 1024:
+            largest = max(sizes, key=sizes.__getitem__)
+            held = f"{_in_units(size)} of at most {_in_units(self.kib * 1024)}"
+            return f"the folder holds {held}; largest: {largest} {_in_units(sizes[largest])}; shrink or quantise weights"
         return None
+
+
+def _in_units(size: int) -> str:
+    return f"{size / (1 << 20):.1f} MiB".replace(".0 ", " ") if size >= 1 << 20 else f"{-(-size // 1024)} KiB"
 
 
 class ParallelEpisodes(Frozen):

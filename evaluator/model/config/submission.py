@@ -13,6 +13,7 @@ from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, misplaced
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.identifiers import Digest, Line, LongLine, TaskId, Text, Url, WeightsUrl
+from evaluator.model.suggestion import did_you_mean
 from evaluator.model.visible_text import name_fault, one_line, text_fault
 
 DEFAULT = "numpy"
@@ -35,6 +36,8 @@ EXTRAS = {
     "onnx": Extra(memory_mib=1024),
     GRPC: Extra(memory_mib=768),
 }
+# The extra that brings a module.
+EXTRA_MODULES = {"torch": "torch", "stable_baselines3": "sb3", "onnxruntime": "onnx", "grpc": GRPC}
 # The extra that each adapter needs.
 ADAPTER_EXTRAS = {"sb3": "sb3", "onnx": "onnx", "evalai-grpc": GRPC}
 
@@ -203,9 +206,12 @@ class Submission(Frozen):
         if self.tasks == ():
             raise ValueError("'tasks' is an empty list; name a task or write 'all'")
         if self.adapter is not None and self.adapter not in ADAPTERS:
-            raise ValueError(f"there is no adapter '{self.adapter}'; the adapters are {', '.join(ADAPTERS)}")
-        if (unknown := next((name for name in self.extras if name not in (DEFAULT, *EXTRAS)), None)) is not None:
-            raise ValueError(f"there is no extra '{unknown}'; the extras are {', '.join((DEFAULT, *EXTRAS))}")
+            hint = did_you_mean(self.adapter, ADAPTERS, "the adapters are")
+            raise misplaced(("adapter",), f"there is no adapter '{self.adapter}'; {hint}")
+        for index, name in enumerate(self.extras):
+            if name not in (DEFAULT, *EXTRAS):
+                hint = did_you_mean(name, (DEFAULT, *EXTRAS), "the extras are")
+                raise misplaced(("extras", index), f"there is no extra '{name}'; {hint}, or bring an image (kind: image)")
         return self
 
     @model_validator(mode="after")

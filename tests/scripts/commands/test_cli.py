@@ -54,7 +54,7 @@ def agent(
 
 
 def files(board: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(board)): p.read_bytes() for p in (board / "results").rglob("*.json")}
+    return {str(p.relative_to(board)): p.read_bytes() for p in (board / "results").rglob("[!.]*.json")}
 
 
 def test_a_new_agent_passes_check_and_evaluate_at_once(board: Path) -> None:
@@ -184,7 +184,7 @@ def test_check_names_every_fault_of_every_folder(board: Path) -> None:
 
     assert (code, out) == (1, "")
     assert err.splitlines() == [
-        "submissions/alice/four/submission.yml: there is no task 'CartPole-v2'; the tasks are CartPole-v1, MountainCar-v0",
+        "submissions/alice/four/submission.yml:3: there is no task 'CartPole-v2'; did you mean 'CartPole-v1'?",
         "submissions/alice/one/submission.yml:1: the key 'algorithm' is missing; add it",
         "submissions/alice/one/submission.yml:2: unknown key 'algoritm'; did you mean 'algorithm'?",
         "submissions/alice/three/agent.py:1: " + NO_AGENT,
@@ -322,7 +322,7 @@ def test_a_stopped_demo_keeps_what_was_finished(board: Path, how: signal.Signals
         agent(board, f"agent-{number}", SHORT + f"# {number}\n")
     process = start(board, "demo", "--sandbox", "process")
     until = time.monotonic() + 300
-    while not list(board.glob("results/*/*/*/*.json")) and time.monotonic() < until:
+    while not list(board.glob("results/*/*/*/[!.]*.json")) and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(how)
     _, err = process.communicate(timeout=300)

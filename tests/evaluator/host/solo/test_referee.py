@@ -1,6 +1,7 @@
 """The referee gives what a plain Gymnasium loop gives, float for float, whatever the number of lanes."""
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,7 @@ def test_an_action_outside_the_space_names_its_episode() -> None:
         played(source, Task(id="CartPole-v1", episodes=1), process())
 
     assert caught.value.verdict is Verdict.PROTOCOL_ERROR
-    assert str(caught.value) == "episode 0: the action 2 is not in the action space"
+    assert str(caught.value) == "episode 0, step 0: the action 2 is outside 0…1"
 
 
 def test_float_actions_outside_the_box_are_clipped_and_counted() -> None:
@@ -169,7 +170,7 @@ def test_float_actions_outside_the_box_are_clipped_and_counted() -> None:
 
     assert tally.clipped == 400
     assert all((episode.actions[0] == 2.0).all() for episode in tally.episodes)
-    with pytest.raises(AgentFault, match="not in the action space"):
+    with pytest.raises(AgentFault, match=re.escape("is outside -2.0…2.0")):
         played(source, task.model_copy(update={"clip": False}), process())
 
 

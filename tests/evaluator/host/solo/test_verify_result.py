@@ -119,7 +119,7 @@ def test_actions_outside_the_space_are_found(honest: Evaluation, world: GymTask)
     actions[7] = 2
     result, raw = forged(honest.result, trace.model_copy(update={"actions": (TraceLeaf.of(actions),)}))
 
-    assert judged(result, raw, world).faults == ("step 7: the action 2 is not in the action space",)
+    assert judged(result, raw, world).faults == ("step 7: the action 2 is outside 0…1",)
 
 
 def test_an_episode_cut_short_is_found(honest: Evaluation, world: GymTask) -> None:

@@ -1,0 +1,35 @@
+"""`pullrank field DIR`: the ranks that the data allow an agent against everybody here."""
+
+from pathlib import Path
+
+from evaluator.model.records.duel_record import Duel
+from scripts.commands.evaluate import exit_code_of, print_places
+from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, say
+from scripts.options import AgentArgument, LocalSandbox, OnlyTasks
+from scripts.repository.checkout import open_checkout
+from scripts.runs.eligible_tasks import eligible_tasks
+from scripts.runs.local_evaluator import evaluate_locally, open_evaluator
+from scripts.runs.newest_results import entry_in
+from scripts.runs.play_duels import DuelRunner, DuelRunOptions, play_everybody
+
+
+def run(folder: AgentArgument, task: OnlyTasks = None, sandbox: LocalSandbox = "auto") -> int:
+    """Play what is missing, games against every merged agent, and show which ranks the data allow."""
+    checkout = open_checkout(Path.cwd())
+    entry = entry_in(checkout, folder)
+    tasks = eligible_tasks(entry, checkout.tasks(None))
+    tasks = [each for each in tasks if not task or each in checkout.tasks(task)]
+    if not tasks:
+        raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
+    evaluator = open_evaluator(checkout, sandbox)
+    solo = [each for each in tasks if each.game is None]
+    results = [result for result, _ in evaluate_locally(evaluator, entry, solo, checkout.store, quiet=False)]
+    duels: list[Duel] = []
+    for each in tasks:
+        if each.game is not None:
+            options = DuelRunOptions(store=checkout.store, quiet=False, again=False)
+            duels += [duel for duel, _ in play_everybody(DuelRunner(evaluator=evaluator), entry, each, options)]
+    print_places(checkout, entry, results, duels)
+    if exit_code_of(entry, results, duels) != OK:
+        say(f"Not everything was played to its end: 'pullrank evaluate {folder}' says why.")
+    return exit_code_of(entry, results, duels)

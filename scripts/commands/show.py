@@ -1,0 +1,31 @@
+"""`pullrank show DIR`: what is recorded of an agent's version, with the end of its log."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scripts.console import OK, print_json
+from scripts.options import AgentArgument, JsonList, OnlyTasks
+from scripts.repository.checkout import open_checkout
+from scripts.runs.newest_results import entry_in, marked_episodes, newest_results
+
+
+def run(
+    folder: AgentArgument,
+    task: OnlyTasks = None,
+    episodes: Annotated[bool, typer.Option("--episodes", help="List all episodes, not three of them.")] = False,
+    as_json: JsonList = False,
+) -> int:
+    """Show what is recorded of this version: returns, lengths, seeds, the message, the end of the log."""
+    checkout = open_checkout(Path.cwd())
+    results = newest_results(checkout, entry_in(checkout, folder), task)
+    if as_json:
+        print_json([result.document() for _, result in results])
+        return OK
+    # Imported late: only tables need rich.
+    from scripts.terminal_tables import episodes_table
+
+    for each, result in results:
+        episodes_table(each, result, marked_episodes(result, each, every=episodes))
+    return OK

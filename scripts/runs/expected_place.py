@@ -1,0 +1,85 @@
+"""The end of an evaluation at home, as the comment on a pull request ends: the place that the agent would take, and why."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.preview import Preview, PreviewedAgent
+from evaluator.model.records.result import Result, SandboxKind, Tier
+from evaluator.model.records.verdict import Verdict
+from leaderboard.comments.states import AgentReport, Previewed
+from leaderboard.core.entry import AgentName
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, preview_state
+from scripts.console import CommandError, say
+from scripts.git.data_branches import export_files, newest_results
+from scripts.git.git_repository import GitRepository
+from scripts.repository.checkout import AgentFolder, Checkout
+
+# What a sentence of the referee begins with where the agent failed before it had acted once.
+_AT_THE_START = re.compile(r"episode \d+, step 0: ")
+_OFFICIAL = {"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": "here"}
+
+
+def with_recorded(checkout: Checkout) -> Checkout:
+    """The checkout with the recorded results, fetched if there are none; without a network that is said in one line."""
+    if any(record.tier is Tier.OFFICIAL for record in checkout.every_record):
+        return checkout
+    clone = GitRepository(checkout.root)
+    try:
+        if sha := newest_results(clone):
+            export_files(clone, sha, checkout.store.results)
+    except CommandError as error:
+        say(f"The recorded results could not be fetched ({error}); places are among the results in this clone.")
+    return replace(checkout)
+
+
+def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
+    """What is recorded in this clone, and whether it is official; before the first official result, local ones count."""
+    entries = [each.entry() for each in checkout.read_all()[0]]
+    kept = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent) is None)
+    results, duels = checkout.results, checkout.duels
+    official = any(record.tier is Tier.OFFICIAL for record in checkout.every_record)
+    if not official:
+        versions = {(entry.name, entry.digest) for entry in entries}  # what was tried at home before is no try
+        results = [
+            result.model_copy(update=_OFFICIAL)
+            for result in results
+            if (AgentName.folded(result.login, result.agent), result.submission_digest) in versions
+        ]
+        duels = [duel.model_copy(update=_OFFICIAL) for duel in duels]
+    recorded = OfficialLeaderboard(
+        challenge=checkout.challenge, entries=kept, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
+    )
+    return recorded, official
+
+
+def expected(
+    recorded: OfficialLeaderboard, entry: AgentFolder, results: Sequence[Result], duels: Sequence[Duel]
+) -> Previewed:
+    """The state of the comment that a pull request with this agent would get."""
+    agent = PreviewedAgent.model_construct(
+        login=entry.login, agent=entry.agent, submission_digest=entry.folder.digest, name=entry.folder.submission.name,
+        results=tuple(results), duels=tuple(duels),
+    )  # fmt: skip
+    return preview_state(
+        Preview.model_construct(head_sha="", evaluator_sha="", agents=(agent,), skipped=()), recorded, run_url=None
+    )
+
+
+def narrower_tasks(entry: AgentFolder, agent: AgentReport) -> str | None:
+    """A question for an agent that fails at the first step of some tasks and plays others, though it enters all."""
+    failed = [row for row in agent.rows if row.result.verdict is not Verdict.OK and _failed_at_once(row.result)]
+    games = [game for game in agent.games if game.refusal]
+    played = [row.task.id for row in agent.rows if row.estimate] + [game.task.id for game in agent.games if not game.refusal]
+    if entry.folder.submission.tasks != "all" or not (failed or games) or not played:
+        return None
+    shown = " and ".join(played) if len(played) < 3 else f"{len(played)} tasks"
+    return f"Only for {shown}? Write 'tasks: [{', '.join(played)}]' in submission.yml."
+
+
+def _failed_at_once(result: Result) -> bool:
+    return result.verdict in (Verdict.CRASHED, Verdict.PROTOCOL_ERROR) and (
+        _AT_THE_START.match(result.message) is not None or not result.message.startswith("episode ")
+    )

@@ -1,0 +1,197 @@
+"""What `check` and `evaluate` say about bad submissions: each fault in one line, with its place and what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.docker.engine_errors import build_failure
+from evaluator.host.envs.gym_task import load_gym_task
+from evaluator.host.errors import EnvironmentFault
+from evaluator.model.config.challenge import Task
+from tests.scripts.checkouts import GAMES, run
+
+GOOD = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 1\n"
+HEAD = "name: A\nalgorithm: b\n"
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("board")
+    (root / "challenge.yml").write_text(GAMES)
+    return root
+
+
+def put(board: Path, name: str, files: dict[str, str | bytes]) -> str:
+    folder = board / "submissions/alice" / name
+    folder.mkdir(parents=True)
+    for path, content in files.items():
+        (folder / path).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return f"submissions/alice/{name}"
+
+
+CHECKED: dict[str, tuple[dict[str, str | bytes], str]] = {
+    "wrong-task": (
+        {"submission.yml": HEAD + "tasks:\n  - CartPole-v1\n  - TicTacToe\n", "agent.py": GOOD},
+        "/submission.yml:5: there is no task 'TicTacToe'; did you mean 'tictactoe'?",
+    ),
+    "strange-task": (
+        {"submission.yml": HEAD + "tasks: [Chess]\n", "agent.py": GOOD},
+        "/submission.yml:3: there is no task 'Chess'; the tasks are CartPole-v1, five, tictactoe",
+    ),
+    "capitals": (
+        {"submission.yml": HEAD, "agent.PY": GOOD},
+        "/agent.py: the entry file does not exist; agent.PY is there: rename it, or correct 'entry' in submission.yml",
+    ),
+    "ending": (
+        {"submission.yaml": HEAD, "agent.py": GOOD},
+        "/submission.yml: is missing; submission.yaml is there: rename it",
+    ),
+    "large": (
+        {"submission.yml": HEAD, "agent.py": GOOD, "weights.bin": bytes(6 << 20)},
+        ": the folder holds 6 MiB of at most 5 MiB; largest: weights.bin 6 MiB; shrink or quantise weights",
+    ),
+    "extra": (
+        {"submission.yml": HEAD + "license: MIT\nextras: [tensorflow]\n", "agent.py": GOOD},
+        (
+            "/submission.yml:4: there is no extra 'tensorflow'; the extras are numpy, torch, sb3, onnx, grpc, "
+            "or bring an image (kind: image)"
+        ),
+    ),
+    "near-extra": (
+        {"submission.yml": HEAD + "extras: [Torch]\n", "agent.py": GOOD},
+        "/submission.yml:3: there is no extra 'Torch'; did you mean 'torch'?, or bring an image (kind: image)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_check_says_in_one_line_what_is_wrong_and_where(board: Path, name: str) -> None:
+    files, message = CHECKED[name]
+    folder = put(board, name, files)
+
+    assert run(board, "check", folder) == (1, "", f"{folder}{message}\n")
+
+
+SLOW = "import time\nclass Agent:\n    def act(self, observation):\n        time.sleep(9)\n"
+PLAYED = {
+    "seven": ("class Agent:\n    def act(self, o):\n        return 7\n", "episode 0, step 0: the action 7 is outside 0…1"),
+    "torch": (
+        "import torch\n" + GOOD,
+        (
+            "importing agent.py raised ModuleNotFoundError: No module named 'torch' at agent.py:1; "
+            "write 'extras: [torch]' in submission.yml"
+        ),
+    ),
+    "text": (
+        "class Agent:\n    def act(self, o):\n        return 'left'\n",
+        "episode 0, step 0: act returned str 'left'; this task wants one integer",
+    ),
+    "slow": (
+        SLOW,
+        "no answer within 1 s, 0.5 s for each of 2 live episodes; do less in each step, or answer all at once in act_batch",
+    ),
+    "later": (
+        (
+            "class Agent:\n    def __init__(self):\n        self.n = 0\n    def act(self, o):\n        self.n += 1\n"
+            "        return self.left()\n    def left(self):\n        return {}[self.n] if self.n > 4 else 1\n"
+        ),
+        "episode 0, step 4: act raised KeyError: 5 at agent.py:8",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_evaluate_says_in_one_line_why_it_stopped(board: Path, name: str) -> None:
+    source, message = PLAYED[name]
+    folder = put(board, name, {"submission.yml": HEAD + "tasks: [CartPole-v1]\n", "agent.py": source})
+    (board / "challenge.yml").write_text(GAMES.replace("start_seconds: 30", "start_seconds: 30, answer_seconds: 0.5"))
+
+    code, out, _ = run(board, "evaluate", folder, "--sandbox", "process")
+
+    assert code == 1
+    assert f"  {message}\n" in out, "whole, in a line of its own"
+
+
+def test_the_log_ends_with_the_agents_own_frames(board: Path) -> None:
+    source, _ = PLAYED["later"]
+    folder = put(board, "frames", {"submission.yml": HEAD + "tasks: [CartPole-v1]\n", "agent.py": source})
+
+    _, out, _ = run(board, "evaluate", folder, "--sandbox", "process")
+
+    shown = [line.strip(" |") for line in out.splitlines() if line.startswith("  |")]
+    assert shown == [
+        "Where it happened, the most recent call last:",
+        'File "agent.py", line 6, in act',
+        "return self.left()",
+        "^^^^^^^^^^^",
+        'File "agent.py", line 8, in left',
+        "return {}[self.n] if self.n > 4 else 1",
+        "~~^^^^^^^^",
+        "KeyError: 5",
+    ]
+
+
+def test_an_agent_reads_what_lies_beside_it(board: Path) -> None:
+    source = "ACTION = int(open('weights.txt').read())\nclass Agent:\n    def act(self, o):\n        return ACTION\n"
+    folder = put(
+        board, "beside", {"submission.yml": HEAD + "tasks: [CartPole-v1]\n", "agent.py": source, "weights.txt": "1"}
+    )
+
+    assert run(board, "evaluate", folder, "--sandbox", "process")[0] == 0
+
+
+def test_a_failure_of_the_machine_is_not_remembered_as_the_agents(board: Path) -> None:
+    manifest = HEAD + "tasks: [CartPole-v1]\nextras: [torch]\n"
+    folder = put(board, "machine", {"submission.yml": manifest, "agent.py": "import torch\n" + GOOD})
+
+    for _ in range(2):
+        code, out, err = run(board, "evaluate", folder, "--sandbox", "process")
+
+        assert code == 3
+        assert "the agent's extras are not installed on this machine: start Docker, or install them with pip" in out
+        assert "recorded before" not in err
+
+
+def test_a_table_in_a_narrow_terminal_cuts_no_verdict(board: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    from rich.console import Console
+
+    from evaluator.model.records.verdict import Verdict
+    from scripts import terminal_tables
+    from tests.leaderboard import make
+
+    task = make.task("FrozenLake-v1-from-scratch")
+    results = [
+        make.result(make.entry("a"), [-499.8, -1.0], on=task).model_copy(update={"verdict": verdict}) for verdict in Verdict
+    ]
+    monkeypatch.setattr(terminal_tables, "_console", lambda: Console(highlight=False, width=80, force_terminal=False))
+
+    terminal_tables.evaluation_table(make.challenge(task), results)
+
+    rows = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    assert len(rows) == 1 + len(Verdict), "one line for each"
+    for row, verdict in zip(rows[1:], Verdict, strict=True):
+        assert row.split()[:2] == [task.id, verdict]
+
+
+def test_the_engines_build_fails_with_the_reason_of_pip() -> None:
+    output = [
+        "Step 7/12 : RUN python3 -m venv /opt/venv && /opt/venv/bin/python -m pip install",
+        " ---> Running in 0123456789ab",
+        "Collecting numpy==2.4.6",
+        "\x1b[91mERROR: Could not find a version that satisfies the requirement numpy==2.4.6 (from versions: none)\x1b[0m",
+        "\x1b[91mERROR: No matching distribution found for numpy==2.4.6\x1b[0m",
+    ]
+
+    assert build_failure({}, output, "The command '/bin/sh -c python3 -m venv …' returned a non-zero code: 1") == (
+        "the evaluator image cannot be built: ERROR: Could not find a version that satisfies the requirement numpy==2.4.6 "
+        "(from versions: none)"
+    )
+
+
+@pytest.mark.parametrize(("env", "command"), [("Ant-v5", "make mujoco"), ("ALE/Pong-v5", "make atari")])
+def test_a_missing_package_of_environments_is_named_with_the_command_that_installs_it(env: str, command: str) -> None:
+    with pytest.raises(EnvironmentFault) as caught:
+        load_gym_task(Task(id="one", env=env))
+
+    assert f"; '{command}' installs it" in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,157 @@
+"""`ready`, `field` and the manners of the command."""
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scripts.command_list import COMMANDS
+from tests.scripts.checkouts import GAMES, LAST_LEGAL, LEGAL, put, run
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+    return subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    (tmp_path / "challenge.yml").write_text(GAMES)
+    (tmp_path / ".gitignore").write_text("results/\ntraces/\n")
+    put(tmp_path / "submissions/bob/old", LEGAL, "[CartPole-v1]")
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "Board")
+    put(tmp_path / "submissions/alice/new", LEGAL + "# mine\n", "[CartPole-v1]")
+    return tmp_path
+
+
+def checks(board: Path, folder: str = "submissions/alice/new") -> dict[str, str]:
+    return {each["what"]: each["fault"] for each in json.loads(run(board, "ready", folder, "--json")[1])["checks"]}
+
+
+def test_an_evaluated_agent_is_ready_and_the_commands_commit_only_its_folder(board: Path) -> None:
+    assert run(board, "evaluate", "submissions/alice/new", "--sandbox", "process")[0] == 0
+
+    code, out, err = run(board, "ready", "submissions/alice/new")
+
+    assert code == 0
+    assert "would take place 1 of 1" in out
+    commands = [line for line in err.splitlines() if line.startswith("git ")]
+    for command in commands[:3]:
+        git(board, *shlex.split(command)[1:])
+    assert git(board, "diff", "--name-only", "main").split() == [
+        "submissions/alice/new/agent.py", "submissions/alice/new/submission.yml",
+    ]  # fmt: skip
+    assert run(board, "ready", "submissions/alice/new")[0] == 0, "as well after the commit"
+
+
+def test_what_is_missing_is_said_with_what_to_do(board: Path) -> None:
+    (board / "challenge.yml").write_text(GAMES + "# changed\n")
+    put(board / "example_agents/elsewhere", LEGAL)
+
+    faults = checks(board)
+
+    assert faults["CartPole-v1"] == "this version was not evaluated here; run 'pullrank evaluate submissions/alice/new'"
+    paths = faults["only your own folder is changed"]
+    assert "challenge.yml lies outside of submissions/alice/: undo it, or leave it out" in paths
+    assert "example_agents/elsewhere/agent.py" in paths
+    assert checks(board, "example_agents/elsewhere")["login"] == (
+        "example_agents/elsewhere: put it at submissions/<your login>/elsewhere"
+    )
+    (board / "submissions/alice/new/agent.py").write_text("x = 1\n")
+    assert run(board, "ready", "submissions/alice/new")[0] == 1
+
+
+@pytest.mark.attack(
+    "file_named_with_escapes_beside_the_agent", family="pages", outcome="one line, marks",
+    tries="Puts a file with terminal escapes and a line end in its name beside the folder that is to be submitted.",
+)  # fmt: skip
+def test_no_name_of_a_file_reaches_the_terminal_as_it_is(board: Path) -> None:
+    (board / "a\x1b[2Jb\n::set-output::").write_text("")
+
+    code, out, err = run(board, "ready", "submissions/alice/new")
+
+    assert code == 1
+    assert "lies outside of" in err
+    assert "\x1b" not in out + err
+    assert not any(line.startswith("::") for line in err.splitlines())
+
+
+@pytest.mark.attack(
+    "message_of_escapes_in_ready", family="pages", outcome="one line, marks",
+    tries="Fails with terminal escapes and a runner's command in its message, to be repeated by `ready`.",
+)  # fmt: skip
+def test_no_message_reaches_the_terminal_as_it_is(board: Path) -> None:
+    (board / "submissions/alice/new/agent.py").write_text(
+        "class Agent:\n    def act(self, o):\n        raise ValueError('\\x1b]0;t\\x07\\n::error::x\\u202e')\n"
+    )
+    run(board, "evaluate", "submissions/alice/new", "--sandbox", "process")
+
+    _, out, err = run(board, "ready", "submissions/alice/new")
+    (document,) = json.loads(run(board, "show", "submissions/alice/new", "--json")[1])
+
+    assert "no  CartPole-v1: crashed: " in err
+    for text in (out, err, document["message"], document["log_tail"]):
+        assert not any(sign in text for sign in ("\x1b", "\x07", "\u202e"))
+    assert not any(line.startswith("::") for line in err.splitlines())
+
+
+@pytest.mark.attack(
+    "name_of_escapes_in_the_field", family="pages", outcome="refused or shown as marks",
+    tries="Enters a game under a name with terminal escapes, to be met by `field`.",
+)  # fmt: skip
+def test_the_field_plays_everybody_and_shows_no_escape(board: Path) -> None:
+    put(board / "submissions/alice/player", LEGAL)
+    put(board / "submissions/bob/other", LAST_LEGAL)
+    hostile = put(board / "submissions/eve/third", LAST_LEGAL + "# another\n")
+    (hostile / "submission.yml").write_text('name: "\\e[2J::x"\nalgorithm: none\ntasks: [tictactoe]\n')
+
+    code, out, err = run(board, "field", "submissions/alice/player", "--sandbox", "process")
+
+    assert code == 0
+    assert " Elo on tictactoe, place " in out
+    assert "tictactoe: " in out
+    assert "\x1b" not in out + err
+
+
+def test_failures_are_json_too(board: Path) -> None:
+    (board / "submissions/alice/new/submission.yml").write_text("name: A\nalgorithm: b\ntasks: [CartPole-v2]\n")
+
+    code, out, _ = run(board, "evaluate", "submissions/alice/new", "--json")
+
+    assert json.loads(out) == {
+        "code": code,
+        "errors": [{
+            "what": "there is no task 'CartPole-v2'", "where": "submissions/alice/new/submission.yml:3",
+            "hint": "did you mean 'CartPole-v1'?",
+        }],
+    }  # fmt: skip
+    assert json.loads(run(board, "evaluate", "submissions/alice/new", "--jsom", "--json")[1])["code"] == 2
+
+
+def test_a_misspelt_command_is_answered_with_the_nearest(board: Path) -> None:
+    assert run(board, "evalute")[2] == "there is no command 'evalute'; did you mean 'evaluate'?\n"
+
+
+def test_rank_names_what_is_recorded_but_not_on_this_branch(board: Path) -> None:
+    run(board, "evaluate", "submissions/alice/new", "--sandbox", "process")
+    (board / "submissions/alice").rename(board / "elsewhere")
+
+    assert "Recorded, but not on this branch, so not ranked: alice/new;" in run(board, "rank")[2]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_ends_with_an_example(board: Path, command: str) -> None:
+    out = run(board, command, "--help")[1]
+
+    assert f"Example: pullrank {command} " in " ".join(out.split())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_command(board: Path, shell: str) -> None:
+    _, out, _ = run(board, "completion", shell)
+
+    assert " ".join(COMMANDS) in out

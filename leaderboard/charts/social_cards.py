@@ -96,10 +96,9 @@ def _called(entry: Entry) -> tuple[str, ...]:
 def _home(standings: Standings) -> Card:
     rows = [(row.place, row.entry, row.estimate.score) for row in standings.overall if not row.is_aside]
     lines = _lines([(place, entry, score, format.number(score, 2)) for place, entry, score in rows])
-    ranked = format.counted(len(rows), "ranked agent")
+    ranked = format.counted(standings.ranked_agents, "ranked agent")
     if not rows:
         lines = tuple(_champion(board, line) for board in standings.games for line in _game_lines(board)[:1])[:CARD_LINES]
-        ranked = ""
     counts = [format.counted(len(standings.tasks), "task"), format.counted(len(standings.games), "game"), ranked]
     counts = [words for words in counts if words and not words.startswith("0 ")]
     return Card(

@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.model.records.duel_record import MatchEnd
+from leaderboard.api.index import index_document
+from leaderboard.api.inputs import api_inputs
+from leaderboard.charts.social_cards import HOME_CARD, social_cards
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.pages import home_page
@@ -53,6 +56,23 @@ def test_champions_stand_first_with_their_scores():
 
     assert text.index("Champions") < text.index("Overall") < text.index("Take part") < text.index("Evaluation status")
     assert "CartPole place 1 rule-1 by user1 500.0 500.0 to 500.0" in text
+
+
+def test_ranked_agents_are_counted_once_and_everywhere_alike():
+    board = game_samples.full()
+    standings = dataclasses.replace(
+        board, tasks=(samples.task_board(samples.POLE, [
+            samples.row(samples.entry(), samples.POLE, 1, 9.0),
+            samples.row(samples.entry("baseline", baseline=True), samples.POLE, 2, 1.0),
+        ]),),
+    )  # fmt: skip
+    places = {row.entry.name for game in board.games for row in game.rows if not row.is_aside} | {("alice", "angle-rule")}
+    index = index_document(api_inputs(standings, samples.CONTEXT))
+    (card,) = [card for card in social_cards(standings) if card.file == HOME_CARD]
+
+    assert f" {len(places)} ranked agents" in words(page(standings))
+    assert index["counts"]["ranked_agents"] == len(places)
+    assert f"{len(places)} ranked agents" in card.below
 
 
 def test_the_machine_says_what_it_knows():

@@ -162,7 +162,9 @@ class Standings:
     @property
     def ranked_agents(self) -> int:
         """Agents with a place of their own on a task or in a game, each counted once."""
-        placed = {row.entry.name for task in self.tasks for row in task.rows if not (row.is_aside or row.estimate.is_missing)}
+        placed = {
+            row.entry.name for task in self.tasks for row in task.rows if not (row.is_aside or row.estimate.is_missing)
+        }
         return len(placed | {row.entry.name for game in self.games for row in game.rows if not row.is_aside})
 
 

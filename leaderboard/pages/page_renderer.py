@@ -21,7 +21,7 @@ from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.comments import samples
 from leaderboard.core.standings import OverallRow, Standings, TaskStandings
 from leaderboard.history import BoardHistory, RankHistory, RecordScore
-from leaderboard.pages import game_page, health, home_page, html_frame, moderation_log
+from leaderboard.pages import episode_replays, game_page, health, home_page, html_frame, moderation_log
 from leaderboard.pages.page_context import PageContext
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed, digits
@@ -155,7 +155,7 @@ def render_pages(standings: Standings, context: PageContext, past: BoardHistory 
         scale = interval_chart.task_scale(board.task, (row.estimate for row in board.rows))
         pages[path] = renderer.page(
             path, "task.md.jinja", board=board, task=board.task, scale=scale, history=task_history(board, past),
-            difference=significant_difference(board),
+            difference=significant_difference(board), films=episode_replays.leader_first(board, context.episodes),
         )  # fmt: skip
     for game in standings.games:
         pages |= game_page.render_game_pages(game, renderer.page, context.frames)
@@ -240,7 +240,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         task_file=serialise.task_file, address=serialise.address,
         documents=task_documents, scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED,
-        task_scale=interval_chart.task_scale,
+        task_scale=interval_chart.task_scale, film_poster=episode_replays.film_poster, film_facts=episode_replays.film_facts,
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)
     return environment

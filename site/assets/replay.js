@@ -19,6 +19,8 @@
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     return made;
   };
+  /* How many moves of a match are played by themselves. */
+  const LAST_MOVES = 12;
   const only = (least, value, greatest) => Math.max(least, Math.min(greatest, value));
 
   class Replay {
@@ -51,8 +53,19 @@
       if (!(number >= 1 && number <= this.duel.matches.length)) return false;
       const ply = Number.parseInt(asked.get("ply"), 10);
       this.pause();
+      if (Number.isNaN(ply) && new URLSearchParams(location.search).has("play")) return this.perform(number - 1);
       this.show(number - 1, Number.isNaN(ply) ? Infinity : ply);
       this.section.scrollIntoView({ block: "start" });
+      return true;
+    }
+
+    /* Links from other pages play the end of a match; who prefers less motion sees the last position. */
+    perform(index) {
+      this.show(index, Infinity);
+      this.section.scrollIntoView({ block: "start" });
+      if (matchMedia("(prefers-reduced-motion: reduce)").matches) return true;
+      this.show(index, this.last - LAST_MOVES);
+      this.play();
       return true;
     }
 

@@ -34,7 +34,7 @@ def requested(page) -> list[str]:
 
 
 def opened(page, label):
-    page.locator(".pr-tool summary").filter(has_text=label).click()
+    page.locator(".pr-tool").filter(has_text=label).click()
 
 
 def saved(page, label) -> str:
@@ -207,7 +207,7 @@ def test_what_failed_is_behind_a_switch_with_the_reasons(visit):
 def test_columns_are_chosen(visit):
     page = visit(HILL)
     opened(page, "Columns")
-    chooser = page.locator(".pr-tool").nth(1)
+    chooser = page.locator(".pr-controls .pr-fields").nth(1)
     chooser.get_by_label("Algorithm").uncheck()
     chooser.get_by_label("Memory").check()
     expect(table(page).locator("thead")).not_to_contain_text("Algorithm")

@@ -178,13 +178,15 @@ function picture(words, width, height, children) {
 }
 
 /** A scale from `from` to `to` in pixels that holds the values, with a margin of `air` unless `low` and `high` are given. */
-function across(values, { low, high }, from, to, air = 0.04) {
+function across(values, { low, high, bounds = [] }, from, to, air = 0.04) {
   const known = values.filter(Number.isFinite);
   const least = known.length ? known.reduce((x, y) => Math.min(x, y)) : 0;
   const most = known.length ? known.reduce((x, y) => Math.max(x, y)) : 1;
   const margin = (most - least) * air || (most === least ? Math.max(Math.abs(most) * 0.1, 1) : 0);
-  const start = low ?? least - margin;
-  const end = high ?? most + margin;
+  // No value can lie beyond the bounds, so the axis ends soon after them.
+  const beyond = bounds.every(Number.isFinite) && bounds.length ? margin * 0.1 : Infinity;
+  const start = low ?? Math.max(least - margin, Math.min(least, bounds[0]) - beyond);
+  const end = high ?? Math.min(most + margin, Math.max(most, bounds[1]) + beyond);
   const at = (value) => from + ((value - start) / (end - start || 1)) * (to - from);
   return { low: start, high: end, least, most, from, to, at };
 }

@@ -55,15 +55,16 @@ function episodes(played, data, decimals) {
   const word = { success_rate: "whether an episode succeeded", mean_length: "length of each episode" }[data.measure] ?? "return of each episode";
   const shown = data.measure === "success_rate" ? 0 : Number(data.returnDecimals ?? decimals);
   const lower = data.direction === "lower" && ofEpisodes(data.measure);
+  const bounds = [data.least, data.most].map(Number);
   return [
     section("Every episode",
-      strips(series, { decimals: shown, label: `The ${word}` }),
+      strips(series, { decimals: shown, bounds, label: `The ${word}` }),
       note(`A dot is the ${word}; the box reaches from the lower to the upper quartile, the stroke is the median and the diamond the mean.`),
       summary(played, shown)),
     section("Performance profiles",
       legend(played),
-      profiles(series, { decimals: shown, lower, label: `Share of episodes that reach ${lower ? "at most" : "at least"} each value` }),
-      note(`The share of episodes with ${lower ? "at most" : "at least"} the value below. Where one line is above another throughout, it is better whatever counts as good.`)),
+      profiles(series, { decimals: shown, bounds, lower, label: `Share of episodes that reach ${lower ? "at most" : "at least"} each value` }),
+      note(`The share of episodes with ${lower ? "at most" : "at least"} the value below. A line that is always higher is better at every threshold.`)),
     ...(played.length > 1 ? [section("Probability of improvement", matrix(played, lower),
       note("How likely an episode of the row is better than one of the column, a tie counted by half, with its 95 % interval "
         + "(Brunner and Munzel, Biometrical Journal 42, 2000, on the logit scale). Green: above ½ for sure; red: below it. "

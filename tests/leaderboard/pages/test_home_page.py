@@ -161,7 +161,7 @@ def test_who_left_is_named_and_the_ledger_has_the_rest():
     assert "zoe/a5" not in text
 
 
-def test_a_champions_best_episode_is_shown():
+def test_a_champions_median_episode_is_shown():
     row = samples.one().tasks[0].rows[0]
     made = {
         which: EpisodeReplay(
@@ -175,14 +175,14 @@ def test_a_champions_best_episode_is_shown():
         context = PageContext(generated_at="now", episodes={row.result.key: episodes})
         return home_page.episode_picture(row, context, "../")
 
-    assert "../episodes/best.webp" in shown(made["median"], made["best"])
-    assert "../episodes/median.webp" in shown(made["median"])
+    assert "../episodes/median.webp" in shown(made["best"], made["median"])
+    assert "../episodes/best.webp" in shown(made["best"])
     assert shown() == ""
 
 
 def test_a_game_shows_a_match_that_its_champion_won():
     board = game_samples.full().games[0]
-    picture = home_page.match_picture(board)
+    picture = home_page.match_picture(board, home_page.leaders_win(board))
 
     assert "alice&#47;minimax won" in picture
     assert picture.count("pr-comes") > 7
@@ -200,9 +200,11 @@ def test_no_match_is_shown_where_there_is_none():
         for pair, crossing in full.games[0].crosstable.items()
     }
 
-    assert home_page.match_picture(dataclasses.replace(full.games[0], crosstable=lost)) == ""
-    assert home_page.match_picture(game_samples.empty().games[0]) == ""
-    assert home_page.match_picture(game_samples.undrawn()[0].games[0]) == ""
+    undrawn = game_samples.undrawn()[0].games[0]
+
+    assert home_page.leaders_win(dataclasses.replace(full.games[0], crosstable=lost)) is None
+    assert home_page.leaders_win(game_samples.empty().games[0]) is None
+    assert home_page.match_picture(undrawn, home_page.leaders_win(undrawn)) == ""
 
 
 def test_the_ledger_tells_exclusions_withdrawals_and_rescores():

@@ -14,11 +14,11 @@ from leaderboard.charts import social_cards
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Row
-from leaderboard.game_boards.board_registry import kind_of, moves_of
-from leaderboard.game_boards.svg import BoardKind, BoardMark
+from leaderboard.game_pictures.board_registry import kind_of, moves_of
+from leaderboard.game_pictures.svg import BoardKind, BoardMark
 from leaderboard.pages import episode_replays
 from leaderboard.pages.episode_replays import REPLAYED_ENTRIES
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import format_utc
 from leaderboard.text.serialise import segment
@@ -58,7 +58,7 @@ def season_end(challenge: Challenge, now: datetime | None) -> str:
     return f"ends {format_utc(last)}, in {days} days" if days > 1 else f"ends {format_utc(last)}"
 
 
-def episode_picture(row: Row, context: PageContext, root: str) -> Markup:
+def episode_picture(row: Row, context: SiteContext, root: str) -> Markup:
     """The median episode of a leader as a small animation; empty if none is rendered."""
     shown = episode_replays.typical_episode(context.episodes.get(row.result.key, ()))
     return episode_replays.replay_thumbnail(shown, root) if shown else Markup()
@@ -95,7 +95,7 @@ def match_picture(board: GameStandings, won: WonMatch | None) -> Markup:
     first: Side = 1 if won.index % 2 else 0
     moves = moves_of(won.duel)[won.index]
     words = f"the last position of a match that {won.entry.shown} won"
-    return _picture(kind, kind.draw(moves, first, None), len(moves), words)
+    return _picture(kind, kind.render(moves, first, None), len(moves), words)
 
 
 def leaders_win(board: GameStandings) -> WonMatch | None:

@@ -11,7 +11,7 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
-from leaderboard.charts.interval_chart import ChartScale, interval_element, rating_scale, task_scale
+from leaderboard.charts.interval_chart import ChartScale, chart_scale, interval_element, rating_estimate, task_scale
 from leaderboard.charts.social_cards import HOME_CARD, card_files
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.parallel import WHOLE, Partition, batches
@@ -35,8 +35,8 @@ from leaderboard.pages.agent.table_rows import (
     table_heads,
 )
 from leaderboard.pages.html_frame import PageValues
-from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import TemplateRenderer, Templates, template_environment
+from leaderboard.site_context import SiteContext
 from leaderboard.text import escape_html, serialise, urls
 
 # A page at the same depth as all of them: relative links from it are valid on each.
@@ -44,7 +44,7 @@ _ANY_AGENT_PAGE = "agents/_/_.md"
 
 
 def render_agent_pages(
-    standings: Standings, context: PageContext, share: Partition = WHOLE
+    standings: Standings, context: SiteContext, share: Partition = WHOLE
 ) -> Iterator[tuple[str, PageValues]]:
     """The page of each agent of a share: its file below the site's root, and its values for the frame."""
     profiles = agent_profiles(standings, share)
@@ -62,7 +62,7 @@ def render_agent_pages(
 class _AgentPageRenderer:
     """Renders agents' pages; what all of them share is computed once."""
 
-    def __init__(self, standings: Standings, context: PageContext, profiles: Iterable[AgentProfile]) -> None:
+    def __init__(self, standings: Standings, context: SiteContext, profiles: Iterable[AgentProfile]) -> None:
         self._standings, self._context = standings, context
         self._repository = context.repository or standings.challenge.repository
         self._templates = TemplateRenderer(standings, context, _html())
@@ -162,7 +162,8 @@ def _point(score: float, scale: ChartScale) -> Markup:
 def _scales(standings: Standings) -> dict[str, ChartScale]:
     """The scale of each task and game by its id."""
     scales = {board.task.id: task_scale(board.task, (row.estimate for row in board.rows)) for board in standings.tasks}
-    return scales | {board.task.id: rating_scale(board) for board in standings.games}
+    ratings = {board.task.id: (rating_estimate(row.rating) for row in board.rows) for board in standings.games}
+    return scales | {game: chart_scale(estimates, [0.0]) for game, estimates in ratings.items()}
 
 
 def _anchor(task_id: str) -> str:

@@ -119,6 +119,12 @@ export function bar({ score, low, high }, scale, decimals) {
     right = left + 2;
   }
   const words = `${number(score, decimals)}, 95 % interval ${span(known ? low : NaN, known ? high : NaN, decimals)}`;
+  const [least, most] = known ? [low, high] : [score, score];
+  if (most < scale.low || least > scale.high) {
+    return svg("svg", { class: "pr-bar", viewBox: "0 0 100 14", preserveAspectRatio: "none", role: "img", "aria-label": `${words}, beyond this scale` },
+      svg("line", { class: "pr-axis", x1: 0, x2: 100, y1: 7, y2: 7 }),
+      svg("path", { class: "pr-beyond", d: most < scale.low ? "M8 2 2 7 8 12" : "M92 2 98 7 92 12" }));
+  }
   return svg("svg", { class: "pr-bar", viewBox: "0 0 100 14", preserveAspectRatio: "none", role: "img", "aria-label": words },
     svg("line", { class: "pr-axis", x1: 0, x2: 100, y1: 7, y2: 7 }),
     ...(scale.marks ?? []).map((mark) =>

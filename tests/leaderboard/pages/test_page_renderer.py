@@ -6,7 +6,7 @@ import re
 import pytest
 
 from evaluator.model.config.challenge import Task
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from leaderboard.text import urls
 from leaderboard.text.format import number, seconds, size
 from tests.leaderboard.pages import samples
@@ -97,7 +97,7 @@ def test_ties_share_medals_and_are_marked():
     text = render(samples.tied(), samples.CONTEXT)[POLE]
 
     assert text.count("pr-medal-1") == 3
-    assert text.count("statistically tied with the leader") == 1
+    assert text.count('<span class="pr-tie">statistically tied with the leader') == 1
     assert text.count('class="pr-leading"') == 4
     assert "1 1–4 agent-0" in words(text)
 
@@ -159,7 +159,7 @@ def test_an_unverified_beacon_is_marked():
 
 
 def test_without_a_repository_nothing_links_out(board):
-    for text in render(board, PageContext(generated_at="now")).values():
+    for text in render(board, SiteContext(generated_at="now")).values():
         assert "&#47;tree&#47;main" not in text
         assert "&#47;blob&#47;results" not in text
         assert "&#47;commit&#47;" not in text

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
-from leaderboard.core.game_standings import GameStandings, Rating
 from leaderboard.core.entry import RankedEntry
+from leaderboard.core.game_standings import GameStandings, Rating
 from leaderboard.core.standings import Estimate, TaskStandings
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, span
@@ -63,7 +63,7 @@ def rating_scale(board: GameStandings) -> ChartScale:
 
 
 def table_scale(board: TaskStandings) -> ChartScale:
-    """The scale of a task's table: that of its ranked entries, with the random and the reference score where they are near."""
+    """The scale of a task's table: that of its ranked entries, with random and reference where they are near."""
     anchors = [anchor.score for anchor in (board.task.random, board.task.reference) if anchor]
     return zoomed_scale(((row, row.estimate) for row in board.rows), anchors)
 

@@ -1,5 +1,6 @@
 """The intervals of a leaderboard's first entries as one figure, with an axis, to be read by itself and to be downloaded."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -67,16 +68,18 @@ def _plot(rows: Sequence[tuple[RankedEntry, Estimate]], axis: PlotAxis) -> Marku
         '<svg class="pr-plot" viewBox="0 0 {width} {height}" role="img" aria-label="{words}">{ticks}{marks}{lines}'
         '<text class="pr-plot-title" x="{centre}" y="{below}">{title}</text></svg>'
     ).format(
-        width=_WIDTH, height=base + _BOTTOM, centre=(_LEFT + _WIDTH - _RIGHT) / 2, below=base + 38, lines=lines, marks=marked,
-        ticks=_ticks(axis, base), title=escape(axis.title),
+        width=_WIDTH, height=base + _BOTTOM, centre=(_LEFT + _WIDTH - _RIGHT) / 2, below=base + 38, lines=lines,
+        marks=marked, ticks=_ticks(axis, base), title=escape(axis.title),
         words=escape(f"95 % intervals of the first {len(shown)}. {axis.title}. The numbers are in the table."),
     )  # fmt: skip
 
 
 def _line(row: RankedEntry, estimate: Estimate, axis: PlotAxis, middle: int) -> Markup:
     name = row.entry.submission.name
+    short = name if len(name) <= _NAME_LETTERS else f"{name[:_NAME_LETTERS]}…"
+    interval = span(estimate.low, estimate.high, axis.decimals)
     words = (
-        f"{name}: {number(estimate.score, axis.decimals)}, 95 % interval {span(estimate.low, estimate.high, axis.decimals)}, "
+        f"{name}: {number(estimate.score, axis.decimals)}, 95 % interval {interval}, "
         f"rank range {ranks(row.rank_low, row.rank_high)}"
     )
     return Markup(
@@ -85,20 +88,21 @@ def _line(row: RankedEntry, estimate: Estimate, axis: PlotAxis, middle: int) -> 
         '<circle cx="{score}" cy="{y}" r="4"/></g>'
     ).format(
         leading=" pr-plot-leading" if row.with_leader else "", words=escape(words), top=middle - _ROW // 2, width=_WIDTH,
-        row=_ROW, end=_LEFT - 12, base=middle + 4, name=escape(name if len(name) <= _NAME_LETTERS else f"{name[:_NAME_LETTERS]}…"),
+        row=_ROW, end=_LEFT - 12, base=middle + 4, name=escape(short),
         low=_x(estimate.low, axis), high=_x(estimate.high, axis), score=_x(estimate.score, axis), y=middle,
     )  # fmt: skip
 
 
 def _mark(value: float, name: str, axis: PlotAxis, base: int) -> Markup:
     return Markup(
-        '<line class="pr-plot-mark" x1="{x}" x2="{x}" y1="{top}" y2="{base}"/><text class="pr-plot-mark-name" x="{x}" y="14">{name}</text>'
+        '<line class="pr-plot-mark" x1="{x}" x2="{x}" y1="{top}" y2="{base}"/>'
+        '<text class="pr-plot-mark-name" x="{x}" y="14">{name}</text>'
     ).format(x=_x(value, axis), top=_TOP - 6, base=base, name=escape(name))
 
 
 def _ticks(axis: PlotAxis, base: int) -> Markup:
     values = ticks(axis.scale.low, axis.scale.high)
-    apart = min((b - a for a, b in zip(values, values[1:], strict=False)), default=1.0)
+    apart = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
     decimals = next((count for count in range(4) if abs(round(apart, count) - apart) < apart * 1e-6), 3)
     return Markup("").join(
         Markup(

@@ -184,3 +184,13 @@ def test_without_javascript_it_says_where_else_to_look(visit):
 
     expect(page.get_by_text("This page needs JavaScript")).to_be_visible()
     expect(page.get_by_role("link", name="the tasks’ own pages")).to_have_attribute("href", "../tasks/")
+
+
+def test_it_opens_with_two_that_differ_and_an_axis_within_the_bounds(visit):
+    page = visit("compare/?task=CartPole-v1")
+    scores = section(page, "Scores").locator(".pr-value b").all_inner_texts()
+
+    assert len(scores) == len(set(scores)) == 2
+    ticks = section(page, "Every episode").locator("svg .pr-tick").all_inner_texts()
+    assert ticks
+    assert max(float(tick) for tick in ticks) <= 500

@@ -328,3 +328,13 @@ def test_a_board_without_entries_needs_no_table(visit):
 
     expect(page.get_by_text("No agent has a score on this task yet.")).to_be_visible()
     expect(page.locator(".pr-controls")).to_have_count(0)
+
+
+def test_filters_open_below_the_other_controls(visit):
+    page = visit(HILL)
+    controls = page.locator(".pr-controls > label, .pr-controls > button, .pr-controls > .pr-files")
+    before = controls.evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+    opened(page, "Filters")
+
+    expect(page.get_by_label("Score from")).to_be_visible()
+    assert controls.evaluate_all("all => all.map(one => one.getBoundingClientRect().top)") == before

@@ -190,9 +190,9 @@ function across(values, { low, high, bounds = [] }, from, to, air = 0.04) {
   const most = known.length ? known.reduce((x, y) => Math.max(x, y)) : 1;
   const margin = (most - least) * air || (most === least ? Math.max(Math.abs(most) * 0.1, 1) : 0);
   // No value can lie beyond the bounds, so the axis ends soon after them.
-  const beyond = bounds.every(Number.isFinite) && bounds.length ? margin * 0.1 : Infinity;
-  const start = low ?? Math.max(least - margin, Math.min(least, bounds[0]) - beyond);
-  const end = high ?? Math.min(most + margin, Math.max(most, bounds[1]) + beyond);
+  const [floor, ceiling] = bounds.length && bounds.every(Number.isFinite) ? bounds : [-Infinity, Infinity];
+  const start = low ?? Math.max(least - margin, Math.min(least, floor) - margin * 0.1);
+  const end = high ?? Math.min(most + margin, Math.max(most, ceiling) + margin * 0.1);
   const at = (value) => from + ((value - start) / (end - start || 1)) * (to - from);
   return { low: start, high: end, least, most, from, to, at };
 }

@@ -140,13 +140,26 @@ function overall(entries) {
   const known = entries.filter((one) => one.overall?.estimate);
   if (!known.length) return [];
   const scale = scaleOf(known.flatMap(({ overall: row }) => estimateOf(row)), [0, 1]);
-  const tasks = [...new Set(known.flatMap((one) => Object.keys(one.overall.normalised ?? {})))];
+  const tasks = [...new Set(known.flatMap((one) => Object.keys(one.overall.normalised ?? {})))]
+    .filter((task) => known.some((one) => isScored(one, task)));
+  const shared = known.length > 1 ? tasks.filter((task) => known.every((one) => isScored(one, task))) : [];
+  const sharedHead = shared.length ? [right(`On the ${shared.length} that all have`)] : [];
+  const sharedCell = (one) => (shared.length ? [right(number(mean(shared.map((task) => counts(one.overall.normalised[task]))), 2))] : []);
   return [section("Across all tasks",
-    table("Across all tasks", ["Entry", "Place", "Ranks", right("Tasks"), right("Overall"), "95 % interval", ...tasks.map((task) => right(task))],
+    table("Across all tasks", ["Entry", "Place", "Ranks", right("Tasks"), right("Overall"), "95 % interval", ...sharedHead, ...tasks.map((task) => right(task))],
       known.map((one) => [named(one), ...standing(one.overall), right(`${one.overall.played}/${Object.keys(one.overall.normalised).length}`),
-        ...scored(one.overall.estimate, scale, 3),
+        ...scored(one.overall.estimate, scale, 3), ...sharedCell(one),
         ...tasks.map((task) => right(number(one.overall.normalised[task] ?? NaN, 2)))])),
     note("The random agent has 0 and the reference 1; a task without a score counts 0, one below 0 too, and one above 2 counts as 2."))];
+}
+
+function isScored(one, task) {
+  return typeof one.overall.normalised?.[task] === "number";
+}
+
+/** What a normalised score counts in a mean over tasks; the same as in leaderboard/scoring/score_all.py. */
+function counts(value) {
+  return Math.min(2, Math.max(0, value));
 }
 
 function summary(played, decimals) {

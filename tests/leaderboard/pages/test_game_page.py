@@ -171,7 +171,7 @@ def test_history_draws_equal_days_and_later_players():
     ],
 )
 def test_every_end_is_told(full, index, sentence):
-    assert f"{index + 1} {sentence} " in shown(full[DUEL])
+    assert re.search(rf"\b{index + 1} (1–0|0–1|½–½|0–0) {re.escape(sentence)} ", shown(full[DUEL]))
 
 
 def test_a_forfeit_tells_what_became_of_the_player():

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 TASK = "tasks/CartPole-v1/"
-# Compressed, as GitHub Pages sends them: what a task's page may weigh before its reader does anything. The index of the search,
-# which the theme fetches once the page is there, is not counted.
+# Compressed, as GitHub Pages sends them: what a task's page may weigh before its reader does anything. The index of the
+# search, which the theme fetches once the page is there, is not counted.
 TASK_PAGE_BYTES = 200_000
 
 

@@ -188,7 +188,9 @@ def test_without_javascript_it_says_where_else_to_look(visit):
 
 def test_it_opens_with_two_that_differ_and_an_axis_within_the_bounds(visit):
     page = visit("compare/?task=CartPole-v1")
-    scores = section(page, "Scores").locator(".pr-value b").all_inner_texts()
+    cells = section(page, "Scores").locator(".pr-value b")
+    expect(cells).to_have_count(2)
+    scores = cells.all_inner_texts()
 
     assert len(scores) == len(set(scores)) == 2
     ticks = section(page, "Every episode").locator("svg .pr-tick").all_text_contents()

@@ -55,6 +55,11 @@ class EpisodeReplay:
         """Number of rows in the picture."""
         return -(-len(self.steps) // self.columns)
 
+    @property
+    def poster(self) -> str:
+        """The first frame alone, which a page shows until the film is asked for."""
+        return f"{self.file.removesuffix('.webp')}-poster.webp"
+
 
 Episodes = Mapping[str, tuple[EpisodeReplay, ...]]
 """By the result's key: the replays there are of best, median and worst. Empty if the environment cannot render or renders

@@ -414,8 +414,7 @@ def _remarks(standings: GameStandings) -> list[str]:
         lines.append(f"Rated with a prior, having won or lost against all the others: {', '.join(standings.prior)}.")
     if standings.cycle.names:
         chain = " beats ".join([*standings.cycle.names, standings.cycle.names[0]])
-        share = f"{100 * standings.cycle.share:.0f} % of {standings.cycle.triads} triads"
-        lines.append(f"{len(standings.cycle.names)} players have no order among them: {chain}; {share} are cyclic.")
+        lines.append(f"{len(standings.cycle.names)} players form a cycle: {chain}.")
     if standings.waiting:
         lines.append(f"Waiting: {', '.join(entry.shown for entry in standings.waiting)}.")
     lines.extend(f"Refused: {failure.entry.shown}: {failure.reason}" for failure in standings.failures)

@@ -176,7 +176,6 @@ def _head(facts: ApiInputs) -> SiteHeadJson:
 def index_document(facts: ApiInputs) -> IndexJson:
     """Where everything is."""
     boards = facts.standings.boards
-    entries = {row.entry.name for board in boards for row in board.rows}
     return {
         **_head(facts),
         "site": facts.context.site_url or None,
@@ -184,7 +183,7 @@ def index_document(facts: ApiInputs) -> IndexJson:
         "links": document_links(facts.standings.challenge),
         "counts": {
             "tasks": len(boards),
-            "ranked_agents": len(entries),
+            "ranked_agents": facts.standings.ranked_agents,
             "ranked": sum(len(board.rows) for board in boards),
             "failures": sum(len(board.failures) for board in boards),
             "waiting": sum(len(board.waiting) for board in boards),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
+from leaderboard.core.entry import RankedEntry
 from leaderboard.core.game_standings import GameStandings, Rating
-from leaderboard.core.standings import Estimate
+from leaderboard.core.standings import Estimate, TaskStandings
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, span
 
@@ -17,6 +18,11 @@ _LEAST_WIDTH = 2.0
 _STRIP_LOW, _STRIP_HIGH = -1.0, 2.0
 # Width of one task in the strip, in pixels.
 _SLOT = 10
+# An entry whose whole interval lies beyond the scale, such as a random agent far below those that are ranked.
+_BEYOND = (
+    '<svg class="pr-bar" viewBox="0 0 100 14" preserveAspectRatio="none" role="img" aria-label="{words}">'
+    '<line class="pr-axis" x1="0" x2="100" y1="7" y2="7"/><path class="pr-beyond" d="{arrow}"/></svg>'
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +59,24 @@ def rating_estimate(rating: Rating) -> Estimate:
 
 def rating_scale(board: GameStandings) -> ChartScale:
     """The scale of a game's table, with a tick at 0, the rating of the anchor."""
-    return chart_scale((rating_estimate(row.rating) for row in board.rows), [0.0])
+    return zoomed_scale(((row, rating_estimate(row.rating)) for row in board.rows), [0.0])
+
+
+def table_scale(board: TaskStandings) -> ChartScale:
+    """The scale of a task's table: that of its ranked entries, with random and reference where they are near."""
+    anchors = [anchor.score for anchor in (board.task.random, board.task.reference) if anchor]
+    return zoomed_scale(((row, row.estimate) for row in board.rows), anchors)
+
+
+def zoomed_scale(rows: Iterable[tuple[RankedEntry, Estimate]], marks: Sequence[float]) -> ChartScale:
+    """A scale for entries with a place, or for all if none has one; with the marks that are at most half its width away."""
+    known = [(row, estimate) for row, estimate in rows if not estimate.is_missing]
+    shown = [estimate for row, estimate in known if not row.is_aside] or [estimate for _, estimate in known]
+    if not shown:
+        return chart_scale([], marks)
+    scale = chart_scale(shown)
+    reach = (scale.high - scale.low) / 2
+    return chart_scale(shown, [mark for mark in marks if scale.low - reach <= mark <= scale.high + reach])
 
 
 def as_point(estimate: Estimate) -> Estimate:
@@ -77,6 +100,9 @@ def interval_svg(estimate: Estimate, scale: ChartScale, decimals: int) -> Markup
     left, width, middle = _bar(estimate, scale)
     estimate = as_point(estimate)
     words = f"{number(estimate.score, decimals)}, 95 % interval {span(estimate.low, estimate.high, decimals)}"
+    if estimate.high < scale.low or estimate.low > scale.high:
+        arrow = "M8 2 2 7 8 12" if estimate.high < scale.low else "M92 2 98 7 92 12"
+        return Markup(_BEYOND).format(words=escape(f"{words}, beyond this scale"), arrow=arrow)
     ticks = Markup("").join(
         Markup('<line class="pr-mark" x1="{0}" x2="{0}" y1="1" y2="13"/>').format(_coordinate(scale.at(mark)))
         for mark in scale.marks

@@ -31,8 +31,8 @@ class CardLine:
     name: tuple[str, ...]
     """Alternatives: the first that the font can draw is used."""
     value: str
-    share: float
-    """The length of its bar, 0 to 1."""
+    share: float | None = None
+    """The length of its bar, 0 to 1: from the random to the best score. None without a random score: then it has no bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,12 @@ class Card:
 
 
 def social_cards(standings: Standings) -> Iterator[Card]:
-    """Every card of a leaderboard."""
+    """Every card of a leaderboard; those of a local one say so."""
+    for card in _cards(standings):
+        yield card if standings.official else replace(card, below=f"local, unofficial · {card.below}")
+
+
+def _cards(standings: Standings) -> Iterator[Card]:
     yield _home(standings)
     yield from (_task(standings, board) for board in standings.tasks)
     yield from (_game(standings, board) for board in standings.games)
@@ -95,11 +100,10 @@ def _called(entry: Entry) -> tuple[str, ...]:
 
 def _home(standings: Standings) -> Card:
     rows = [(row.place, row.entry, row.estimate.score) for row in standings.overall if not row.is_aside]
-    lines = _lines([(place, entry, score, format.number(score, 2)) for place, entry, score in rows])
-    ranked = format.counted(len(rows), "ranked agent")
+    lines = _lines([(place, entry, score, format.number(score, 2)) for place, entry, score in rows], 0.0)
+    ranked = format.counted(standings.ranked_agents, "ranked agent")
     if not rows:
         lines = tuple(_champion(board, line) for board in standings.games for line in _game_lines(board)[:1])[:CARD_LINES]
-        ranked = ""
     counts = [format.counted(len(standings.tasks), "task"), format.counted(len(standings.games), "game"), ranked]
     counts = [words for words in counts if words and not words.startswith("0 ")]
     return Card(
@@ -116,7 +120,10 @@ def _champion(board: GameStandings, line: CardLine) -> CardLine:
 def _task(standings: Standings, board: TaskStandings) -> Card:
     task, rows = board.task, [row for row in board.rows if not row.estimate.is_missing and not row.is_aside]
     decimals = digits(task)
-    lines = _lines([(r.place, r.entry, r.estimate.score, format.number(r.estimate.score, decimals)) for r in rows])
+    lines = _lines(
+        [(r.place, r.entry, r.estimate.score, format.number(r.estimate.score, decimals)) for r in rows],
+        task.random.score if task.random else None,
+    )
     return Card(
         file=_task_file(task.id), title=(task.title or task.id, task.id), above=_title(standings),
         below=f"{format.counted(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking(task))}",
@@ -162,19 +169,17 @@ def _game_places(standings: Standings, entry: Entry) -> Iterator[CardLine]:
 
 
 def _place(board: TaskStandings | GameStandings, place: int, value: str) -> CardLine:
-    """A line with a place; its bar is full for the first place and nearly empty for the last."""
-    share = 1 - (place - 1) / max(1, len(board.rows))
-    return CardLine(place=place, name=(board.task.title or board.task.id, board.task.id), value=value, share=share)
+    return CardLine(place=place, name=(board.task.title or board.task.id, board.task.id), value=value)
 
 
-def _lines(rows: list[tuple[int, Entry, float, str]]) -> tuple[CardLine, ...]:
-    """The first rows; the first has a full bar, the last of them a quarter."""
+def _lines(rows: list[tuple[int, Entry, float, str]], floor: float | None = None) -> tuple[CardLine, ...]:
+    """The first rows; bars begin at `floor`, the random score, so that their lengths compare as the scores do."""
     shown = rows[:CARD_LINES]
-    values = [score for _, _, score, _ in shown]
-    best, worst = (values[0], values[-1]) if values else (0.0, 0.0)
-    width = abs(best - worst)
+    width = shown[0][2] - floor if shown and floor is not None else 0.0
     return tuple(
-        CardLine(place=place, name=_called(entry), value=value, share=1 - 0.75 * abs(best - score) / width if width else 1)
+        CardLine(place=place, name=_called(entry), value=value, share=max(0.0, (score - floor) / width))
+        if width and floor is not None
+        else CardLine(place=place, name=_called(entry), value=value)
         for place, entry, score, value in shown
     )
 
@@ -218,6 +223,8 @@ def _render_line(pen: ImageDraw.ImageDraw, line: CardLine, top: int) -> None:
     pen.text(
         (left, middle - 6), cut_to_width(first_printable(line.name), 34, room), font=_font(34), fill=_WHITE, anchor="lm"
     )
+    if line.share is None:
+        return
     pen.rectangle((left, middle + 26, right, middle + 31), fill=_TRACK)
     pen.rectangle((left, middle + 26, left + max(8, int((right - left) * min(1.0, line.share))), middle + 31), fill=_ACCENT)
 

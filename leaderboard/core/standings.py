@@ -135,6 +135,11 @@ class OverallRow(RankedEntry):
         """On how many tasks it has a score."""
         return sum(value is not None for value in self.normalised.values())
 
+    @property
+    def is_half_played(self) -> bool:
+        """Whether it has a score on half of the tasks; with fewer it gets neither a medal nor an interquartile mean."""
+        return 2 * self.played >= len(self.normalised)
+
     def beyond(self, low: float, high: float) -> list[str]:
         """The ids of the tasks whose normalised score is outside a range."""
         return [task for task, value in self.normalised.items() if value is not None and not low <= value <= high]
@@ -158,6 +163,14 @@ class Standings:
     def boards(self) -> tuple[TaskStandings | GameStandings, ...]:
         """All of them, tasks first."""
         return (*self.tasks, *self.games)
+
+    @property
+    def ranked_agents(self) -> int:
+        """Agents with a place of their own on a task or in a game, each counted once."""
+        placed = {
+            row.entry.name for task in self.tasks for row in task.rows if not (row.is_aside or row.estimate.is_missing)
+        }
+        return len(placed | {row.entry.name for game in self.games for row in game.rows if not row.is_aside})
 
 
 def results_of(standings: Standings) -> Iterator[Result]:

@@ -1,6 +1,7 @@
 """Recorded episodes that pages replay as pictures: which are chosen, and their HTML."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -8,7 +9,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from leaderboard.core.standings import Row, Standings, TaskStandings
 from leaderboard.scoring.metrics import oriented_return
-from leaderboard.site_context import EpisodeReplay
+from leaderboard.site_context import EpisodeReplay, Episodes
 from leaderboard.text import format
 
 # Entries of each task that have replays.
@@ -26,6 +27,35 @@ def shown_replays(standings: Standings) -> Iterator[tuple[TaskStandings, Row]]:
         if best is not None and best.result.returns and all(row is not best for row in shown):
             shown.append(best)
         yield from ((board, row) for row in shown)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Film:
+    """What the page of a task plays of one entry."""
+
+    row: Row
+    episode: EpisodeReplay
+
+
+def typical_episode(episodes: Sequence[EpisodeReplay]) -> EpisodeReplay | None:
+    """The median episode: the best one is often the luckiest start. Where there is no median, the first of the others."""
+    return next((one for one in episodes if one.which == "median"), next(iter(episodes), None))
+
+
+def leader_first(board: TaskStandings, episodes: Episodes) -> tuple[Film, ...]:
+    """The films of a task's entries in the order of the table, those with a place of their own first."""
+    films = [
+        Film(row=row, episode=episode)
+        for row in board.rows
+        if (episode := typical_episode(episodes.get(row.result.key, ()))) is not None
+    ]
+    return tuple(sorted(films, key=lambda film: film.row.is_aside))
+
+
+def posters(standings: Standings, episodes: Episodes) -> Iterator[EpisodeReplay]:
+    """The episodes that pages show by a poster: the first film of each task."""
+    for board in standings.tasks:
+        yield from (film.episode for film in leader_first(board, episodes)[:1])
 
 
 def chosen_results(result: Result, task: Task) -> tuple[tuple[str, int], ...]:
@@ -85,17 +115,34 @@ def replay_thumbnail(episode: EpisodeReplay, root: str) -> Markup:
     return _frame_window(episode, root, "pr-screen pr-moving", _label(episode))
 
 
+def film_poster(episode: EpisodeReplay, root: str) -> Markup:
+    """The first frame of a film, in the window in which `film.js` will play it."""
+    return _window(f"{root}{episode.poster}", "pr-screen", f"{_label(episode)}: its first picture", episode, 1, 1)
+
+
+def film_facts(episode: EpisodeReplay, root: str) -> Markup:
+    """The attributes from which `film.js` loads a film."""
+    attributes = 'data-film="{}" data-columns="{}" data-frames="{}" data-width="{}" data-height="{}" data-steps="{}"'
+    return Markup(attributes).format(
+        f"{root}{episode.file}", episode.columns, len(episode.steps), episode.width, episode.height,
+        ",".join(map(str, episode.steps)),
+    )  # fmt: skip
+
+
 def _label(episode: EpisodeReplay) -> str:
     return f"the {episode.which} episode" if episode.which != "median" else "a median episode"
 
 
 def _frame_window(episode: EpisodeReplay, root: str, classes: str, alt: str) -> Markup:
+    return _window(f"{root}{episode.file}", classes, alt, episode, episode.columns, episode.rows)
+
+
+def _window(src: str, classes: str, alt: str, episode: EpisodeReplay, columns: int, rows: int) -> Markup:
     """A window with the size of one frame; the inner element moves by rows, the picture in it by columns."""
     return Markup(
         '<span class="{classes}" style="--pr-columns:{columns};--pr-rows:{rows};aspect-ratio:{width}/{height}">'
         '<span><img src="{src}" alt="{alt}" width="{sheet_width}" height="{sheet_height}" loading="lazy"></span></span>'
     ).format(
-        classes=classes, columns=episode.columns, rows=episode.rows, width=episode.width, height=episode.height,
-        src=f"{root}{episode.file}", alt=alt,
-        sheet_width=episode.columns * episode.width, sheet_height=episode.rows * episode.height,
+        classes=classes, columns=columns, rows=rows, width=episode.width, height=episode.height, src=src, alt=alt,
+        sheet_width=columns * episode.width, sheet_height=rows * episode.height,
     )  # fmt: skip

@@ -17,6 +17,8 @@ from leaderboard.text import format, urls
 
 # Players in the crosstable; the page of each player lists all its duels.
 CROSSTABLE_PLAYERS = 24
+# Matches that the page of a duel shows at once; the others are behind a click.
+FIRST_CARDS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +91,7 @@ def render_game_pages(board: GameStandings, page: Callable[..., str], frames: Al
         counts = [_count(duel, side) for side in (0, 1)]
         pages[path] = page(
             path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=side_names(duel),
-            signed=format.SIGNED,
+            signed=format.SIGNED, FIRST_CARDS=FIRST_CARDS,
             entries=[entries.get(AgentName(*player.name)) for player in duel.players],
             assets=Markup(urls.up(path) + "assets/"), root=Markup(urls.up(path)),
         )  # fmt: skip

@@ -1,6 +1,7 @@
 """Values of the home page: the end of the season, and a small animation for each leader."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
@@ -10,11 +11,13 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import to_utc
 from evaluator.model.records.duel_record import Duel, MatchEnd, Side
 from leaderboard.charts import social_cards
-from leaderboard.core.game_standings import GameStandings, HeadToHead
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Row
 from leaderboard.game_pictures.drawn_games import drawing_of, moves_of
 from leaderboard.game_pictures.svg import BoardMark, GameDrawing
 from leaderboard.pages import episode_replays
+from leaderboard.pages.episode_replays import REPLAYED_ENTRIES
 from leaderboard.site_context import SiteContext
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import format_utc
@@ -56,36 +59,57 @@ def season_end(challenge: Challenge, now: datetime | None) -> str:
 
 
 def episode_picture(row: Row, context: SiteContext, root: str) -> Markup:
-    """The best episode of a leader as a small animation; empty if none is rendered."""
-    episodes = {episode.which: episode for episode in context.episodes.get(row.result.key, ())}
-    shown = episodes.get("best") or next(iter(episodes.values()), None)
+    """The median episode of a leader as a small animation; empty if none is rendered."""
+    shown = episode_replays.typical_episode(context.episodes.get(row.result.key, ()))
     return episode_replays.replay_thumbnail(shown, root) if shown else Markup()
 
 
-def match_picture(board: GameStandings) -> Markup:
-    """A match that the leader of a game won, as an animation of its moves; empty if the game cannot be drawn.
+@dataclass(frozen=True, kw_only=True)
+class WonMatch:
+    """A match that a player won against the best opponent that it has beaten."""
+
+    entry: Entry
+    opponent: Entry
+    duel: Duel
+    index: int
+
+    @property
+    def address(self) -> str:
+        """Of the duel's page, where this match begins to play."""
+        return f"?play=1#match={self.index + 1}"
+
+
+def won_matches(board: GameStandings) -> list[WonMatch]:
+    """One match for each of the first players that has won any."""
+    return [won for row in board.rows[:REPLAYED_ENTRIES] if (won := _best_win(board, row.entry))]
+
+
+def match_picture(board: GameStandings, won: WonMatch | None) -> Markup:
+    """A match as an animation of its moves; empty if there is none, or if the game cannot be drawn.
 
     The stylesheet plays it once, and shows only the last position to readers who prefer reduced motion.
     """
-    kind, crossing = drawing_of(board.task), _won_duel(board)
-    if kind is None or crossing is None:
+    kind = drawing_of(board.task)
+    if kind is None or won is None:
         return Markup()
-    index = _won_match(crossing.duel, crossing.side)
-    if index is None:
-        return Markup()
-    first: Side = 1 if index % 2 else 0
-    moves = moves_of(crossing.duel)[index]
-    words = f"the last position of a match that {board.rows[0].entry.shown} won"
+    first: Side = 1 if won.index % 2 else 0
+    moves = moves_of(won.duel)[won.index]
+    words = f"the last position of a match that {won.entry.shown} won"
     return _picture(kind, kind.render(moves, first, None), len(moves), words)
 
 
-def _won_duel(board: GameStandings) -> HeadToHead | None:
-    """The leader's duel against the best opponent that it has beaten at least once."""
-    if not board.rows:
-        return None
-    leader = board.rows[0].entry.name
-    duels = (board.crosstable.get((leader, row.entry.name)) for row in board.rows[1:])
-    return next((duel for duel in duels if duel and _won_match(duel.duel, duel.side) is not None), None)
+def leaders_win(board: GameStandings) -> WonMatch | None:
+    """A match of the leader; None if it has won none."""
+    return _best_win(board, board.rows[0].entry) if board.rows else None
+
+
+def _best_win(board: GameStandings, entry: Entry) -> WonMatch | None:
+    for row in board.rows:
+        crossing = board.crosstable.get((entry.name, row.entry.name)) if row.entry.name != entry.name else None
+        index = _won_match(crossing.duel, crossing.side) if crossing else None
+        if crossing and index is not None:
+            return WonMatch(entry=entry, opponent=row.entry, duel=crossing.duel, index=index)
+    return None
 
 
 def _won_match(duel: Duel, side: Side | int) -> int | None:
@@ -110,5 +134,6 @@ def _picture(kind: GameDrawing, marks: Iterable[BoardMark], count: int, words: s
 
 HOME_GLOBALS: Mapping[str, object] = {
     "episode_picture": episode_picture, "match_picture": match_picture, "card_file": social_cards.task_card,
+    "leaders_win": leaders_win, "won_matches": won_matches,
     "HOME_ROWS": HOME_ROWS, "MOST_ROWS": MOST_ROWS, "GONE": GONE, "minute": to_minute, "feed_name": feed_name,
 }  # fmt: skip

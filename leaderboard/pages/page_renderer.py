@@ -16,13 +16,13 @@ from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, 
 from evaluator.model.identifiers import LOGIN, NEW_AGENT, safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
-from leaderboard.charts import agent_charts, history_charts, interval_chart
+from leaderboard.charts import agent_charts, history_charts, interval_chart, interval_plot
 from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.comments import samples
 from leaderboard.core.standings import OverallRow, Standings, TaskStandings
 from leaderboard.health import health
 from leaderboard.history import BoardHistory, RankHistory, RecordScore
-from leaderboard.pages import game_page, home_page, html_frame, moderation_log
+from leaderboard.pages import episode_replays, game_page, home_page, html_frame, moderation_log
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed, digits
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED
@@ -104,6 +104,11 @@ def scale_marks(scale: ChartScale) -> str:
     return " ".join(map(repr, scale.marks))
 
 
+def scale_ends(scale: ChartScale, decimals: int) -> tuple[str, str]:
+    """Both ends of a scale, for the head of the column that shows it."""
+    return number(scale.low, decimals), number(scale.high, decimals)
+
+
 def significant_difference(board: TaskStandings) -> str | None:
     """The typical smallest significant difference of two scores, formatted; None if unknown, or if it would read as 0."""
     if any_sealed(row.result for row in board.rows):
@@ -112,6 +117,11 @@ def significant_difference(board: TaskStandings) -> str | None:
     if difference is None or difference < 0.5 * 10 ** -digits(board.task):
         return None
     return number(difference, digits(board.task))
+
+
+def heat(value: float | None) -> int:
+    """The tint of a normalised score in a heat map, from 0 to 5: from random or worse to the reference or better."""
+    return 0 if value is None else round(5 * min(1.0, max(0.0, value)))
 
 
 def task_history(board: TaskStandings, history: BoardHistory) -> TaskHistory | None:
@@ -153,10 +163,10 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
     pages[FORM_RULES] = form_rules(standings, context)
     for board in standings.tasks:
         path = urls.task_page(board.task.id)
-        scale = interval_chart.task_scale(board.task, (row.estimate for row in board.rows))
+        scale = interval_chart.table_scale(board)
         pages[path] = renderer.page(
             path, "task.md.jinja", board=board, task=board.task, scale=scale, history=task_history(board, past),
-            difference=significant_difference(board),
+            difference=significant_difference(board), films=episode_replays.leader_first(board, context.episodes),
         )  # fmt: skip
     for game in standings.games:
         pages |= game_page.render_game_pages(game, renderer.page, context.frames)
@@ -241,7 +251,8 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         task_file=serialise.task_file, address=serialise.address,
         documents=task_documents, scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED,
-        task_scale=interval_chart.task_scale,
+        task_scale=interval_chart.task_scale, score_plot=interval_plot.score_plot, rating_plot=interval_plot.rating_plot,
+        heat=heat, span_ends=scale_ends, film_poster=episode_replays.film_poster, film_facts=episode_replays.film_facts,
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)
     return environment

@@ -18,6 +18,7 @@ from leaderboard.core.standings import Standings
 from leaderboard.history import BoardHistory
 from leaderboard.pages import html_frame
 from leaderboard.pages.agent import agent_page
+from leaderboard.pages.episode_replays import posters
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext, former_entries, reproduced
 from leaderboard.text.escape_markdown import escape
@@ -27,7 +28,7 @@ from scripts.git.merged_pulls import merged_pulls
 from scripts.git.recorded_standings import rank, recorded_input
 from scripts.repository.checkout import Checkout
 from scripts.static_site.game_frames import frames
-from scripts.static_site.render_episodes import pictures, rendered_replays
+from scripts.static_site.render_episodes import pictures, poster_files, rendered_replays
 
 PAGE = "index.html"
 
@@ -84,7 +85,9 @@ def make(table: Standings, context: SiteContext, root: Path) -> Path:
                 documents.feed_and_status_files(table, context, history),
                 documents.agent_document_files(table, context, Partition(0, 2)),
             )
-            pages = _write(fresh, chain(made, pictures(context.episodes, root / "build")))
+            drawn = pictures(context.episodes, root / "build")
+            first_frames = poster_files(posters(table, context.episodes), root / "build")
+            pages = _write(fresh, chain(made, drawn, first_frames))
         pages += [*_folders_with_pages(framed, ""), *written()]
     _move(framed, fresh)
     frame = html_frame.parse_frame((fresh / html_frame.FRAME_ADDRESS / PAGE).read_text("utf-8"))

@@ -217,6 +217,14 @@ def pictures(replays: Episodes, built: Path) -> Iterator[tuple[str, bytes]]:
     return ((name, (built / name).read_bytes()) for name in names if (built / name).is_file())
 
 
+def poster_files(replays: Iterable[EpisodeReplay], built: Path) -> Iterator[tuple[str, bytes]]:
+    """The first frame of each film, as files below the site's root."""
+    for episode in replays:
+        if (built / episode.file).is_file():
+            with Image.open(built / episode.file) as sheet:
+                yield episode.poster, _encode_webp(sheet.convert("RGB").crop((0, 0, episode.width, episode.height)), 60)
+
+
 def episodes(every: Iterable[WantedEpisode], cache_folder: Path) -> Episodes:
     """Those that are rendered, for pages."""
     rendered = ((one.key, stored_rendering(cache_folder, one.key)) for one in every)

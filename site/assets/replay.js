@@ -13,12 +13,36 @@
     // Storage may be disabled.
   }
 
+  /* The switch of the site's other pages: they read the same entry of the storage. */
+  const dress = (button) => {
+    const isDark = () => getComputedStyle(root).colorScheme === "dark";
+    const show = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const index = isDark() ? 0 : 1;
+      const [scheme, media] = [["default", "(prefers-color-scheme: light)"], ["slate", "(prefers-color-scheme: dark)"]][index];
+      root.dataset.scheme = scheme;
+      show();
+      try {
+        const site = new URL(root.dataset.root, location).pathname;
+        const color = { media, scheme, primary: "custom", accent: "custom" };
+        localStorage.setItem(`${site}.__palette`, JSON.stringify({ index, color }));
+      } catch {
+        // As above.
+      }
+    });
+    show();
+  };
+
   const SVG = "http://www.w3.org/2000/svg";
   const svg = (name, attributes) => {
     const made = document.createElementNS(SVG, name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     return made;
   };
+  /* How many moves of a match are played by themselves. */
+  const LAST_MOVES = 12;
+  const FIRST_CARDS = 12;
   const only = (least, value, greatest) => Math.max(least, Math.min(greatest, value));
 
   class Replay {
@@ -51,8 +75,19 @@
       if (!(number >= 1 && number <= this.duel.matches.length)) return false;
       const ply = Number.parseInt(asked.get("ply"), 10);
       this.pause();
+      if (Number.isNaN(ply) && new URLSearchParams(location.search).has("play")) return this.perform(number - 1);
       this.show(number - 1, Number.isNaN(ply) ? Infinity : ply);
       this.section.scrollIntoView({ block: "start" });
+      return true;
+    }
+
+    /* Links from other pages play the end of a match; who prefers less motion sees the last position. */
+    perform(index) {
+      this.show(index, Infinity);
+      this.section.scrollIntoView({ block: "start" });
+      if (matchMedia("(prefers-reduced-motion: reduce)").matches) return true;
+      this.show(index, this.last - LAST_MOVES);
+      this.play();
       return true;
     }
 
@@ -89,7 +124,7 @@
           const [style, path] = duel.symbols[symbol];
           const shape = svg("path", { class: style, d: `M${x / 4} ${y / 4}${path}` });
           this.picture.append(shape);
-          this.shapes.push({ shape, begin, end });
+          this.shapes.push({ shape, y: y / 4, begin, end });
         }
       } else if (match.images) {
         this.picture = document.createElement("img");
@@ -116,13 +151,15 @@
         return svg("rect", { class: this.colour(movers[ply]), x: ply + 0.1, y: 1 - height, width: 0.8, height });
       });
       times.replaceChildren(...this.bars);
+      this.part(".pr-longest").textContent = ms.length ? `Thinking time of each move; the longest took ${most} ms.` : "";
     }
 
     step() {
       const { match, ply, last } = this;
-      for (const { shape, begin, end } of this.shapes) {
+      for (const { shape, y, begin, end } of this.shapes) {
         const visible = begin <= ply && ply < end;
         shape.style.display = visible ? "" : "none";
+        if (visible && begin === ply) shape.style.setProperty("--pr-fall", `${-y}px`);
         shape.classList.toggle("pr-new", visible && begin === ply && ply > 0);
       }
       const frames = match.images || match.texts || [];
@@ -174,6 +211,22 @@
       else if (match.images) this.picture.alt = `Position after ${ply} of ${last} moves`;
     }
 
+    /* The matches below: those that are asked for, in their order; as many as fit stand outside the fold. */
+    filter(wanted) {
+      const wins = (index) => String(this.duel.matches[index].winner ?? "draw");
+      const moves = (index) => this.duel.matches[index].moves.length;
+      const indexes = [...this.cards.keys()].filter((index) => ["all", "short"].includes(wanted) || wins(index) === wanted);
+      if (wanted === "short") indexes.sort((a, b) => moves(a) - moves(b));
+      const cards = indexes.map((index) => this.cards[index]);
+      const [first, rest] = document.querySelectorAll(".pr-matches");
+      first.replaceChildren(...cards.slice(0, FIRST_CARDS));
+      if (!rest) return;
+      rest.replaceChildren(...cards.slice(FIRST_CARDS));
+      const fold = rest.closest("details");
+      fold.hidden = !rest.children.length;
+      fold.querySelector("summary").textContent = `${rest.children.length} more`;
+    }
+
     /* What a reader does */
 
     listen() {
@@ -208,7 +261,10 @@
         this.show(this.index, Number(event.target.value));
       });
       this.part(".pr-speed").addEventListener("change", () => this.timer !== null && this.play());
-      document.querySelector(".pr-matches").addEventListener("click", (event) => {
+      const shown = document.querySelector(".pr-shown");
+      shown.closest(".pr-filter").hidden = false;
+      shown.addEventListener("change", () => this.filter(shown.value));
+      for (const list of document.querySelectorAll(".pr-matches")) list.addEventListener("click", (event) => {
         const link = event.target.closest("[data-match]");
         if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
@@ -251,6 +307,7 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
+    dress(document.querySelector(".pr-scheme"));
     const section = document.getElementById("replay");
     if (section) new Replay(JSON.parse(document.getElementById("pr-duel").textContent), section);
   });

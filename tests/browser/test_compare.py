@@ -184,3 +184,15 @@ def test_without_javascript_it_says_where_else_to_look(visit):
 
     expect(page.get_by_text("This page needs JavaScript")).to_be_visible()
     expect(page.get_by_role("link", name="the tasks’ own pages")).to_have_attribute("href", "../tasks/")
+
+
+def test_it_opens_with_two_that_differ_and_an_axis_within_the_bounds(visit):
+    page = visit("compare/?task=CartPole-v1")
+    cells = section(page, "Scores").locator(".pr-value b")
+    expect(cells).to_have_count(2)
+    scores = cells.all_inner_texts()
+
+    assert len(scores) == len(set(scores)) == 2
+    ticks = section(page, "Every episode").locator("svg .pr-tick").all_text_contents()
+    assert ticks
+    assert max(float(tick) for tick in ticks) <= 500

@@ -97,7 +97,7 @@ def test_keys_alone_are_enough(visit, record):
 
 
 def test_keys_scroll_the_page_where_the_replay_is_out_of_sight(visit):
-    page = visit(FOUR)
+    page = visit(FOUR, viewport={"width": 1200, "height": 500})
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     before = discs(page)
     page.keyboard.press("Home")
@@ -239,3 +239,32 @@ def test_a_game_without_a_drawing_steps_through_its_pictures_or_its_moves(visit)
     expect(page.locator(".pr-match")).to_have_text("Match 2 of 4")
     page.locator("[data-match='3']").click()
     expect(page.locator(".pr-stage pre")).to_contain_text("This game has no picture. Its moves: 5 [6]")
+
+
+def test_matches_are_filtered_and_most_of_them_folded(visit, record):
+    page = visit(FOUR)
+    numbers = page.locator(".pr-card .pr-what > b:first-child")
+    draws = [str(index + 1) for index, match in enumerate(record.matches) if match.winner is None]
+    page.get_by_label("Show").select_option("draw")
+    assert [words.strip() for words in numbers.all_text_contents()] == draws
+
+    page.get_by_label("Show").select_option("short")
+    first = min(range(len(record.matches)), key=lambda index: record.matches[index].plies)
+    expect(numbers.first).to_have_text(str(first + 1))
+    expect(page.locator(".pr-more")).to_contain_text("8 more")
+
+
+def test_a_link_plays_the_last_moves(visit, record):
+    page = visit(f"{FOUR}?play=1#match=8")
+
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
+    assert record.matches[7].plies - 12 <= int(page.locator(".pr-slider").input_value()) < record.matches[7].plies
+
+
+def test_the_colours_are_switched_for_the_whole_site(visit):
+    page = visit(FOUR, color_scheme="light")
+    page.get_by_role("button", name="Dark").click()
+
+    expect(page.locator("body")).to_have_css("background-color", "rgb(30, 37, 48)")
+    page.reload()
+    expect(page.get_by_role("button", name="Light")).to_be_visible()

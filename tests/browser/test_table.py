@@ -34,7 +34,7 @@ def requested(page) -> list[str]:
 
 
 def opened(page, label):
-    page.locator(".pr-tool summary").filter(has_text=label).click()
+    page.locator(".pr-tool").filter(has_text=label).click()
 
 
 def saved(page, label) -> str:
@@ -207,7 +207,7 @@ def test_what_failed_is_behind_a_switch_with_the_reasons(visit):
 def test_columns_are_chosen(visit):
     page = visit(HILL)
     opened(page, "Columns")
-    chooser = page.locator(".pr-tool").nth(1)
+    chooser = page.locator(".pr-controls .pr-fields").nth(1)
     chooser.get_by_label("Algorithm").uncheck()
     chooser.get_by_label("Memory").check()
     expect(table(page).locator("thead")).not_to_contain_text("Algorithm")
@@ -328,3 +328,13 @@ def test_a_board_without_entries_needs_no_table(visit):
 
     expect(page.get_by_text("No agent has a score on this task yet.")).to_be_visible()
     expect(page.locator(".pr-controls")).to_have_count(0)
+
+
+def test_filters_open_below_the_other_controls(visit):
+    page = visit(HILL)
+    controls = page.locator(".pr-controls > label, .pr-controls > button, .pr-controls > .pr-files")
+    before = controls.evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+    opened(page, "Filters")
+
+    expect(page.get_by_label("Score from")).to_be_visible()
+    assert controls.evaluate_all("all => all.map(one => one.getBoundingClientRect().top)") == before

@@ -11,7 +11,7 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
-from leaderboard.charts.interval_chart import ChartScale, interval_element, rating_scale, task_scale
+from leaderboard.charts.interval_chart import ChartScale, chart_scale, interval_element, rating_estimate, task_scale
 from leaderboard.charts.social_cards import HOME_CARD, card_files
 from leaderboard.core.parallel import WHOLE, Partition, batches
 from leaderboard.core.standings import Estimate, Standings
@@ -161,7 +161,8 @@ def _point(score: float, scale: ChartScale) -> Markup:
 def _scales(standings: Standings) -> dict[str, ChartScale]:
     """The scale of each task and game by its id."""
     scales = {board.task.id: task_scale(board.task, (row.estimate for row in board.rows)) for board in standings.tasks}
-    return scales | {board.task.id: rating_scale(board) for board in standings.games}
+    ratings = {board.task.id: (rating_estimate(row.rating) for row in board.rows) for board in standings.games}
+    return scales | {game: chart_scale(estimates, [0.0]) for game, estimates in ratings.items()}
 
 
 def _anchor(task_id: str) -> str:

@@ -126,8 +126,10 @@ def _returns(shared: _TaskCells, result: Result, drawn: tuple[ReturnSpread, str]
     spread, outline = drawn
     lengths, count = result.lengths, len(result.returns)
     shown = numbers(spread, shared.decimals, "</td><td>")
+    least, _, _, _, greatest, _ = shown.split("</td><td>", 5)
+    axis = f'<i class="pr-ends" data-low="{least}" data-high="{greatest}"></i>'
     length = number(sum(lengths) / len(lengths), 1) if lengths else NONE
-    return f"<tr>{shared.head}<td>{outline}</td><td>{shown}</td><td>{count}</td><td>{length}</td></tr>"
+    return f"<tr>{shared.head}<td>{outline}{axis}</td><td>{shown}</td><td>{count}</td><td>{length}</td></tr>"
 
 
 def _value(row: Row, shared: _TaskCells) -> str:

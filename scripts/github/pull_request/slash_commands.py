@@ -118,7 +118,7 @@ def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha
 def _rank(context: BotContext, pull: PullRequest) -> Reaction:
     entries = [entry for entry in context.recorded.entries if entry.login.casefold() == pull.author.casefold()]
     shown = [standing(context.recorded, entry.login, entry.agent) for entry in entries]
-    return _answer(context, pull, Ranked(agents=tuple(agent for agent in shown if agent and agent.rows)))
+    return _answer(context, pull, Ranked(agents=tuple(agent for agent in shown if agent and (agent.rows or agent.games))))
 
 
 def _answer(context: BotContext, pull: PullRequest, state: CommentState) -> Reaction:

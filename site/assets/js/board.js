@@ -199,7 +199,7 @@ function takeOver(place) {
       column.label, el("span", { class: "pr-turn", "aria-hidden": "true" }, isSorted ? (down ? "▼" : "▲") : ""));
     const way = column.way && el("span", { class: "pr-way" }, `${column.way === "higher" ? "↑" : "↓"} ${column.way} is better`);
     return el("th", { scope: "col", class: column.right && "pr-right", title: column.title || null,
-      "aria-sort": isSorted ? (down ? "descending" : "ascending") : null }, button, way);
+      "aria-sort": isSorted ? (down ? "descending" : "ascending") : null }, button, way, column.ends && el("i", { class: "pr-ends", ...column.ends }));
   }
 
   /** First press: better, newer or larger first, words from A. Second press: the reverse. */

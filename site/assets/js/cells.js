@@ -41,8 +41,14 @@ export function headsOf(table) {
     right: th.classList.contains("pr-right"),
     way: th.dataset.way ?? "",
     decimals: th.dataset.decimals === undefined ? null : Number(th.dataset.decimals),
+    ends: endsOf(th.querySelector(".pr-ends")),
     usual: true,
   }));
+}
+
+/** Both ends of the scale below a head, as attributes. */
+function endsOf(axis) {
+  return axis && { "data-low": axis.dataset.low, "data-high": axis.dataset.high };
 }
 
 /**

@@ -119,6 +119,12 @@ export function bar({ score, low, high }, scale, decimals) {
     right = left + 2;
   }
   const words = `${number(score, decimals)}, 95 % interval ${span(known ? low : NaN, known ? high : NaN, decimals)}`;
+  const [least, most] = known ? [low, high] : [score, score];
+  if (most < scale.low || least > scale.high) {
+    return svg("svg", { class: "pr-bar", viewBox: "0 0 100 14", preserveAspectRatio: "none", role: "img", "aria-label": `${words}, beyond this scale` },
+      svg("line", { class: "pr-axis", x1: 0, x2: 100, y1: 7, y2: 7 }),
+      svg("path", { class: "pr-beyond", d: most < scale.low ? "M8 2 2 7 8 12" : "M92 2 98 7 92 12" }));
+  }
   return svg("svg", { class: "pr-bar", viewBox: "0 0 100 14", preserveAspectRatio: "none", role: "img", "aria-label": words },
     svg("line", { class: "pr-axis", x1: 0, x2: 100, y1: 7, y2: 7 }),
     ...(scale.marks ?? []).map((mark) =>
@@ -178,13 +184,15 @@ function picture(words, width, height, children) {
 }
 
 /** A scale from `from` to `to` in pixels that holds the values, with a margin of `air` unless `low` and `high` are given. */
-function across(values, { low, high }, from, to, air = 0.04) {
+function across(values, { low, high, bounds = [] }, from, to, air = 0.04) {
   const known = values.filter(Number.isFinite);
   const least = known.length ? known.reduce((x, y) => Math.min(x, y)) : 0;
   const most = known.length ? known.reduce((x, y) => Math.max(x, y)) : 1;
   const margin = (most - least) * air || (most === least ? Math.max(Math.abs(most) * 0.1, 1) : 0);
-  const start = low ?? least - margin;
-  const end = high ?? most + margin;
+  // No value can lie beyond the bounds, so the axis ends soon after them.
+  const [floor, ceiling] = bounds.length && bounds.every(Number.isFinite) ? bounds : [-Infinity, Infinity];
+  const start = low ?? Math.max(least - margin, Math.min(least, floor) - margin * 0.1);
+  const end = high ?? Math.min(most + margin, Math.max(most, ceiling) + margin * 0.1);
   const at = (value) => from + ((value - start) / (end - start || 1)) * (to - from);
   return { low: start, high: end, least, most, from, to, at };
 }

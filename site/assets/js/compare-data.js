@@ -35,15 +35,15 @@ export function agentPage(id) {
  * Who can be chosen for a task.
  *
  * @param {{api: string}} data of the task's option
- * @returns {Promise<{id: string, name: string, place: number|null, search: string}[]>} in the order of the board
+ * @returns {Promise<{id: string, name: string, place: number|null, score: number|null, search: string}[]>} in the order of the board
  */
 export async function entriesOf({ api }) {
   const table = await fetched(`${api}table.json`);
   if (!table) return [];
-  const [login, agent, name, place] = ["login", "agent", "name", "place"].map((one) => table.columns.indexOf(one));
+  const [login, agent, name, place, score] = ["login", "agent", "name", "place", "score"].map((one) => table.columns.indexOf(one));
   return table.rows.map((row) => {
     const id = idOf({ login: row[login], agent: row[agent] });
-    return { id, name: row[name], place: row[place], search: `${id} ${row[name]}`.toLocaleLowerCase() };
+    return { id, name: row[name], place: row[place], score: row[score], search: `${id} ${row[name]}`.toLocaleLowerCase() };
   });
 }
 

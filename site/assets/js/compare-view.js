@@ -55,15 +55,16 @@ function episodes(played, data, decimals) {
   const word = { success_rate: "whether an episode succeeded", mean_length: "length of each episode" }[data.measure] ?? "return of each episode";
   const shown = data.measure === "success_rate" ? 0 : Number(data.returnDecimals ?? decimals);
   const lower = data.direction === "lower" && ofEpisodes(data.measure);
+  const bounds = [data.least, data.most].map(Number);
   return [
     section("Every episode",
-      strips(series, { decimals: shown, label: `The ${word}` }),
+      strips(series, { decimals: shown, bounds, label: `The ${word}` }),
       note(`A dot is the ${word}; the box reaches from the lower to the upper quartile, the stroke is the median and the diamond the mean.`),
       summary(played, shown)),
     section("Performance profiles",
       legend(played),
-      profiles(series, { decimals: shown, lower, label: `Share of episodes that reach ${lower ? "at most" : "at least"} each value` }),
-      note(`The share of episodes with ${lower ? "at most" : "at least"} the value below. Where one line is above another throughout, it is better whatever counts as good.`)),
+      profiles(series, { decimals: shown, bounds, lower, label: `Share of episodes that reach ${lower ? "at most" : "at least"} each value` }),
+      note(`The share of episodes with ${lower ? "at most" : "at least"} the value below. A line that is always higher is better at every threshold.`)),
     ...(played.length > 1 ? [section("Probability of improvement", matrix(played, lower),
       note("How likely an episode of the row is better than one of the column, a tie counted by half, with its 95 % interval "
         + "(Brunner and Munzel, Biometrical Journal 42, 2000, on the logit scale). Green: above ½ for sure; red: below it. "
@@ -139,13 +140,26 @@ function overall(entries) {
   const known = entries.filter((one) => one.overall?.estimate);
   if (!known.length) return [];
   const scale = scaleOf(known.flatMap(({ overall: row }) => estimateOf(row)), [0, 1]);
-  const tasks = [...new Set(known.flatMap((one) => Object.keys(one.overall.normalised ?? {})))];
+  const tasks = [...new Set(known.flatMap((one) => Object.keys(one.overall.normalised ?? {})))]
+    .filter((task) => known.some((one) => isScored(one, task)));
+  const shared = known.length > 1 ? tasks.filter((task) => known.every((one) => isScored(one, task))) : [];
+  const sharedHead = shared.length ? [right(`On the ${shared.length} that all have`)] : [];
+  const sharedCell = (one) => (shared.length ? [right(number(mean(shared.map((task) => counts(one.overall.normalised[task]))), 2))] : []);
   return [section("Across all tasks",
-    table("Across all tasks", ["Entry", "Place", "Ranks", right("Tasks"), right("Overall"), "95 % interval", ...tasks.map((task) => right(task))],
+    table("Across all tasks", ["Entry", "Place", "Ranks", right("Tasks"), right("Overall"), "95 % interval", ...sharedHead, ...tasks.map((task) => right(task))],
       known.map((one) => [named(one), ...standing(one.overall), right(`${one.overall.played}/${Object.keys(one.overall.normalised).length}`),
-        ...scored(one.overall.estimate, scale, 3),
+        ...scored(one.overall.estimate, scale, 3), ...sharedCell(one),
         ...tasks.map((task) => right(number(one.overall.normalised[task] ?? NaN, 2)))])),
     note("The random agent has 0 and the reference 1; a task without a score counts 0, one below 0 too, and one above 2 counts as 2."))];
+}
+
+function isScored(one, task) {
+  return typeof one.overall.normalised?.[task] === "number";
+}
+
+/** What a normalised score counts in a mean over tasks; the same as in leaderboard/scoring/score_all.py. */
+function counts(value) {
+  return Math.min(2, Math.max(0, value));
 }
 
 function summary(played, decimals) {

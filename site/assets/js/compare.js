@@ -37,10 +37,12 @@ function begin(shown) {
     show();
   }
 
-  /** Something to see for who comes without a choice: the first two of the board. */
+  /** Something to see for who comes without a choice: the leader, and the next entry that has another score. */
   async function firstTwo() {
     const found = await entriesOf({ ...option().dataset, task: task.value, title: option().textContent });
-    picked = found.slice(0, 2).map((one) => one.id);
+    const [leader, ...others] = found;
+    const next = others.find((one) => one.score !== leader.score) ?? others[0];
+    picked = [leader, next].filter(Boolean).map((one) => one.id);
   }
 
   function toAddress() {

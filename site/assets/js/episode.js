@@ -6,6 +6,7 @@
 import { el, root, svg } from "./dom.js";
 
 const FRAMES_A_SECOND = 12;
+const SPEEDS = [0.25, 0.5, 1, 2, 4];
 /** Moments of a player for several episodes. */
 const MOMENTS = 60;
 const ICONS = {
@@ -17,7 +18,7 @@ const ICONS = {
 const STILL = "pullrank-still";
 
 /** The window of a figure: which frame it shows, and after how many steps that was taken. */
-class Screen {
+export class Screen {
   constructor(figure) {
     const { columns, frames, steps } = figure.dataset;
     this.columns = Math.max(1, Number(columns));
@@ -43,8 +44,8 @@ class Screen {
 }
 
 /** The controls of a player: play, step and slide through moments. */
-class Bar {
-  constructor(moments, label, show) {
+export class Bar {
+  constructor(moments, label, show, { speeds = false } = {}) {
     this.moments = moments;
     this.show = show;
     this.at = 0;
@@ -57,12 +58,15 @@ class Bar {
       oninput: () => this.go(Number(this.slider.value)),
     });
     this.said = el("span", { class: "pr-step", "aria-hidden": "true" });
+    this.speed = speeds && el("select", { class: "pr-speed", "aria-label": "Speed", onchange: () => this.again() },
+      SPEEDS.map((one) => el("option", { value: one, selected: one === 1 }, `${one}×`)));
     this.element = el("div", { class: "pr-player", role: "group", "aria-label": `Player of ${label}` },
-      this.play, this.back, this.forward, this.slider, this.said);
+      this.play, this.back, this.forward, this.slider, this.said, this.speed);
     this.set(0);
   }
 
   get last() { return this.moments.length - 1; }
+  get isPlaying() { return this.request !== null; }
 
   button(icon, label, onclick) {
     return el("button", { type: "button", class: "pr-key", "aria-label": label, title: label, onclick },
@@ -94,15 +98,23 @@ class Bar {
     if (this.at === this.last) this.set(0);
     this.dress("pause", "Pause");
     const from = this.at;
+    const rate = FRAMES_A_SECOND * (this.speed ? Number(this.speed.value) : 1);
     let begun = null;
     const tick = (now) => {
       begun ??= now;
-      const index = from + Math.floor(((now - begun) / 1000) * FRAMES_A_SECOND);
+      const index = from + Math.floor(((now - begun) / 1000) * rate);
       if (index !== this.at) this.set(index);
       this.request = requestAnimationFrame(tick);
       if (this.at === this.last) this.pause();
     };
     this.request = requestAnimationFrame(tick);
+  }
+
+  /** Goes on at the chosen speed. */
+  again() {
+    if (!this.isPlaying) return;
+    this.pause();
+    this.run();
   }
 
   pause() {
@@ -121,6 +133,7 @@ class Bar {
   /** Handles keys, except those that a slider or a button handles itself. */
   press(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.target === this.speed) return;
     const slides = event.target === this.slider;
     const presses = event.target instanceof HTMLButtonElement;
     const keys = {

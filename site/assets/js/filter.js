@@ -43,7 +43,7 @@ export function controls(heads, board, change, save, open) {
   const boxOf = (head) => ({ id: head.id, usual: head.usual, box: el("input", { type: "checkbox", onchange: columns }), label: head.label });
   const labelOf = (one) => el("label", { class: "pr-switch" }, one.box, one.label);
   const boxes = heads.map(boxOf);
-  const list = el("div", { class: "pr-fields" }, boxes.map(labelOf));
+  const list = el("div", { class: "pr-fields", hidden: true }, boxes.map(labelOf));
   const check = (view) => {
     for (const one of boxes) one.box.checked = view.columns.length ? view.columns.includes(one.id) : one.usual;
   };
@@ -53,20 +53,22 @@ export function controls(heads, board, change, save, open) {
     // Without any column the table would be empty.
     change({ columns: !chosen.length || chosen.join() === usual.join() ? [] : chosen }, "");
   }
-  const filters = el("summary", {}, "Filters");
   const status = el("p", { class: "pr-note pr-found", role: "status" });
   const clear = el("button", { type: "button", class: "pr-button", onclick: () => change(nothing(), "") }, "Clear filters");
   const fields = board.isGame ? FIELDS.filter(([name]) => name !== "algorithm") : FIELDS;
+  const narrow = el("div", { class: "pr-fields", hidden: true },
+    fields.map(([name, label, attributes]) => field(name, label, attributes)),
+    !board.isGame && el("label", {}, el("span", {}, "Kind"), kind), flip("verified", "verified by the host"), clear);
+  const filters = el("button", { type: "button", ...opens(narrow) }, "Filters");
   const element = el("div", { class: "pr-controls", role: "group", "aria-label": "What the table shows" },
     field("find", "Find", { type: "search", placeholder: "agent, author, algorithm" }),
-    el("details", { class: "pr-tool" }, filters, el("div", { class: "pr-fields" },
-      fields.map(([name, label, attributes]) => field(name, label, attributes)),
-      !board.isGame && el("label", {}, el("span", {}, "Kind"), kind), flip("verified", "verified by the host"), clear)),
-    el("details", { class: "pr-tool", ontoggle: open }, el("summary", {}, "Columns"), list),
+    filters,
+    el("button", { type: "button", ...opens(list, open) }, "Columns"),
     board.unranked > 0 && flip("failed", `Failed and withdrawn (${board.unranked})`),
     el("span", { class: "pr-files" },
       el("button", { type: "button", class: "pr-button", title: "what the table shows, as a file", onclick: () => save("csv") }, "Save as CSV"),
-      el("button", { type: "button", class: "pr-button", title: "what the table shows, as a file", onclick: () => save("json") }, "Save as JSON")));
+      el("button", { type: "button", class: "pr-button", title: "what the table shows, as a file", onclick: () => save("json") }, "Save as JSON")),
+    narrow, list);
   return {
     element: el("div", {}, element, status),
     show: (view) => {
@@ -90,6 +92,16 @@ export function controls(heads, board, change, save, open) {
       if (status.textContent !== text) status.textContent = text;
     },
   };
+}
+
+/** Attributes of a button that shows and hides a row of fields, which stands below all controls: they keep their places. */
+function opens(fields, then = () => {}) {
+  const onclick = (event) => {
+    fields.hidden = !fields.hidden;
+    event.currentTarget.setAttribute("aria-expanded", String(!fields.hidden));
+    then();
+  };
+  return { class: "pr-button pr-tool", "aria-expanded": "false", onclick };
 }
 
 function nothing() {

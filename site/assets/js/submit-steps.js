@@ -11,7 +11,7 @@ import { folder, newFile } from "./manifest.js";
  */
 export function steps(draft, rules, files) {
   const head = [
-    el("h3", {}, "It looks right"),
+    el("h3", {}, "Your files look fine. The pull request will run your agent."),
     el("p", {}, "Everything that can be checked without running it is correct. The preview of the pull request runs it."),
     ...files.map(written),
   ];

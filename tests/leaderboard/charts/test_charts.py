@@ -1,13 +1,16 @@
 """Pictures stay inside their frames."""
 
+import html
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.charts.interval_chart import chart_scale, interval_svg, task_strip
+from leaderboard.charts.interval_chart import chart_scale, interval_svg, table_scale, task_strip
+from leaderboard.charts.interval_plot import score_plot
 from leaderboard.core.standings import Estimate
+from tests.leaderboard.pages import samples
 
 numbers = st.floats(-1e9, 1e9)
 
@@ -34,3 +37,28 @@ def test_a_strip_has_a_mark_for_each_task(values):
 
     assert picture.count("<title>") == len(values)
     assert all(0 <= float(y) <= 30 for y in re.findall(r'y="([^"]*)"', picture))
+
+
+def ranked(*scores: float, random: float | None = None):
+    rows = [samples.row(samples.entry(f"a{i}"), samples.POLE, i + 1, score) for i, score in enumerate(scores)]
+    aside = [] if random is None else [samples.row(samples.entry("random", baseline=True), samples.POLE, 9, random)]
+    return samples.task_board(samples.POLE, [*rows, *aside])
+
+
+def test_a_tables_scale_is_that_of_its_ranked_entries():
+    scale = table_scale(ranked(490.0, 480.0, random=20.0))
+
+    assert (scale.low, scale.high) == pytest.approx((474.2, 495.8), abs=1)
+    assert scale.marks == (475,)
+    assert "beyond this scale" in interval_svg(Estimate(score=20, low=15, high=25), scale, 1)
+    assert table_scale(ranked(random=20.0)).low < 20
+
+
+def test_the_plot_has_the_ranked_entries_an_axis_and_the_reference():
+    picture = html.unescape(score_plot(ranked(490.0, 480.0, random=20.0)))
+
+    assert picture.count("<circle") == 2
+    assert "Score: higher is better" in picture
+    assert ">reference</text>" in picture
+    assert "a0: 490.0, 95 % interval 485.0 to 495.0, rank range 1" in picture
+    assert score_plot(ranked(random=20.0)) == ""

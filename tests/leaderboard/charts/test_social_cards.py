@@ -60,6 +60,17 @@ def test_what_stands_aside_has_no_line():
     assert lines(board, "cards/tasks/CartPole-v1.png") == []
 
 
+def test_bars_begin_at_the_random_score_and_there_is_none_without_one():
+    near = [(500.0, "best"), (497.4, "near"), (22.4, "as-random")]
+    rows = [samples.row(samples.entry(name), samples.POLE, i + 1, score) for i, (score, name) in enumerate(near)]
+    board = samples.board(samples.task_board(samples.POLE, rows), official=False)
+    cards = {card.file: card for card in social_cards.social_cards(board)}
+
+    assert [round(line.share, 3) for line in cards["cards/tasks/CartPole-v1.png"].lines] == [1.0, 0.995, 0.0]
+    assert cards["cards/agents/alice/near.png"].lines[0].share is None
+    assert all(card.below.startswith("local, unofficial · ") for card in cards.values())
+
+
 def test_a_board_of_games_names_each_champion():
     assert lines(game_samples.full(), social_cards.HOME_CARD)[0] == (1, "Connect Four: minimax", "412")
 

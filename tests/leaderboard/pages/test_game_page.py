@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.charts.history_charts import rating_history
-from leaderboard.core.game_standings import GameExcluded, HeadToHead, RatingSnapshot
+from leaderboard.core.game_standings import GameExcluded, HeadToHead, PreferenceCycle, RatingSnapshot
 from leaderboard.game_pictures.match_replay import match_replay
 from leaderboard.pages.game_page import CROSSTABLE_PLAYERS
 from leaderboard.site_context import ReplayFrames, SiteContext
@@ -75,11 +75,18 @@ def test_what_moving_first_is_worth_is_said_where_somebody_does(full):
     assert not [page for page in pages[1:] if "Moving first" in page]
 
 
-def test_what_has_no_order_is_said(full):
+def test_a_cycle_is_named_and_concerns_its_players_only(full):
     text = words(full[BOARD])
 
-    assert "3 players have no order among them. alice/minimax beats bob/mcts beats local/random beats alice/minimax" in text
-    assert "Of 4 trios of players that all met, 25 % are cyclic" in text
+    assert "3 players form a cycle: alice/minimax beats bob/mcts beats local/random beats alice/minimax" in text
+    assert "the other players are ranked as usual. 1 of 4 trios of players that all met forms a cycle." in text
+
+
+def test_that_there_is_no_cycle_is_said():
+    board = games.full().games[0]
+    quiet = dataclasses.replace(board, cycle=PreferenceCycle(names=(), share=0.0, triads=4))
+
+    assert "No A-beats-B-beats-C-beats-A cycles (4 trios checked)." in words(render(games.of(quiet), samples.CONTEXT)[BOARD])
 
 
 def test_ratings_that_need_a_prior_are_named(full):
@@ -163,7 +170,7 @@ def test_history_draws_equal_days_and_later_players():
     ],
 )
 def test_every_end_is_told(full, index, sentence):
-    assert f"{index + 1} {sentence} " in shown(full[DUEL])
+    assert re.search(rf"\b{index + 1} (1–0|0–1|½–½|0–0) {re.escape(sentence)} ", shown(full[DUEL]))
 
 
 def test_a_forfeit_tells_what_became_of_the_player():

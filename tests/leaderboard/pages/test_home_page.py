@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.model.records.duel_record import MatchEnd
+from leaderboard.api.index import index_document
+from leaderboard.api.inputs import api_inputs
+from leaderboard.charts.social_cards import HOME_CARD, social_cards
 from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.pages import home_page
 from leaderboard.pages.page_renderer import render_pages
@@ -51,6 +54,23 @@ def test_champions_stand_first_with_their_scores():
 
     assert text.index("Champions") < text.index("Overall") < text.index("Take part") < text.index("Evaluation status")
     assert "CartPole place 1 rule-1 by user1 500.0 500.0 to 500.0" in text
+
+
+def test_ranked_agents_are_counted_once_and_everywhere_alike():
+    board = game_samples.full()
+    standings = dataclasses.replace(
+        board, tasks=(samples.task_board(samples.POLE, [
+            samples.row(samples.entry(), samples.POLE, 1, 9.0),
+            samples.row(samples.entry("baseline", baseline=True), samples.POLE, 2, 1.0),
+        ]),),
+    )  # fmt: skip
+    places = {row.entry.name for game in board.games for row in game.rows if not row.is_aside} | {("alice", "angle-rule")}
+    index = index_document(api_inputs(standings, samples.CONTEXT))
+    (card,) = [card for card in social_cards(standings) if card.file == HOME_CARD]
+
+    assert f" {len(places)} ranked agents" in words(page(standings))
+    assert index["counts"]["ranked_agents"] == len(places)
+    assert f"{len(places)} ranked agents" in card.below
 
 
 def test_the_machine_says_what_it_knows():
@@ -99,7 +119,8 @@ def test_the_home_page_shows_the_first_rows_and_leads_to_the_others():
 def test_the_overall_page_stops_where_its_document_goes_on():
     text = page(many(home_page.MOST_ROWS + 1), path=urls.OVERALL_PAGE)
 
-    assert text.count('<th scope="row"') == home_page.MOST_ROWS
+    table, heat_map = text.split("## Task by task")
+    assert table.count('<th scope="row"') == heat_map.count('<th scope="row"') == home_page.MOST_ROWS
     assert "These are the first 100 of 101. All of them as JSON" in words(text)
     assert "The same as JSON" in words(page(many(3), path=urls.OVERALL_PAGE))
     assert "No agent has a score yet." in words(page(samples.empty(), path=urls.OVERALL_PAGE))
@@ -139,7 +160,7 @@ def test_who_left_is_named_and_the_ledger_has_the_rest():
     assert "zoe/a5" not in text
 
 
-def test_a_champions_best_episode_is_shown():
+def test_a_champions_median_episode_is_shown():
     row = samples.one().tasks[0].rows[0]
     made = {
         which: EpisodeReplay(
@@ -153,14 +174,14 @@ def test_a_champions_best_episode_is_shown():
         context = SiteContext(generated_at="now", episodes={row.result.key: episodes})
         return home_page.episode_picture(row, context, "../")
 
-    assert "../episodes/best.webp" in shown(made["median"], made["best"])
-    assert "../episodes/median.webp" in shown(made["median"])
+    assert "../episodes/median.webp" in shown(made["best"], made["median"])
+    assert "../episodes/best.webp" in shown(made["best"])
     assert shown() == ""
 
 
 def test_a_game_shows_a_match_that_its_champion_won():
     board = game_samples.full().games[0]
-    picture = home_page.match_picture(board)
+    picture = home_page.match_picture(board, home_page.leaders_win(board))
 
     assert "alice&#47;minimax won" in picture
     assert picture.count("pr-comes") > 7
@@ -178,9 +199,11 @@ def test_no_match_is_shown_where_there_is_none():
         for pair, crossing in full.games[0].crosstable.items()
     }
 
-    assert home_page.match_picture(dataclasses.replace(full.games[0], crosstable=lost)) == ""
-    assert home_page.match_picture(game_samples.empty().games[0]) == ""
-    assert home_page.match_picture(game_samples.undrawn()[0].games[0]) == ""
+    undrawn = game_samples.undrawn()[0].games[0]
+
+    assert home_page.leaders_win(dataclasses.replace(full.games[0], crosstable=lost)) is None
+    assert home_page.leaders_win(game_samples.empty().games[0]) is None
+    assert home_page.match_picture(undrawn, home_page.leaders_win(undrawn)) == ""
 
 
 def test_the_ledger_tells_exclusions_withdrawals_and_rescores():

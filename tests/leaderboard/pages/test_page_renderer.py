@@ -97,7 +97,7 @@ def test_ties_share_medals_and_are_marked():
     text = render(samples.tied(), samples.CONTEXT)[POLE]
 
     assert text.count("pr-medal-1") == 3
-    assert text.count("statistically tied with the leader") == 1
+    assert text.count('<span class="pr-tie">statistically tied with the leader') == 1
     assert text.count('class="pr-leading"') == 4
     assert "1 1–4 agent-0" in words(text)
 

@@ -63,12 +63,12 @@ def test_what_is_not_ranked_stands_open_only_where_nothing_is_ranked():
 def test_the_resolution_is_said_in_words():
     text = words(page(samples.board(samples.task_board(samples.POLE, crowd(3)))))
 
-    assert "Differences below 7.1 are not significant here" in text
+    assert "Gaps smaller than about 7.1 points are within noise." in text
 
 
 @pytest.mark.parametrize("name", ["one", "tied", "empty"])
 def test_nothing_is_said_of_a_resolution_that_nobody_knows(name):
-    assert "are not significant here" not in words(page(getattr(samples, name)()))
+    assert "are within noise" not in words(page(getattr(samples, name)()))
 
 
 def test_a_task_without_bounds_says_what_its_intervals_cannot_see():

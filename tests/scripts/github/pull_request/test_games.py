@@ -8,7 +8,7 @@ from leaderboard.core.store import ResultStore
 from scripts.commands import bot
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
-from scripts.github.pull_request import announce, reconcile
+from scripts.github.pull_request import announce, reconcile, slash_commands
 from scripts.github.pull_request.report import guard_pull
 from scripts.repository.checkout import Checkout
 from tests.github.server import GitHubStandIn
@@ -17,7 +17,7 @@ from tests.leaderboard.make import duel
 from tests.scripts.github.games import CHALLENGE, FIRST, LAST, MIDDLE, entered, game_board
 from tests.scripts.github.remotes import git
 from tests.scripts.github.rounds import RUN
-from tests.scripts.github.scenes import Scene
+from tests.scripts.github.scenes import Scene, commented
 
 
 @pytest.fixture
@@ -157,3 +157,15 @@ def test_publish_says_whether_another_round_is_due(scene: Scene, monkeypatch: py
         outputs.append([line for line in output.read_text().splitlines() if line.startswith("again")])
 
     assert outputs == [["again=true"], ["again=false"], ["again=false"]]
+
+
+def test_rank_names_the_agents_that_only_play_games(scene: Scene) -> None:
+    merged(scene)
+    record(scene, [*VALIDATED, ("alice/a", "local/first", "wwdl")])
+    asked = scene.world.comment(7, "eve", "/rank")
+
+    context = scene.context("issue_comment", commented(7, asked.id, "/rank", ("eve", 66)))
+
+    assert slash_commands.run_slash_command(context) == 0
+    assert "Current places of your agents" in scene.bodies()[0]
+    assert "Tic-tac-toe" in scene.bodies()[0]

@@ -1,0 +1,117 @@
+"""The intervals of a leaderboard's first entries as one figure, with an axis, to be read by itself and to be downloaded."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from leaderboard.charts.history_charts import ticks
+from leaderboard.charts.interval_chart import ChartScale, as_point, rating_scale, table_scale
+from leaderboard.core.entry import RankedEntry
+from leaderboard.core.game_standings import GameStandings
+from leaderboard.core.standings import Estimate, TaskStandings
+from leaderboard.scoring.metrics import better, digits, ranking
+from leaderboard.text.escape_markdown import escape
+from leaderboard.text.format import number, ranks, span
+
+# Entries in the figure, and letters of a name that stands beside its interval.
+PLOTTED_ENTRIES, _NAME_LETTERS = 20, 24
+_WIDTH, _ROW, _TOP, _BOTTOM = 720, 24, 26, 46
+_LEFT, _RIGHT = 180, 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlotAxis:
+    """The axis below all intervals."""
+
+    title: str
+    scale: ChartScale
+    decimals: int
+    marks: tuple[tuple[float, str], ...]
+    """Values with a line across the figure, each with its name."""
+
+
+def score_plot(board: TaskStandings) -> Markup:
+    """The scores of a task; empty without an entry that has a place."""
+    metric, scale = ranking(board.task), table_scale(board)
+    anchors = [
+        (anchor.score, name)
+        for name, anchor in (("random", board.task.random), ("reference", board.task.reference))
+        if anchor
+    ]
+    axis = PlotAxis(
+        title=f"{metric.name}: {better(metric)}", scale=scale, decimals=digits(board.task),
+        marks=tuple((value, name) for value, name in anchors if value in scale.marks),
+    )  # fmt: skip
+    return _plot([(row, row.estimate) for row in board.rows], axis)
+
+
+def rating_plot(board: GameStandings) -> Markup:
+    """The ratings of a game; empty without a player that has a place."""
+    scale = rating_scale(board)
+    marks = tuple((value, f"{board.anchor} = 0") for value in scale.marks)
+    axis = PlotAxis(title="Rating (Elo): higher is better", scale=scale, decimals=0, marks=marks)
+    return _plot(
+        [(row, Estimate(score=row.rating.elo, low=row.rating.low, high=row.rating.high)) for row in board.rows], axis
+    )
+
+
+def _plot(rows: Sequence[tuple[RankedEntry, Estimate]], axis: PlotAxis) -> Markup:
+    shown = [(row, as_point(one)) for row, one in rows if not (row.is_aside or one.is_missing)][:PLOTTED_ENTRIES]
+    if not shown:
+        return Markup()
+    base = _TOP + _ROW * len(shown)
+    lines = Markup("").join(_line(row, one, axis, _TOP + _ROW * index + _ROW // 2) for index, (row, one) in enumerate(shown))
+    marked = Markup("").join(_mark(value, name, axis, base) for value, name in axis.marks)
+    return Markup(
+        '<svg class="pr-plot" viewBox="0 0 {width} {height}" role="img" aria-label="{words}">{ticks}{marks}{lines}'
+        '<text class="pr-plot-title" x="{centre}" y="{below}">{title}</text></svg>'
+    ).format(
+        width=_WIDTH, height=base + _BOTTOM, centre=(_LEFT + _WIDTH - _RIGHT) / 2, below=base + 38, lines=lines,
+        marks=marked, ticks=_ticks(axis, base), title=escape(axis.title),
+        words=escape(f"95 % intervals of the first {len(shown)}. {axis.title}. The numbers are in the table."),
+    )  # fmt: skip
+
+
+def _line(row: RankedEntry, estimate: Estimate, axis: PlotAxis, middle: int) -> Markup:
+    name = row.entry.submission.name
+    short = name if len(name) <= _NAME_LETTERS else f"{name[:_NAME_LETTERS]}…"
+    interval = span(estimate.low, estimate.high, axis.decimals)
+    words = (
+        f"{name}: {number(estimate.score, axis.decimals)}, 95 % interval {interval}, "
+        f"rank range {ranks(row.rank_low, row.rank_high)}"
+    )
+    return Markup(
+        '<g class="pr-plot-row{leading}"><title>{words}</title><rect x="0" y="{top}" width="{width}" height="{row}"/>'
+        '<text x="{end}" y="{base}">{name}</text><line x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>'
+        '<circle cx="{score}" cy="{y}" r="4"/></g>'
+    ).format(
+        leading=" pr-plot-leading" if row.with_leader else "", words=escape(words), top=middle - _ROW // 2, width=_WIDTH,
+        row=_ROW, end=_LEFT - 12, base=middle + 4, name=escape(short),
+        low=_x(estimate.low, axis), high=_x(estimate.high, axis), score=_x(estimate.score, axis), y=middle,
+    )  # fmt: skip
+
+
+def _mark(value: float, name: str, axis: PlotAxis, base: int) -> Markup:
+    return Markup(
+        '<line class="pr-plot-mark" x1="{x}" x2="{x}" y1="{top}" y2="{base}"/>'
+        '<text class="pr-plot-mark-name" x="{x}" y="14">{name}</text>'
+    ).format(x=_x(value, axis), top=_TOP - 6, base=base, name=escape(name))
+
+
+def _ticks(axis: PlotAxis, base: int) -> Markup:
+    values = ticks(axis.scale.low, axis.scale.high)
+    apart = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
+    decimals = next((count for count in range(4) if abs(round(apart, count) - apart) < apart * 1e-6), 3)
+    return Markup("").join(
+        Markup(
+            '<line class="pr-plot-tick" x1="{x}" x2="{x}" y1="{top}" y2="{base}"/>'
+            '<text class="pr-plot-value" x="{x}" y="{below}">{words}</text>'
+        ).format(x=_x(value, axis), top=_TOP, base=base + 4, below=base + 18, words=number(value, decimals))
+        for value in values
+    )
+
+
+def _x(value: float, axis: PlotAxis) -> str:
+    return f"{_LEFT + (_WIDTH - _RIGHT - _LEFT) * axis.scale.at(value) / 100:.1f}"

@@ -102,7 +102,7 @@ def read_replaced(accepted: Path) -> dict[str, str]:
 
 # GitHub takes 2 GiB in one push. Small pushes lose less if the job is killed or others push first.
 PART_BYTES = 500_000_000
-PART_FILES = 2_000
+PART_FILES = 100_000
 # Lines of a commit's message that name records.
 MESSAGE_LINES = 200
 

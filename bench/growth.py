@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,6 +80,7 @@ def _rank(place: Path) -> None:
 
 
 STEPS: dict[str, Callable[[Path], None]] = {"publish": _publish, "plan": _plan, "rank": _rank}
+SITE = "site"
 
 
 def _timed(step: str, place: Path, size: int) -> GrowthRow:
@@ -95,25 +96,38 @@ def _timed(step: str, place: Path, size: int) -> GrowthRow:
     )  # fmt: skip
 
 
-def measure(size: int, place: Path) -> list[GrowthRow]:
-    """All steps on a board of one size; `place` holds the boards."""
-    repository, board = place / "repository" / str(size), place / "site" / str(size)
-    if not repository.exists():
-        write_repository(repository, size)
+def _board_steps(size: int, place: Path) -> Iterator[GrowthRow]:
+    if not place.exists():
+        write_repository(place, size)
     for branch in ("results", "traces-1"):  # of an earlier run
-        subprocess.run(["git", "update-ref", "-d", f"refs/heads/{branch}"], cwd=repository / "origin", check=True)
-    rows = [_timed(step, repository, size) for step in STEPS]
-    if not board.exists():
-        write_board(board, size)
+        subprocess.run(["git", "update-ref", "-d", f"refs/heads/{branch}"], cwd=place / "origin", check=True)
+    for step in STEPS:
+        yield _timed(step, place, size)
+
+
+def _site_step(size: int, place: Path) -> GrowthRow:
+    if not place.exists():
+        write_board(place, size)
     before = os.times()
-    built = site_bench.build(board)
+    built = site_bench.build(place)
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    site = GrowthRow(
-        step="site", agents=size, seconds=built["seconds"], cpu_seconds=cpu, mib=built["MiB of memory"],
+    return GrowthRow(
+        step=SITE,
+        agents=size,
+        seconds=built["seconds"],
+        cpu_seconds=cpu,
+        mib=built["MiB of memory"],
         load=os.getloadavg()[0],
-    )  # fmt: skip
-    return [*rows, site]
+    )
+
+
+def measure(sizes: Sequence[int], place: Path) -> Iterator[GrowthRow]:
+    """All steps on boards of all sizes, which are kept in `place`; the site, which takes longest, comes last."""
+    for size in sizes:
+        yield from _board_steps(size, place / "repository" / str(size))
+    for size in sizes:
+        yield _site_step(size, place / SITE / str(size))
 
 
 PAGE_TEXT = """# Growth
@@ -156,12 +170,17 @@ def main() -> None:
     place = arguments.keep or Path(tempfile.mkdtemp(prefix="pullrank-growth-"))
     rows: list[GrowthRow] = []
     try:
-        for size in arguments.sizes:
-            rows += measure(size, place.resolve())
+        for row in measure(arguments.sizes, place.absolute()):
+            rows.append(row)
+            # A long run may be stopped: what was measured is there.
+            _write(sorted(rows, key=lambda one: (one.step, one.agents)), with_page=arguments.page)
     finally:
         if arguments.keep is None:
             shutil.rmtree(place)
-    rows.sort(key=lambda row: row.step)
+
+
+def _write(rows: Sequence[GrowthRow], *, with_page: bool) -> None:
+    """Print the table and write the files."""
     table = Table("step", "agents", "seconds", "processor seconds", "ms per agent", "MiB", "load")
     for row in rows:
         figures = (row.seconds, row.cpu_seconds, row.ms_per_agent, row.mib, row.load)
@@ -170,7 +189,7 @@ def main() -> None:
     target = Path("build/growth.json")
     target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
-    if arguments.page:
+    if with_page:
         PAGE.write_text(page(rows))
 
 

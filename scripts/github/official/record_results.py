@@ -171,13 +171,17 @@ NewFile = tuple[Path, ResultOrDuel, str]
 
 
 def _read_results(paths: Sequence[Path]) -> list[tuple[Path, Result]]:
-    """The results, of which a second process reads half if there are many: to check one takes half a millisecond."""
+    """The results without episodes; a second process reads half if there are many: to check one takes half a millisecond."""
     if len(paths) < BACKGROUND_FILES:
-        return [(path, parse_result(path.read_bytes())) for path in paths]
+        return list(zip(paths, map(_read_result, paths), strict=True))
     half = len(paths) // 2
-    with run_in_background(lambda: [parse_result(path.read_bytes()) for path in paths[:half]]) as first:
-        others = [parse_result(path.read_bytes()) for path in paths[half:]]
+    with run_in_background(lambda: list(map(_read_result, paths[:half]))) as first:
+        others = list(map(_read_result, paths[half:]))
         return list(zip(paths, [*first(), *others], strict=True))
+
+
+def _read_result(path: Path) -> Result:
+    return parse_result(path.read_bytes()).model_copy(update={"seeds": (), "returns": (), "lengths": (), "log_tail": ""})
 
 
 def _parts(store: ResultStore, files: Sequence[AcceptedFile]) -> Iterator[list[AcceptedFile]]:
@@ -284,9 +288,9 @@ def _build_commits(
     message = _commit_message([_commit_line(record, is_older=path in older) for _, record, path in fresh])
     recorded, traced = [], []
     for file, record, path in fresh:
-        recorded.append((path, file.read_bytes()))
+        recorded.append((path, file))
         if isinstance(record, Result) and record.trace_sha256 and path not in older:
-            traced.append((path.removesuffix(RESULT) + TRACE, store.trace_of(file).read_bytes()))
+            traced.append((path.removesuffix(RESULT) + TRACE, store.trace_of(file)))
     built = {}
     for branch, files in ((RESULTS_BRANCH, recorded), (branches.traces, traced)):
         if files:

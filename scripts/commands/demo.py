@@ -11,9 +11,9 @@ from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
 from scripts.git.recorded_standings import recorded_standings
 from scripts.options import LocalSandbox
-from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
+from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
+from scripts.runs.local_evaluator import Evaluator, evaluate_locally, open_evaluator
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.static_site.build_site import build
 from scripts.terminal_tables import standings_tables
@@ -60,14 +60,14 @@ def _verify(checkout: Checkout, files: list[Path]) -> list[Finding]:
     return [*(Finding(path=str(path), status=VerificationStatus.VERIFIED) for path in before), *findings]
 
 
-def _evaluate(evaluator: Evaluator, entry: SubmissionEntry) -> list[Result]:
+def _evaluate(evaluator: Evaluator, entry: AgentFolder) -> list[Result]:
     checkout, results = evaluator.checkout, []
     try:
         tasks = [task for task in eligible_tasks(entry, list(checkout.challenge.tasks)) if task.game is None]
     except LoadError as error:
         say("\n".join(error.lines))
         return []
-    for result, is_new in evaluate_missing(evaluator, entry, tasks, checkout.store, quiet=False):
+    for result, is_new in evaluate_locally(evaluator, entry, tasks, checkout.store, quiet=False):
         results.append(result)
         if is_new:
             say(f"{entry.login}/{entry.agent} on {result.task}: {result.verdict}")

@@ -12,9 +12,9 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.options import LocalSandbox, OnlyTasks, PlayAgain
-from scripts.repository.checkout import SubmissionEntry, open_checkout
+from scripts.repository.checkout import AgentFolder, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
+from scripts.runs.local_evaluator import Evaluator, evaluate_locally, open_evaluator
 from scripts.runs.play_duels import DuelRunner, DuelRunOptions, exit_code, play_baselines
 from scripts.terminal_tables import evaluation_table, meetings_table
 
@@ -44,7 +44,7 @@ def run(
     evaluator = open_evaluator(checkout, sandbox)
     results = []
     solo = [each for each in tasks if each.game is None]
-    for result, is_new in evaluate_missing(evaluator, entry, solo, store, quiet=as_json, again=again):
+    for result, is_new in evaluate_locally(evaluator, entry, solo, store, quiet=as_json, again=again):
         results.append(result)
         if not is_new and not as_json:
             say(f"{result.task}: recorded before; --again plays it anew")
@@ -62,7 +62,7 @@ def run(
     return max(_solo_exit_code(results), exit_code(duels, entry))
 
 
-def _play(evaluator: Evaluator, entry: SubmissionEntry, games: list[Task], options: DuelRunOptions) -> list[Duel]:
+def _play(evaluator: Evaluator, entry: AgentFolder, games: list[Task], options: DuelRunOptions) -> list[Duel]:
     """The agent's validation in each game, and its duels with the baselines."""
     runner = DuelRunner(evaluator=evaluator)
     duels = []

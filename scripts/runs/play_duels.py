@@ -21,9 +21,9 @@ from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missi
 from leaderboard.ratings.duel_results import duel_totals, refusal, validation_fault
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, progress_bar, say, titled_progress_bar
 from scripts.github.workflow.outputs import escape_commands
-from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry
+from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.evaluate_missing import Evaluator, read_record
+from scripts.runs.local_evaluator import Evaluator, read_record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class DuelRunner:
                 raise CommandError(OUR_FAULT, str(error)) from error
         return self.opened[name]
 
-    def request(self, one: SubmissionEntry, other: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> DuelRequest:
+    def request(self, one: AgentFolder, other: AgentFolder, task: Task, beacon: str = PREVIEW_BEACON) -> DuelRequest:
         """The request for a duel of two agents; the default beacon gives the preview's public seeds."""
         challenge = self.evaluator.checkout.challenge
         return DuelRequest(
@@ -63,7 +63,7 @@ class DuelRunner:
         return evaluate_duel(request, sandbox.kind, sandbox.opener, lambda: datetime.now(UTC), progress)
 
 
-def _contender(entry: SubmissionEntry) -> DuelPlayer:
+def _contender(entry: AgentFolder) -> DuelPlayer:
     return DuelPlayer(login=entry.login, login_id=None, agent=entry.agent, folder=entry.folder)
 
 
@@ -105,7 +105,7 @@ def recorded_duel(store: ResultStore, request: DuelRequest) -> Duel | None:
     return duel if duel and duel.key == key and duel.verdict is Verdict.OK else None
 
 
-def find_player(checkout: Checkout, folder: Path, task: Task) -> SubmissionEntry:
+def find_player(checkout: Checkout, folder: Path, task: Task) -> AgentFolder:
     """The agent in a folder.
 
     Raises:
@@ -122,9 +122,7 @@ def find_player(checkout: Checkout, folder: Path, task: Task) -> SubmissionEntry
     return entry
 
 
-def play_baselines(
-    runner: DuelRunner, entry: SubmissionEntry, task: Task, options: DuelRunOptions
-) -> list[tuple[Duel, bool]]:
+def play_baselines(runner: DuelRunner, entry: AgentFolder, task: Task, options: DuelRunOptions) -> list[tuple[Duel, bool]]:
     """An agent's validation and, if it passes, its duels with the baselines; each with whether it is new."""
     validation = play_missing_duel(runner, runner.request(entry, entry, task), options)
     if refusal(validation[0]) is not None:
@@ -138,7 +136,7 @@ def play_baselines(
     return [validation, *duels]
 
 
-def exit_code(duels: Sequence[Duel], of: SubmissionEntry | None = None) -> int:
+def exit_code(duels: Sequence[Duel], of: AgentFolder | None = None) -> int:
     """The exit code for duels: a refused validation and a player that failed are the submission's fault.
 
     Args:
@@ -163,7 +161,7 @@ class TournamentSummary:
     """Duels of this run in the order they were played, including those that failed on our side."""
 
 
-def eligible_players(checkout: Checkout) -> tuple[list[SubmissionEntry], list[str]]:
+def eligible_players(checkout: Checkout) -> tuple[list[AgentFolder], list[str]]:
     """All agents that may play, and the faults of those that name an unknown task.
 
     Folders that cannot be read are not reported: ranking names them.
@@ -181,7 +179,7 @@ def eligible_players(checkout: Checkout) -> tuple[list[SubmissionEntry], list[st
 
 
 def play_tournament(
-    runner: DuelRunner, entries: Sequence[SubmissionEntry], games: Sequence[Task], *, quiet: bool
+    runner: DuelRunner, entries: Sequence[AgentFolder], games: Sequence[Task], *, quiet: bool
 ) -> TournamentSummary:
     """Play every missing duel of these games and record each as it ends: validations first, then pairs.
 
@@ -203,7 +201,7 @@ def play_tournament(
 def _next_round(
     runner: DuelRunner,
     challenge: Challenge,
-    entries: Sequence[SubmissionEntry],
+    entries: Sequence[AgentFolder],
     recorded: Sequence[Duel],
     played: Sequence[Duel],
 ) -> list[DuelWorkItem]:
@@ -222,7 +220,7 @@ def _next_round(
 def _play_round(
     runner: DuelRunner,
     challenge: Challenge,
-    entries: Sequence[SubmissionEntry],
+    entries: Sequence[AgentFolder],
     items: Sequence[DuelWorkItem],
     *,
     quiet: bool,
@@ -303,7 +301,7 @@ def duel_outcome(duel: Duel) -> str:
     if duel.is_validation:
         return "refused" if validation_fault(duel) else "validated"
     count = duel_totals(duel).counts[0]
-    return f"+{count.wins} ={count.draws} -{count.losses}"
+    return f"+{count.wins} ={count.ties} -{count.losses}"
 
 
 def duel_line(duel: Duel) -> str:

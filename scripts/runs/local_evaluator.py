@@ -20,7 +20,7 @@ from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
 from scripts.console import OUR_FAULT, USAGE, CommandError, progress_bar, say, stderr_console
-from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry, base_image
+from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, base_image
 
 if TYPE_CHECKING:
     from evaluator.host.sandboxes.select import SelectedSandbox
@@ -59,7 +59,7 @@ class Evaluator:
     sandbox: "SelectedSandbox"
     runtime_digest: str
 
-    def request(self, entry: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
+    def request(self, entry: AgentFolder, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
         """The request to evaluate an agent on a task; the default beacon gives the preview's public seeds."""
         from evaluator.host.envs.gym_task import load_gym_task
         from evaluator.host.solo.evaluate_agent import EvaluationRequest
@@ -90,9 +90,9 @@ def open_evaluator(checkout: Checkout, sandbox: str) -> Evaluator:
     return Evaluator(checkout=checkout, sandbox=selected, runtime_digest=runtime_digest(selected.base))
 
 
-def evaluate_missing(
+def evaluate_locally(
     evaluator: Evaluator,
-    entry: SubmissionEntry,
+    entry: AgentFolder,
     tasks: list[Task],
     store: ResultStore,
     *,

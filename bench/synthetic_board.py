@@ -16,7 +16,7 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.measurement_version import PROTOCOL
+from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.result import RESULT_SCHEMA, WantedResult, result_path, with_self_hash
 from leaderboard.core.store import RESULT, TRACE
 
@@ -123,7 +123,7 @@ def _document(challenge: Challenge, task_id: str) -> dict[str, Any]:
     task = challenge.task(task_id)
     assert task is not None
     fields = {
-        "schema": RESULT_SCHEMA, "protocol": PROTOCOL, "key": "0" * 64, "class": "official", "task": task.id,
+        "schema": RESULT_SCHEMA, "protocol": MEASUREMENT_VERSION, "key": "0" * 64, "class": "official", "task": task.id,
         "task_digest": task.digest(), "login": "user0", "login_id": 1, "agent": "agent", "submission_digest": "0" * 64,
         "season": "1", "beacon": "0" * 40, "beacon_verified": True, "sandbox": "docker",
         "runtime_digest": runtime_digest(BASE), "verdict": "ok", "seeds": ["0" * 32], "returns": [0], "lengths": [0],

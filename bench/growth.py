@@ -25,7 +25,7 @@ from rich.table import Table
 from bench import rank_bench, site_bench
 from bench.synthetic_board import BASE, write_board, write_repository
 from evaluator.host.digests.runtime_digest import runtime_digest
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from scripts.git.git_repository import GitRepository
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.shard_jobs import plan_shards

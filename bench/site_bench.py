@@ -7,7 +7,6 @@ are rendered once per trace and kept.
 import contextlib
 import functools
 import gzip
-import hashlib
 import http.server
 import itertools
 import json
@@ -22,70 +21,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import yaml
 from playwright.sync_api import Response, sync_playwright
 
-from bench import rank_bench
+from bench.synthetic_board import write_board
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.loading.submission_folder import read_folder
-from evaluator.host.loading.yaml_loader import read_challenge
-from evaluator.model.config.challenge import Challenge
-from evaluator.model.records.result import Result
 
 ROOT = Path(__file__).parents[1]
 SIZES = (100, 1_000, 10_000)
-SEED = 1
 MIB = 1 << 20
 PROBE_SECONDS = 2.0
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-
-
-def write_board(place: Path, count: int) -> None:
-    """A board with so many agents, each with a result on every task, as a clone of it would lie on disk."""
-    place.mkdir(parents=True)
-    for name in ("site", "mkdocs.yml"):
-        (place / name).symlink_to(ROOT / name)
-    rules = rank_bench.challenge()
-    fields = {"id", "episodes", "score", "bounds", "random", "reference"}
-    tasks = [task.model_dump(mode="json", include=fields) for task in rules.tasks]
-    (place / "challenge.yml").write_text(yaml.safe_dump({"title": "Bench", "season": "1", "tasks": tasks}))
-    challenge = read_challenge(place / "challenge.yml")
-    random = np.random.default_rng(SEED)
-    for number, skill in enumerate(random.uniform(0, 500, size=count)):
-        digest = _folder(place / "submissions" / f"user{number}" / "agent", number, challenge)
-        for task in challenge.tasks:
-            returns = np.clip(random.normal(skill, 60, size=task.counted), 0, 500).round(2).tolist()
-            _write(place / "results", challenge, f"user{number}", digest, task.id, returns)
-
-
-def _folder(folder: Path, number: int, challenge: Challenge) -> str:
-    folder.mkdir(parents=True)
-    (folder / "submission.yml").write_text(f"name: Agent {number}\nalgorithm: PPO variant {number % 40}\n")
-    (folder / "agent.py").write_text(f"class Agent:\n    def act(self, observation):\n        return {number}\n")
-    return read_folder(folder, challenge.submissions).digest
-
-
-def _write(results: Path, challenge: Challenge, login: str, digest: str, task_id: str, returns: list[float]) -> None:
-    task = challenge.task(task_id)
-    key = hashlib.sha256(f"{login} {task_id}".encode()).hexdigest()
-    document = {
-        "schema": 1, "key": key, "class": "official", "task": task.id, "task_digest": task.digest(), "login": login,
-        "login_id": 1, "agent": "agent", "submission_digest": digest, "season": "1", "beacon": "a" * 40,
-        "beacon_verified": True, "sandbox": "docker", "runtime_digest": "b" * 64, "verdict": "ok",
-        "seeds": [f"{i:032x}" for i in range(len(returns))], "returns": returns, "lengths": [round(r) for r in returns],
-        "limits": challenge.limits.model_dump(mode="json"), "cost": {"cpu_seconds": 1.5, "wall_seconds": 3.0, "steps": 9},
-        "versions": {"python": "3.12.1", "numpy": "2.4.6"}, "platform": "linux x86_64", "trace_sha256": "c" * 64,
-        "provenance": {"commit": "d" * 40, "evaluated_at": _moment(int(key, 16))},
-        "self_sha256": "e" * 64,
-    }  # fmt: skip
-    path = results / (Result.model_validate(document).path() + ".json")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=1))
-
-
-def _moment(number: int) -> str:
-    return f"2026-{1 + number % 9:02}-{1 + number % 28:02}T{number % 24:02}:{number % 60:02}:{number % 59:02}Z"
 
 
 def build(place: Path) -> dict[str, float]:

@@ -284,7 +284,7 @@ class OwnerAttempts:
             self._by_name[draw.name].add(draw)
             for person in groups.of(draw.name):
                 # A version is in one folder at a time, whatever its name.
-                self._by_person[person].add(draw._replace(name=AgentName(draw.name.login, "")))
+                self._by_person[person].add(OwnerDraw(AgentName(draw.name.login, ""), draw.digest, draw.beacon))
 
     def of(self, name: AgentName) -> int:
         """The versions of its account or team; for an example or a baseline, those of its own folder."""
@@ -299,4 +299,5 @@ class OwnerAttempts:
         return max(1, sum(draw.beacon != PREVIEW_BEACON for draw in self._of_owner(name)))
 
     def _of_owner(self, name: AgentName) -> set[OwnerDraw]:
-        return set[OwnerDraw]().union(*(self._by_person.get(person, ()) for person in self._groups.of(name)))
+        first, *others = (self._by_person.get(person, set[OwnerDraw]()) for person in self._groups.of(name) or ("",))
+        return first.union(*others) if others else first

@@ -202,15 +202,16 @@ def _evaluations(
     recorded = [result for result in results if result.verdict is not Verdict.INTERNAL_ERROR]
     done = {evaluation_id(result, folders) for result in recorded} | given_up(results, folders)
     earlier = _EarlierRecords(recorded, folders)
+    tasks = [(task, task.digest()) for task in challenge.solo_tasks]
     items = []
     for entry in sorted(entries, key=lambda entry: entry.name):
-        for task in challenge.solo_tasks:
+        for task, digest in tasks:
             if not entry.submission.plays(task):
                 continue
             for beacon in where.draws_of(entry, task.id):
                 wanted = WantedResult(
                     submission_digest=entry.digest,
-                    task_digest=task.digest(),
+                    task_digest=digest,
                     runtime_digest=where.runtime_of(entry),
                     season=challenge.season,
                     beacon=beacon,

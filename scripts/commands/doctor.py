@@ -13,7 +13,7 @@ from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_
 from scripts.github.api.client import GitHub
 from scripts.github.doctor.check_runner import Repair, SettingFinding, SettingState, apply_repairs, inspect_settings
 from scripts.github.doctor.policy_checks import CHECKS, PLACEHOLDER, season_checks
-from scripts.github.doctor.repository_checks import check_identity
+from scripts.github.doctor.repository_checks import check_identity, check_runners
 from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.options import GITHUB_API, AdministratorToken, ApiAddress, JsonList
 from scripts.repository.checkout import Checkout, open_checkout
@@ -38,7 +38,8 @@ def run(
     if not token:
         raise CommandError(USAGE, "doctor needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank doctor")
     github = GitHub(token, api, name)
-    checks = (check_identity(named), *CHECKS, *season_checks(checkout.challenge))
+    challenge = checkout.challenge
+    checks = (check_identity(named), *CHECKS, check_runners(challenge.runners.labels), *season_checks(challenge))
     repairs = apply_repairs(github, checks) if fix else []
     findings = inspect_settings(github, checks)
     if as_json:

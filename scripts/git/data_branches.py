@@ -34,8 +34,8 @@ class BranchCommit:
     """A commit to be made, and the files that it adds."""
 
     message: str
-    files: tuple[tuple[str, bytes], ...]
-    """Path and content of each added file."""
+    files: tuple[tuple[str, bytes | Path], ...]
+    """Path and content of each added file, or the file that holds it: a round can be larger than memory."""
     removed: tuple[str, ...] = ()
     """Paths that it removes."""
 
@@ -102,7 +102,8 @@ def _fast_import_stream(tip: str | None, commits: Sequence[BranchCommit], now: d
         if index == 0 and tip is not None:
             yield f"from {full_sha(tip)}\n".encode()
         yield from (f"D {path}\n".encode() for path in commit.removed)
-        for path, content in commit.files:
+        for path, source in commit.files:
+            content = source.read_bytes() if isinstance(source, Path) else source
             yield f"M 100644 inline {path}\ndata {len(content)}\n".encode() + content + b"\n"
     yield b"get-mark :1\ndone\n"
 

@@ -422,15 +422,18 @@ class GitHub:
     def _ask(self, verb: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
         """The answer to one request; None for 404 if `missing` allows it."""
         try:
-            return self._send(verb, path if path.startswith(OUTSIDE_REPOSITORY) else self._base + path, {}, body)[1]
+            return self._send(verb, self._url(path), {}, body)[1]
         except GitHubError as error:
             if missing and error.status == 404:
                 return None
             raise
 
+    def _url(self, path: str) -> str:
+        return path if path.startswith(OUTSIDE_REPOSITORY) else self._base + path
+
     def _all(self, path: str, *, at_most: int = PAGE_ENTRIES * PAGES_READ, **parameters: str | None) -> Iterator[Any]:
         """Every entry of a list, following the links between pages."""
-        url: str | None = self._base + path
+        url: str | None = self._url(path)
         query: dict[str, Any] = {name: value for name, value in parameters.items() if value} | {
             "per_page": min(PAGE_ENTRIES, at_most)
         }

@@ -1,8 +1,10 @@
 """Checks of the repository itself and of GitHub Actions: workflows, forks, the image, name, branch, visibility and plan."""
 
 import fnmatch
+from contextlib import suppress
 from typing import Any
 
+from scripts.console import CommandError
 from scripts.github.api.responses import url_segment
 from scripts.github.doctor.check_runner import (
     Check,
@@ -182,6 +184,50 @@ def check_image(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     else:
         state, message = SettingState.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
     return SettingFinding(name=place.name, state=state, message=message, page=page, click=place.click)
+
+
+# What begins so is one of GitHub's own machines.
+_HOSTED = ("ubuntu-", "windows-", "macos-")
+
+
+def check_runners(labels: tuple[str, ...]) -> Check:
+    """Whether a machine of the host's own has the labels of challenge.yml, if they are not those of GitHub's machines."""
+    shown = ", ".join(labels)
+    click = f"Runners › a runner with {shown}; or change runners.labels in challenge.yml"
+
+    @check("Runners", "settings/actions/runners", click)
+    def look(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+        if labels[0].startswith(_HOSTED) and len(labels) == 1:
+            return place.finding(SettingState.GOOD, f"Official runs play on GitHub's machines: {shown}.")
+        fitting = [runner for runner in _runners(asks) if _has_labels(runner, labels)]
+        if any(runner.get("status") == "online" for runner in fitting):
+            return place.finding(SettingState.GOOD, f"A runner with {shown} is online.")
+        if fitting:
+            return place.finding(SettingState.MISSING, f"Each runner with {shown} is offline: official runs wait for it.")
+        message = f"No runner with {shown} is registered: official runs wait for a day and fail."
+        if len(labels) > 1 or labels[0] == "self-hosted":
+            return place.finding(SettingState.MISSING, message)
+        scale_set = "That is as it should be only for a scale set that is at zero, or a larger machine of GitHub's."
+        return place.finding(SettingState.CHOICE, f"{message} {scale_set}")
+
+    return look
+
+
+def _runners(asks: SettingsReader) -> list[Any]:
+    """The repository's runners and, where the token may see them, its organisation's."""
+    owner = (asks.setting("") or {}).get("owner") or {}
+    runners = asks.settings("/actions/runners")
+    if owner.get("type") == "Organization":
+        with suppress(CommandError):
+            runners += asks.settings(f"/orgs/{owner['login']}/actions/runners")
+    return runners
+
+
+def _has_labels(runner: dict[str, Any], labels: tuple[str, ...]) -> bool:
+    """Whether a job with these labels can run there; GitHub may show a scale set's runners without labels, by name only."""
+    names = {str(label.get("name")).casefold() for label in runner.get("labels") or ()}
+    is_of_scale_set = len(labels) == 1 and str(runner.get("name")).startswith(f"{labels[0]}-")
+    return is_of_scale_set or {label.casefold() for label in labels} <= names
 
 
 ACTIONS_CHECKS = (check_actions, check_allowed_actions, check_workflows, check_policies, check_fork_workflows, check_image)

@@ -21,6 +21,7 @@ from evaluator.model.records.parse import parse_duel, parse_record, parse_result
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import quarantine_of
+from leaderboard.core.parallel import run_in_background
 from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OUR_FAULT, CommandError
@@ -100,9 +101,12 @@ def read_replaced(accepted: Path) -> dict[str, str]:
     return object_names
 
 
-# GitHub takes 2 GiB in one push. Small pushes lose less if the job is killed or others push first.
-PART_BYTES = 500_000_000
-PART_FILES = 2_000
+# GitHub takes 2 GiB in one push. Smaller ones lose less if the job is killed or others push first. Each reads and writes the
+# lists of all folders again, so there are few: 80,000 results without traces are one.
+PART_BYTES = 1_000_000_000
+PART_FILES = 100_000
+# From so many results on, a second process reads half of them.
+BACKGROUND_FILES = 1_000
 # Lines of a commit's message that name records.
 MESSAGE_LINES = 200
 
@@ -145,7 +149,7 @@ def record_accepted(
         CommandError: the remote refuses for another reason, or others push first too often.
     """
     store = record_store(accepted)
-    files: list[tuple[Path, ResultOrDuel]] = [(path, parse_result(path.read_bytes())) for path in store.files()]
+    files: list[AcceptedFile] = [*_read_results(list(store.files()))]
     files += [(path, parse_duel(path.read_bytes())) for path in store.duel_files()]
     older = read_replaced(accepted)
     fresh: list[NewFile] = []
@@ -164,6 +168,20 @@ AcceptedFile = tuple[Path, ResultOrDuel]
 """An accepted file and its record."""
 NewFile = tuple[Path, ResultOrDuel, str]
 """An accepted file, its record, and its path on the results branch."""
+
+
+def _read_results(paths: Sequence[Path]) -> list[tuple[Path, Result]]:
+    """The results without episodes; a second process reads half if there are many: to check one takes half a millisecond."""
+    if len(paths) < BACKGROUND_FILES:
+        return list(zip(paths, map(_read_result, paths), strict=True))
+    half = len(paths) // 2
+    with run_in_background(lambda: list(map(_read_result, paths[:half]))) as first:
+        others = list(map(_read_result, paths[half:]))
+        return list(zip(paths, [*first(), *others], strict=True))
+
+
+def _read_result(path: Path) -> Result:
+    return parse_result(path.read_bytes()).model_copy(update={"seeds": (), "returns": (), "lengths": (), "log_tail": ""})
 
 
 def _parts(store: ResultStore, files: Sequence[AcceptedFile]) -> Iterator[list[AcceptedFile]]:
@@ -270,9 +288,9 @@ def _build_commits(
     message = _commit_message([_commit_line(record, is_older=path in older) for _, record, path in fresh])
     recorded, traced = [], []
     for file, record, path in fresh:
-        recorded.append((path, file.read_bytes()))
+        recorded.append((path, file))
         if isinstance(record, Result) and record.trace_sha256 and path not in older:
-            traced.append((path.removesuffix(RESULT) + TRACE, store.trace_of(file).read_bytes()))
+            traced.append((path.removesuffix(RESULT) + TRACE, store.trace_of(file)))
     built = {}
     for branch, files in ((RESULTS_BRANCH, recorded), (branches.traces, traced)):
         if files:

@@ -2,9 +2,11 @@
 
 import json
 import math
+from typing import Any
 
 import jsonschema
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
@@ -29,6 +31,22 @@ def test_canonical_json_is_that_of_rfc_8785() -> None:
     assert canonical_json.canonical(value) == (
         '{"\\r":2,"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"€":1}'.encode()
     )
+
+
+_FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+_SCALARS = st.none() | st.booleans() | st.integers() | st.text() | _FLOATS | st.floats(-1e-3, 1e-3) | st.floats(1e14, 1e22)
+_JSON = st.recursive(_SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner, inner))
+
+
+@given(_JSON)
+def test_the_quick_canonical_form_is_that_of_the_reference_implementation(value: Any) -> None:
+    try:
+        expected = rfc8785.dumps(value)
+    except rfc8785.CanonicalizationError:
+        with pytest.raises(ValueError, match="no canonical JSON form"):
+            canonical_json.canonical(value)
+    else:
+        assert canonical_json.canonical(value) == expected
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, {1: 2}, object()])

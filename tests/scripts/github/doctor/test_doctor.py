@@ -10,11 +10,11 @@ import pytest
 from evaluator.host.loading.yaml_loader import parse_challenge
 from scripts.commands import doctor
 from scripts.console import CommandError
-from scripts.github.api.client import GitHub
+from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor import repository_checks
 from scripts.github.doctor.check_runner import Check, SettingFinding, SettingState, apply_repairs, inspect_settings
 from scripts.github.doctor.policy_checks import CHECKS, season_checks
-from scripts.github.doctor.repository_checks import USED_ACTIONS, WORKFLOW_EVENTS, check_identity
+from scripts.github.doctor.repository_checks import USED_ACTIONS, WORKFLOW_EVENTS, check_identity, check_runners
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, Fault, World
 from tests.workflows.files import NAMES, workflow
@@ -411,6 +411,60 @@ def test_phases_for_teams_want_a_token_that_sees_them(
 
     assert before == {"Environment season": "missing", "Token for teams": state}
     assert season_checks(parse_challenge(CHALLENGE.encode() + TEAMS % teams))[-1](github).state is SettingState.GOOD
+
+
+def runner(name: str, status: str, *labels: str) -> dict[str, Any]:
+    """A runner as GitHub's API describes it."""
+    return {
+        "id": 1,
+        "name": name,
+        "os": "Linux",
+        "status": status,
+        "busy": False,
+        "labels": [{"name": one} for one in labels],
+    }
+
+
+ARENA = ("self-hosted", "arena")
+
+
+@pytest.mark.parametrize(
+    ("labels", "runners", "state"),
+    [
+        (("ubuntu-24.04",), [], "good"),
+        (ARENA, [runner("one", "online", "self-hosted", "Linux", "X64", "Arena")], "good"),
+        (ARENA, [runner("one", "offline", *ARENA)], "missing"),
+        (ARENA, [runner("one", "online", "self-hosted"), runner("two", "online", "arena")], "missing"),
+        (ARENA, [], "missing"),
+        (("arena",), [runner("arena-x7k2-runner-abcde", "online")], "good"),
+        (("arena",), [runner("arenas-x7k2-runner-abcde", "online")], "choice"),
+        (("arena",), [], "choice"),
+    ],
+)
+def test_the_labels_of_official_runs_are_those_of_a_runner(
+    labels: tuple[str, ...], runners: list[dict[str, Any]], state: str
+) -> None:
+    finding = check_runners(labels)(SettingsTable(**{"/actions/runners": runners}))
+
+    assert (finding.state, labels[-1] in finding.message) == (state, True)
+
+
+def test_a_runner_of_the_organisation_counts_where_the_token_may_see_it() -> None:
+    own = {"": {"owner": {"type": "Organization", "login": "lab"}}}
+    finding = check_runners(ARENA)(SettingsTable(**own, **{"/orgs/lab/actions/runners": [runner("one", "online", *ARENA)]}))
+
+    assert finding.state is SettingState.GOOD
+
+
+class ForbiddenLists(SettingsTable):
+    """Settings whose lists the token may not see."""
+
+    def settings(self, path: str) -> list[Any]:
+        raise GitHubError(403, f"{path}: Must have admin rights to Repository")
+
+
+def test_runners_that_the_token_may_not_see_are_unknown() -> None:
+    assert check_runners(ARENA)(ForbiddenLists()).state is SettingState.UNKNOWN
 
 
 @pytest.fixture

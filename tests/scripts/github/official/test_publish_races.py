@@ -226,6 +226,7 @@ def test_a_large_round_is_pushed_in_parts_of_results_with_their_traces(
 ) -> None:
     monkeypatch.setattr(record_results, "PART_FILES", files)
     monkeypatch.setattr(record_results, "PART_BYTES", size)
+    monkeypatch.setattr(record_results, "BACKGROUND_FILES", 2)  # so that a second process reads some of them
     clone = watched(make_board(tmp_path / "board"))
     published = record_results.record_accepted(run_on(clone), "1", accepted(tmp_path / "mine", *LOGINS), NOW)
 

@@ -1,0 +1,197 @@
+"""What planning, publishing, ranking and building a site cost as a board grows, on 8 tasks of 100 episodes.
+
+`python -m bench.growth [SIZE …]` prints a table and writes build/growth.json, by default for 100, 1,000 and 10,000 agents;
+with `--page` it also writes site/pages/growth.md, and with `--keep FOLDER` the boards stay there. Each step runs in its own
+process. Publishing records all results at once on a board without any; planning and reconciling find nothing to do.
+Verification is not here: it replays each result by itself, so its cost per result does not depend on the board.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import rank_bench, site_bench
+from bench.synthetic_board import BASE, write_board, write_repository
+from evaluator.host.digests.runtime_digest import runtime_digest
+from leaderboard.build_standings import build_standings
+from scripts.git.git_repository import GitRepository
+from scripts.github.official.record_results import record_accepted
+from scripts.github.official.shard_jobs import plan_shards
+from scripts.github.official.workload import OfficialRun
+
+SIZES = (100, 1_000, 10_000)
+PAGE = Path("site/pages/growth.md")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrowthRow:
+    """One step on a board of one size."""
+
+    step: str
+    agents: int
+    seconds: float
+    """From its start to its end, Python's start included."""
+    cpu_seconds: float
+    """Of the process and its children."""
+    mib: float
+    """The memory of its largest process."""
+    load: float
+    """The machine's load over the last minute, at the end."""
+
+    @property
+    def ms_per_agent(self) -> float:
+        """Processor time, which other work on the machine changes least."""
+        return 1000 * self.cpu_seconds / self.agents
+
+
+def _official(place: Path) -> OfficialRun:
+    clone = GitRepository(place / "clone")
+    return OfficialRun(clone=clone, sandbox="docker", runtime_digest=runtime_digest(BASE), ask=lambda shas: {}, run_url=None)
+
+
+def _publish(place: Path) -> None:
+    published = record_accepted(_official(place), "1", place / "accepted", datetime.now(UTC))
+    if published.known or not published.recorded:
+        raise RuntimeError("the board has results already; build another one")
+
+
+def _plan(place: Path) -> None:
+    planned = plan_shards(_official(place))
+    if planned.count or planned.left or planned.held:
+        raise RuntimeError(f"{planned.count + planned.left} evaluations are wanted, though all are recorded")
+
+
+def _rank(place: Path) -> None:
+    """Of records in memory: making them is part of the time, some 0.1 ms each."""
+    rules = rank_bench.challenge()
+    build_standings(rules, *rank_bench.board(rules, int(place.name)), official=True)
+
+
+STEPS: dict[str, Callable[[Path], None]] = {"publish": _publish, "plan": _plan, "rank": _rank}
+SITE = "site"
+
+
+def _timed(step: str, place: Path, size: int) -> GrowthRow:
+    begun = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "bench.growth", "--step", step, str(place)])
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{step} at {size:,} agents failed ({process.returncode})")
+    return GrowthRow(
+        step=step, agents=size, seconds=time.perf_counter() - begun, cpu_seconds=usage.ru_utime + usage.ru_stime,
+        mib=usage.ru_maxrss / 1024, load=os.getloadavg()[0],
+    )  # fmt: skip
+
+
+def _board_steps(size: int, place: Path) -> Iterator[GrowthRow]:
+    if not place.exists():
+        write_repository(place, size)
+    for branch in ("results", "traces-1"):  # of an earlier run
+        subprocess.run(["git", "update-ref", "-d", f"refs/heads/{branch}"], cwd=place / "origin", check=True)
+    for step in STEPS:
+        yield _timed(step, place, size)
+
+
+def _site_step(size: int, place: Path) -> GrowthRow:
+    if not place.exists():
+        write_board(place, size)
+    before = os.times()
+    built = site_bench.build(place)
+    after = os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return GrowthRow(
+        step=SITE,
+        agents=size,
+        seconds=built["seconds"],
+        cpu_seconds=cpu,
+        mib=built["MiB of memory"],
+        load=os.getloadavg()[0],
+    )
+
+
+def measure(sizes: Sequence[int], place: Path) -> Iterator[GrowthRow]:
+    """All steps on boards of all sizes, which are kept in `place`; the site, which takes longest, comes last."""
+    for size in sizes:
+        yield from _board_steps(size, place / "repository" / str(size))
+    for size in sizes:
+        yield _site_step(size, place / SITE / str(size))
+
+
+PAGE_TEXT = """# Growth
+
+What the work around evaluations costs as a board grows: boards of agents with one version each, on eight tasks of 100
+episodes. `python -m bench.growth --page` writes this page.
+
+| Step | Agents | Seconds | Processor seconds | ms of processor per agent | MiB | Load |
+|---|---:|---:|---:|---:|---:|---:|
+{lines}
+
+Seconds depend on what else the machine does, which *load* shows (of {processors} processors); processor seconds hardly do.
+*publish* records all results in one round, *plan* finds nothing to do, *rank* makes all standings of results in memory, and
+*site* reads, ranks and writes the site. MiB is the largest process, for the site all processes together. Verification
+replays each result by itself, so it has no curve.
+"""
+
+
+def page(rows: Sequence[GrowthRow]) -> str:
+    """The page of the site, in Markdown."""
+    lines = (
+        f"| {row.step} | {row.agents:,} | {row.seconds:,.1f} | {row.cpu_seconds:,.1f} | {row.ms_per_agent:.2f} "
+        f"| {row.mib:,.0f} | {row.load:.1f} |"
+        for row in rows
+    )
+    return PAGE_TEXT.format(lines="\n".join(lines), processors=os.cpu_count())
+
+
+def main() -> None:
+    """Measure, print, and write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sizes", nargs="*", type=int, default=SIZES, help="numbers of agents")
+    parser.add_argument("--page", action="store_true", help=f"write {PAGE}")
+    parser.add_argument("--keep", type=Path, help="where the boards stay")
+    parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.step:
+        STEPS[arguments.step[0]](Path(arguments.step[1]))
+        return
+    place = arguments.keep or Path(tempfile.mkdtemp(prefix="pullrank-growth-"))
+    rows: list[GrowthRow] = []
+    try:
+        for row in measure(arguments.sizes, place.absolute()):
+            rows.append(row)
+            # A long run may be stopped: what was measured is there.
+            _write(sorted(rows, key=lambda one: (one.step, one.agents)), with_page=arguments.page)
+    finally:
+        if arguments.keep is None:
+            shutil.rmtree(place)
+
+
+def _write(rows: Sequence[GrowthRow], *, with_page: bool) -> None:
+    """Print the table and write the files."""
+    table = Table("step", "agents", "seconds", "processor seconds", "ms per agent", "MiB", "load")
+    for row in rows:
+        figures = (row.seconds, row.cpu_seconds, row.ms_per_agent, row.mib, row.load)
+        table.add_row(row.step, f"{row.agents:,}", *(f"{figure:,.2f}" for figure in figures))
+    Console().print(table)
+    target = Path("build/growth.json")
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    if with_page:
+        PAGE.write_text(page(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -35,9 +35,11 @@ from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
 from scripts.github.workflow.release_files import write_release
 from scripts.github.workflow.run_context import parse_run_context, refuse_secret, season_secret, seconds_to_wait
+from scripts.options import Jobs
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import MAIN_BRANCH
 from scripts.runs.evaluate_missing import open_evaluator
+from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.static_site import deployed_commit, episode_branch, render_episodes
 
 run = typer.Typer(help="Commands for the GitHub workflows.", no_args_is_help=True)
@@ -226,15 +228,17 @@ def evaluate(
     results_sha: ResultsSha = "",
     sandbox: SandboxOrDefault = None,
     moment: PlannedAt = "",
+    jobs: Jobs = AUTO,
 ) -> int:
     """Play one shard of the official run."""
+    at_once = parse_jobs(jobs)
     environment = read_workflow_environment(os.environ)
     started, work = time.monotonic(), replace(_official_run(environment, sandbox), moment=parse_run_context(moment))
     checkout = open_checkout(environment.workspace.resolve())
     season_secret(work.secret, checkout.challenge)  # before anything is built
     evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox)
     assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
-    played = shard_jobs.evaluate_shard(work, evaluator, assignment, out)
+    played = shard_jobs.evaluate_shard(work, evaluator, assignment, out, at_once=at_once)
     if checkout.challenge.sealed:
         time.sleep(seconds_to_wait(time.monotonic() - started))
     say(f"{played} evaluations are in {out}.")

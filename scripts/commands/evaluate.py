@@ -11,11 +11,12 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
-from scripts.options import LocalSandbox, OnlyTasks, PlayAgain
+from scripts.options import Jobs, LocalSandbox, OnlyTasks, PlayAgain
 from scripts.repository.checkout import SubmissionEntry, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
-from scripts.runs.play_duels import DuelRunner, DuelRunOptions, exit_code, play_baselines
+from scripts.runs.evaluate_missing import Evaluator, RunOptions, evaluate_missing, open_evaluator
+from scripts.runs.parallel_jobs import AUTO, parse_jobs
+from scripts.runs.play_duels import DuelRunner, exit_code, play_baselines
 from scripts.terminal_tables import evaluation_table, meetings_table
 
 
@@ -27,6 +28,7 @@ def run(
     again: PlayAgain = False,
     challenge: Annotated[Path | None, typer.Option(help="Another file than challenge.yml to take tasks from.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results and duels.")] = False,
+    jobs: Jobs = AUTO,
 ) -> int:
     """Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines."""
     checkout = open_checkout(Path.cwd(), challenge)
@@ -41,18 +43,21 @@ def run(
     if not tasks:
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
     store = checkout.store if out is None else checkout.store_at(out.resolve())
+    options = RunOptions(store=store, quiet=as_json, again=again, at_once=parse_jobs(jobs))
     evaluator = open_evaluator(checkout, sandbox)
-    results = []
-    solo = [each for each in tasks if each.game is None]
-    for result, is_new in evaluate_missing(evaluator, entry, solo, store, quiet=as_json, again=again):
+    results: list[Result] = []
+    solo = [(entry, each) for each in tasks if each.game is None]
+    for result, is_new in evaluate_missing(evaluator, solo, options):
         results.append(result)
         if not is_new and not as_json:
             say(f"{result.task}: recorded before; --again plays it anew")
         if is_new and result.first_attempt and not as_json:
             reason = result.first_attempt.message
             say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {reason}")
+    order = [each.id for each in tasks]
+    results.sort(key=lambda result: order.index(result.task))
     games = [each for each in tasks if each.game is not None]
-    duels = _play(evaluator, entry, games, DuelRunOptions(store=store, quiet=as_json, again=again))
+    duels = _play(evaluator, entry, games, options)
     if as_json:
         print_json([*(result.document() for result in results), *(duel.document() for duel in duels)])
     if results and not as_json:
@@ -62,16 +67,14 @@ def run(
     return max(_solo_exit_code(results), exit_code(duels, entry))
 
 
-def _play(evaluator: Evaluator, entry: SubmissionEntry, games: list[Task], options: DuelRunOptions) -> list[Duel]:
+def _play(evaluator: Evaluator, entry: SubmissionEntry, games: list[Task], options: RunOptions) -> list[Duel]:
     """The agent's validation in each game, and its duels with the baselines."""
-    runner = DuelRunner(evaluator=evaluator)
     duels = []
-    for task in games:
-        for duel, is_new in play_baselines(runner, entry, task, options):
-            duels.append(duel)
-            if not is_new and not options.quiet:
-                sides = " – ".join(player.agent for player in duel.players)
-                say(f"{task.id}, {sides}: recorded before; --again plays it anew")
+    for duel, is_new in play_baselines(DuelRunner(evaluator=evaluator), entry, games, options):
+        duels.append(duel)
+        if not is_new and not options.quiet:
+            sides = " – ".join(player.agent for player in duel.players)
+            say(f"{duel.task}, {sides}: recorded before; --again plays it anew")
     return duels
 
 

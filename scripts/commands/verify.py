@@ -8,10 +8,11 @@ import typer
 from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from leaderboard.core.store import RESULT
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
-from scripts.options import JsonFindings
+from scripts.options import Jobs, JsonFindings
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.quarantine import hidden_records
 from scripts.runs.evaluate_missing import open_evaluator
+from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.verification.rerun import rerun as rerun_agents
 from scripts.verification.verify_records import verify_files
 
@@ -23,13 +24,14 @@ def run(
     rerun: Annotated[bool, typer.Option(help="Also play the agents again and compare their actions.")] = False,
     sandbox: Annotated[str, typer.Option(help="For --rerun: auto, docker, gvisor or process.")] = "auto",
     as_json: JsonFindings = False,
+    jobs: Jobs = AUTO,
 ) -> int:
     """Replay traces and moves on the environments alone: the same actions must give the same returns."""
     checkout = open_checkout(Path.cwd())
-    files = _files(checkout, paths or [])
-    findings = verify_files(checkout.challenge, checkout.store, files, quiet=as_json)
+    files, at_once = _files(checkout, paths or []), parse_jobs(jobs)
+    findings = verify_files(checkout.challenge, checkout.store, files, quiet=as_json, at_once=at_once)
     if rerun:
-        findings = rerun_agents(open_evaluator(checkout, sandbox), findings, quiet=as_json)
+        findings = rerun_agents(open_evaluator(checkout, sandbox), findings, quiet=as_json, at_once=at_once)
     if as_json:
         print_json([_document(finding) for finding in findings])
     else:

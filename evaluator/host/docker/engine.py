@@ -5,6 +5,7 @@ import functools
 import io
 import json
 import math
+import os
 import secrets
 import socket
 import struct
@@ -14,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import docker
 import docker.errors
@@ -85,6 +86,7 @@ class Engine:
     def __init__(self, timeout: int = 60) -> None:
         self._timeout = timeout
         self._of_thread = threading.local()
+        self._version = "auto"
         try:
             self._version = self._api.version()["ApiVersion"]
         except _ENGINE_ERRORS as error:
@@ -93,13 +95,12 @@ class Engine:
 
     @property
     def _api(self) -> docker.APIClient:
-        """This thread's client; clients cannot be shared between threads."""
-        client: docker.APIClient | None = getattr(self._of_thread, "client", None)
-        if client is None:
-            settings = kwargs_from_env()
-            client = docker.APIClient(version="auto", timeout=self._timeout, **settings)
-            self._of_thread.client = client
-        return client
+        """This thread's client; clients cannot be shared between threads or processes."""
+        pid, client = getattr(self._of_thread, "client", (0, None))
+        if pid != os.getpid():  # a fork must not use its parent's connections
+            client = docker.APIClient(version=self._version, timeout=self._timeout, **kwargs_from_env())
+            self._of_thread.client = os.getpid(), client
+        return cast("docker.APIClient", client)
 
     @property
     def is_local(self) -> bool:
@@ -242,13 +243,14 @@ class Engine:
     def create(self, image: str, command: list[str] | None, limits: Limits, options: dict[str, Any]) -> str:
         """Create a locked-down container without starting it; without a command it runs the image's own.
 
-        `options`: environment, binds, runtime, stdin, loopback, and optionally working_dir.
+        `options`: environment, binds, runtime, stdin, loopback, processors (none for all), and optionally working_dir.
         """
         owner = this_process()
         host_config = self._api.create_host_config(
             **locked_down(limits, options["runtime"], loopback=options["loopback"]),
             binds=options["binds"],
             runtime=options["runtime"],
+            cpuset_cpus=",".join(map(str, options["processors"])) or None,
         )
         if options["runtime"] != GVISOR_RUNTIME:
             # docker-py has no argument for it. This replaces the engine's own list, which is shorter.

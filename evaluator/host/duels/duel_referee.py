@@ -11,6 +11,7 @@ from evaluator.host.duels.rounds import DUEL_SIDES, Rounds, Trouble
 from evaluator.host.envs.pettingzoo_game import PettingZooGame
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.channel import ByteStream
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import Sandbox
@@ -36,8 +37,7 @@ class DuelSetup:
     tickets: tuple[MatchSpec, ...]
     limits: Limits
     seats: tuple[ConnectedPlayer, ConnectedPlayer]
-    progress: Callable[[int], None] = lambda done: None
-    """Gets the number of finished matches."""
+    progress: ReportProgress = lambda progress: None
     shown: Callable[[], None] = lambda: None
     """Called before a player is shown its first position."""
 
@@ -76,7 +76,6 @@ def play_duel(setup: DuelSetup) -> DuelTally:
     if out:
         reasons = " and ".join(str(fault.verdict) for fault in faults if fault is not None)
         pool.forfeit(out, f"could not go on: {reasons}")
-        setup.progress(len(pool.done))
     return DuelTally(
         matches=tuple(pool.done[ticket.index] for ticket in setup.tickets),
         faults=(faults[0], faults[1]),

@@ -18,6 +18,7 @@ from evaluator.host.duels.connection import PlayerConnection
 from evaluator.host.duels.matches import LiveMatch, MatchPool
 from evaluator.host.envs.pettingzoo_game import MASK
 from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.progress import PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import TICK, AgentReportedFault
 from evaluator.model.config.challenge import ClockSettings, Limits
 from evaluator.model.records.duel_record import MatchEnd
@@ -128,7 +129,7 @@ class Rounds:
     """Plays the matches of a pool until all are done or a side fails."""
 
     def __init__(
-        self, pool: MatchPool, connections: Sequence[PlayerConnection], limits: Limits, progress: Callable[[int], None]
+        self, pool: MatchPool, connections: Sequence[PlayerConnection], limits: Limits, progress: ReportProgress
     ) -> None:
         self._pool, self._connections, self._progress = pool, connections, progress
         clock = pool.game.task.clock
@@ -341,7 +342,10 @@ class Rounds:
         for match in ended:
             match.position.close()
             self._start_next(match.lane)
-        self._progress(len(self._pool.done))
+        done, total = self._pool.done, self._pool.total
+        points = [0.5 if match.winner is None else float(match.winner == 0) for match in done.values()]
+        share = len(done) / total
+        self._progress(PlayProgress(done=len(done), total=total, steps=sum(self.moves), share=share, scores=points))
 
     def _over_frame(self, side: int, matches: list[LiveMatch]) -> bytes:
         leaves = self._pool.encoder.encode([match.position.seen_by(side ^ match.first) for match in matches])

@@ -20,7 +20,7 @@ from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
 from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
-from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault
+from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault, handed_processors
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.records.result import SandboxKind
@@ -182,6 +182,10 @@ class DockerConfig:
     over_socket: bool
     """Whether the channel is a mounted Unix socket instead of standard input and output."""
 
+    def image_of(self, extras: tuple[str, ...]) -> str:
+        """The id of the evaluator image with these extras."""
+        return self.with_extras(extras) if extras and self.with_extras else self.image
+
 
 class DockerSandbox:
     """See `Sandbox`."""
@@ -224,9 +228,10 @@ class DockerSandbox:
         address = "/channel/agent.sock" if self._over_socket else "-"
         options: dict[str, Any] = {
             "binds": binds, "runtime": RUNTIMES[config.kind], "stdin": not self._over_socket, "loopback": spec.loopback,
+            "processors": handed_processors() if self._over_socket else (),
         }  # fmt: skip
         if spec.image is None:
-            self.image_digest = _image(config, spec)
+            self.image_digest = config.image_of(spec.extras)
             self._run(
                 self.image_digest,
                 _evaluator_command(spec, address),
@@ -393,11 +398,6 @@ class DockerSandbox:
             self._attached.shutdown(socket.SHUT_RDWR)
         for killer in self._killers:
             killer.join(KILL_SECONDS)
-
-
-def _image(config: DockerConfig, spec: SandboxSpec) -> str:
-    """The id of the evaluator image with the agent's extras."""
-    return config.with_extras(spec.extras) if spec.extras and config.with_extras else config.image
 
 
 def _evaluator_command(spec: SandboxSpec, address: str) -> list[str]:

@@ -20,6 +20,7 @@ from evaluator.host.envs.recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
 from evaluator.host.process_owner import scratch_folder
+from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
@@ -138,12 +139,6 @@ class EvaluationRequest:
         """What the sandbox may use, with the memory that the agent's extras need."""
         return self.folder.submission.allowed(self.limits)
 
-    @property
-    def extent(self) -> int:
-        """The final value of progress: the number of episodes, or of a script's steps."""
-        task = self.gym_task.task
-        return task.script.steps if task.script else task.episodes
-
     def tickets(self) -> tuple[EpisodeSpec, ...]:
         """The episodes to play."""
         pairs = zip(self.seeds(), self._agent_seeds(), strict=True)
@@ -191,7 +186,7 @@ class _EvaluationRun:
 class _Callbacks:
     """What is called during an attempt."""
 
-    progress: Callable[[int], None]
+    progress: ReportProgress
     shown: Callable[[], None]
 
 
@@ -200,7 +195,7 @@ def evaluate_agent(
     kind: SandboxKind,
     opener: SandboxFactory,
     now: Callable[[], datetime],
-    progress: Callable[[int], None],
+    progress: ReportProgress,
 ) -> Evaluation:
     """Play the agent on the task; only a failed start is tried once more."""
     first: FirstAttempt | None = None

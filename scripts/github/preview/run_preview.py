@@ -13,6 +13,7 @@ from pathlib import Path
 from evaluator.host.duels.evaluate_duel import DuelPlayer, order_sides
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError
+from evaluator.host.progress import ignore_progress
 from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.preview import AGENTS, DUELS
@@ -39,7 +40,7 @@ from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntr
 from scripts.repository.layout import LOCAL, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.evaluate_missing import Evaluator, open_evaluator
-from scripts.runs.play_duels import WorkflowDuelOptions, duel_line, play_duel
+from scripts.runs.play_duels import DuelRunner, WorkflowDuelOptions, duel_line, workflow_request
 
 # The workflow's job times out after 60 minutes; what was not started is left for the official run.
 BUDGET_SECONDS = 40 * 60.0
@@ -179,7 +180,7 @@ def _play_tasks(session: PreviewSession, evaluator: Evaluator, budget: _TimeBudg
             evaluator.request(submission, task), tier=Tier.PREVIEW, login_id=session.pull.author_id,
             commit=session.pull.head_sha, run_url=session.run_url,
         )  # fmt: skip
-        result, _ = evaluator.run(request, quiet=True)
+        result, _ = evaluator.run(request, ignore_progress)
         say(f"{name}: {result.verdict}")
         folder.results.append(result)
         session.write()
@@ -273,7 +274,8 @@ class PreviewGames:
         terms = WorkflowDuelOptions(
             tier=Tier.PREVIEW, beacon=PREVIEW_BEACON, commit=session.pull.head_sha, run_url=session.run_url
         )
-        duel = play_duel(self.evaluator, task, sides, terms)
+        runner = DuelRunner(evaluator=self.evaluator)
+        duel = runner.play(workflow_request(runner, task, sides, terms), ignore_progress)
         say(duel_line(duel))
         folder.duels.append(duel)
         session.write()

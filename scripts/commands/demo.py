@@ -1,6 +1,7 @@
 """`pullrank demo`: evaluates, plays, verifies and ranks everything, and builds the site."""
 
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError
@@ -18,6 +19,7 @@ from scripts.runs.evaluate_missing import Evaluator, RunOptions, evaluate_missin
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.static_site.build_site import build
+from scripts.static_site.site_inputs import fingerprint_of, is_current, remember
 from scripts.terminal_tables import standings_tables
 from scripts.verification.verify_records import SeenRecords, verify_files
 
@@ -38,12 +40,22 @@ def run(sandbox: LocalSandbox = "auto", jobs: Jobs = AUTO) -> int:
     standings_tables(recorded_standings(checkout, official=False))
     report(findings)
     times.lap("ranking")
-    site = build(checkout, official=False)
+    _build_site(checkout)
     times.lap("site")
-    say(f"\nThe board is in {site.relative_to(checkout.root)}; open it with 'pullrank site serve'. It took {times}.")
+    say(f"\nThe board is in build/site; open it with 'pullrank site serve'. It took {times}.")
     refuted = any(finding.status is VerificationStatus.REFUTED for finding in findings)
     failed = any(result.verdict is Verdict.INTERNAL_ERROR for result in results)
     return OUR_FAULT if refuted or failed or failures(tournament) else OK
+
+
+def _build_site(checkout: Checkout) -> None:
+    """Build the site, unless it was built today and nothing has changed since."""
+    fingerprint = fingerprint_of(checkout.root, datetime.now(UTC).date().isoformat())
+    if is_current(checkout.root, fingerprint):
+        say("Nothing has changed since the site was built.")
+        return
+    build(checkout, official=False)
+    remember(checkout.root, fingerprint)
 
 
 class Stopwatch:

@@ -66,7 +66,7 @@ def test_engine_has_every_limit_on_record(settings: dict[str, Any]) -> None:
     host = settings["HostConfig"]
 
     assert host["Memory"] == host["MemorySwap"] == 100 << 20
-    assert host["NanoCpus"] == 500_000_000
+    assert (host["CpuQuota"], host["CpuPeriod"]) == (100_000, 100_000)  # until the first observation
     assert host["PidsLimit"] == 20
     assert host["ReadonlyRootfs"] is True
     assert host["CapDrop"] == ["ALL"]
@@ -86,6 +86,38 @@ def test_engine_has_every_limit_on_record(settings: dict[str, Any]) -> None:
     assert host["CgroupnsMode"] == "private"
     assert host["MaskedPaths"] == hidden_paths()
     assert {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]} == {"nofile": 1024, "core": 0, "msgqueue": 0}
+
+
+def test_share_is_a_core_only_until_the_first_observation(jail: DockerSandbox, engine: Engine) -> None:
+    jail.limit_share()
+
+    host = engine._api.inspect_container(jail._id)["HostConfig"]
+    assert (host["CpuQuota"], host["CpuPeriod"]) == (50_000, 100_000)
+
+
+TELLS_ITS_SHARE = """
+def share():
+    for path in ("cpu.max", "cpu/cpu.cfs_quota_us"):
+        try:
+            return int(open("/sys/fs/cgroup/" + path).read().split()[0])
+        except OSError:
+            pass
+at_import = share()
+class Agent:
+    def act(self, observation):
+        if at_import is not None:
+            print(at_import, share(), flush=True)
+        globals()["at_import"] = None
+        return 0
+"""
+
+
+def test_agent_never_acts_with_more_than_its_share(docker: SelectedSandbox, tmp_path: Path) -> None:
+    write_agent(tmp_path, TELLS_ITS_SHARE)
+
+    result = play(order_of(tmp_path, episodes=1, limits={"cpus": 0.25}), docker).result
+
+    assert (result.verdict, result.log_tail.strip()) == (Verdict.OK, "100000 25000")
 
 
 def test_engine_mounts_two_folders_and_stand_ins_read_only_and_nothing_else(settings: dict[str, Any]) -> None:
@@ -119,7 +151,7 @@ def test_gvisor_gets_room_for_its_own_threads_only() -> None:
     plain, under = locked_down(LIMITS), locked_down(LIMITS, "runsc")
 
     assert under["pids_limit"] > plain["pids_limit"]
-    differs = ("pids_limit", "log_config", "security_opt")
+    differs = ("pids_limit", "log_config", "security_opt", "cpu_quota")
     assert {k: v for k, v in plain.items() if k not in differs} == {k: v for k, v in under.items() if k not in differs}
     ours, theirs = (json.loads(options["security_opt"][1].removeprefix("seccomp=")) for options in (plain, under))
     rules = [{json.dumps(rule) for rule in profile["syscalls"]} for profile in (ours, theirs)]

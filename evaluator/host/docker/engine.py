@@ -60,6 +60,10 @@ BUILD_SECONDS = 1800
 # A range that nobody else uses, by systemd's table of ids (https://systemd.io/UIDS-GIDS/).
 UIDS = range(1_879_048_192, 2_147_483_647)
 NARROW_UIDS = range(10_000, 60_000)
+# The kernel's usual period, in microseconds.
+CPU_PERIOD = 100_000
+# Share of processor time until the first observation: an agent's imports, which its processor seconds count.
+START_CPUS = 1.0
 ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
 
 
@@ -303,6 +307,11 @@ class Engine:
         with contextlib.suppress(*_ENGINE_ERRORS):
             self._api.update_container(container, cpuset_cpus=str(processor))
 
+    def limit_share(self, container: str, cpus: float) -> None:
+        """Set its share of processor time while it runs."""
+        with _engine_errors("set the sandbox's share of processor time"):
+            self._api.update_container(container, cpu_period=CPU_PERIOD, cpu_quota=cpu_quota(cpus))
+
     def state(self, container: str) -> dict[str, Any]:
         """Its state, as the engine reports it."""
         with _engine_errors("look at the sandbox"):
@@ -375,6 +384,11 @@ class Engine:
         self._api.close()
 
 
+def cpu_quota(cpus: float) -> int:
+    """Microseconds of processor time in each period."""
+    return int(cpus * CPU_PERIOD)
+
+
 def locked_down(limits: Limits, runtime: str | None = None, *, loopback: bool = False) -> dict[str, Any]:
     """The engine's settings for an untrusted container."""
     is_gvisor = runtime == GVISOR_RUNTIME
@@ -384,7 +398,9 @@ def locked_down(limits: Limits, runtime: str | None = None, *, loopback: bool = 
         "network_mode": "none",
         "mem_limit": memory,
         "memswap_limit": memory,
-        "nano_cpus": int(limits.cpus * 1e9),
+        # Two numbers, since the engine changes them while a container runs, and not the one that stands for both.
+        "cpu_period": CPU_PERIOD,
+        "cpu_quota": cpu_quota(limits.cpus if is_gvisor else max(limits.cpus, START_CPUS)),
         "pids_limit": limits.pids + kernel_threads,
         "read_only": True,
         "tmpfs": {"/tmp": f"rw,noexec,nosuid,nodev,size={limits.tmpfs_mib}m,mode=1777"},

@@ -68,6 +68,9 @@ def play_duel(setup: DuelSetup) -> DuelTally:
     if len(ready) == len(DUEL_SIDES):
         connections = [PlayerConnection(stream, ends=player.ends) for stream, player in ready]
         rounds = Rounds(pool, connections, setup.limits, setup.progress)
+        for seat in setup.seats:
+            if seat.sandbox is not None:
+                seat.sandbox.limit_share()
         setup.shown()
         rounds.play(min(len(setup.tickets), lanes.shared if all(player.shared for _, player in ready) else lanes.separate))
         troubles = rounds.troubles

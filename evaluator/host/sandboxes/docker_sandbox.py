@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.host.docker import agent_image
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import START_CPUS, Engine, EngineError
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
@@ -202,6 +202,7 @@ class DockerSandbox:
         self._killers: list[threading.Thread] = []
         self._stream: ByteStream | None = None
         self._closed = False
+        self._starts_faster = config.kind is SandboxKind.DOCKER and spec.limits.cpus < START_CPUS
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
         self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
         try:
@@ -301,6 +302,12 @@ class DockerSandbox:
         """See `Sandbox`."""
         if self._id:
             self._engine.pin(self._id, processor)
+
+    def limit_share(self) -> None:
+        """See `Sandbox`. gVisor's runtime cannot change limits, so its containers have their share from the start."""
+        if self._starts_faster and self._id:
+            self._starts_faster = False
+            self._engine.limit_share(self._id, self._limits.cpus)
 
     def usage(self) -> Usage:
         """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's measurement counts."""

@@ -97,6 +97,13 @@ class Sandbox(Protocol):
     def pin(self, processor: int) -> None:
         """Keep it on one processor, where the sandbox can."""
 
+    def limit_share(self) -> None:
+        """Before its first observation: from now on it has its share of processor time; it may start with more.
+
+        Raises:
+            EngineError: the share cannot be set, so nothing may be shown to it.
+        """
+
     def usage(self) -> Usage:
         """The resources used so far; can be called until `close`."""
 

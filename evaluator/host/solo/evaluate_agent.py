@@ -269,7 +269,7 @@ def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, 
 def _play_episodes(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> _EvaluationRun:
     run_setup = SoloRun(
         gym_task=request.gym_task, tickets=request.tickets(), limits=request.allowed, progress=callbacks.progress,
-        pin_sandbox=sandbox.pin, shown=callbacks.shown,
+        pin_sandbox=sandbox.pin, shown=lambda: _before_showing(sandbox, callbacks),
     )  # fmt: skip
     outcome: SoloOutcome | None = None
     try:
@@ -304,7 +304,7 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
         )
 
     def seed_of(episode: int) -> str:
-        callbacks.shown()
+        _before_showing(sandbox, callbacks)
         return request.seed_of(episode)
 
     session = ScriptSession(
@@ -319,6 +319,12 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
         verdict=done.verdict, message=done.message, log_tail=done.log_tail, performance=done, usage=done.usage,
         sandbox=sandbox.kind, image_digest=sandbox.image_digest,
     )  # fmt: skip
+
+
+def _before_showing(sandbox: Sandbox, callbacks: _Callbacks) -> None:
+    """End the sandbox's start, and note that an observation follows."""
+    sandbox.limit_share()
+    callbacks.shown()
 
 
 def _more_specific(complaint: AgentFault, post_mortem: AgentFault) -> AgentFault:

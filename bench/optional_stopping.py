@@ -16,7 +16,7 @@ from bench.coverage_row import CoverageRow
 from bench.rank_bench import result_of
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import Submission
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.standings import Entry, Row
 from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import EstimateArrays, estimates, normal_quantiles, tail

@@ -10,7 +10,7 @@ from evaluator.model.config.challenge import Anchor, Challenge, Limits, Task
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.standings import Entry
 
 SIZES = (100, 1_000, 10_000)

@@ -33,8 +33,8 @@ def simulate_boards(strengths: Floats, advantage: float, boards: int, seed: int)
     first = np.repeat([1, -1], len(pairs))
     pairs = np.tile(pairs, (2, 1))
     expected = chances((strengths[pairs[:, 0]] - strengths[pairs[:, 1]] + advantage * first) / ELO, NU)
-    win = expected.score - expected.draw / 2
-    outcomes = np.stack([win, 1 - win - expected.draw, expected.draw], axis=1)
+    win = expected.score - expected.tie / 2
+    outcomes = np.stack([win, 1 - win - expected.tie, expected.tie], axis=1)
     for start in range(0, boards, BOARDS_AT_ONCE):
         count = min(BOARDS_AT_ONCE, boards - start)
         for played in random.multinomial(MATCHES // 2, outcomes, size=(count, len(pairs))):

@@ -33,8 +33,8 @@ def field(players: int, opponents: int | None, matches: int, random: np.random.G
     a, b = np.tile(a, len(roles)), np.tile(b, len(roles))
     theta = random.normal(size=players)
     expected = chances(theta[a] - theta[b] + GAMMA * first, NU)
-    win = expected.score - expected.draw / 2
-    played = random.multinomial(each, np.stack([win, 1 - win - expected.draw, expected.draw], axis=1))
+    win = expected.score - expected.tie / 2
+    played = random.multinomial(each, np.stack([win, 1 - win - expected.tie, expected.tie], axis=1))
     return np.column_stack([a, b, played, first]).astype(np.float64)
 
 

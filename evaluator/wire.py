@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
-VERSION = 1
+PROTOCOL_VERSION = 1
 # In a game, the answer for a position for which the player returned no integer.
 MALFORMED = -(1 << 63)
 HEADER = struct.Struct("<IB")

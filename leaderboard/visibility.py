@@ -25,8 +25,8 @@ ANONYMOUS_DIGITS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankingInput:
-    """The input of ranking."""
+class StandingsInput:
+    """What `build_standings` ranks; what is hidden is left out of it beforehand, by `as_shown`."""
 
     challenge: Challenge
     """With the tasks that are shown."""
@@ -75,7 +75,7 @@ def anonymous_name(challenge: Challenge, name: str, now: datetime) -> str:
     return f"Entry {anonymous_mark(challenge, login, agent)}"
 
 
-def as_shown(board: RankingInput, now: datetime) -> RankingInput:
+def as_shown(board: StandingsInput, now: datetime) -> StandingsInput:
     """What may be shown at a moment, with the hosts' flags on the entries."""
     challenge, gone = board.challenge, {task.id for task in hidden(board.challenge, now)}
     if gone:
@@ -88,7 +88,7 @@ def as_shown(board: RankingInput, now: datetime) -> RankingInput:
     return _masked(shown) if is_anonymous(challenge, now) else shown
 
 
-def with_flags(board: RankingInput) -> RankingInput:
+def with_flags(board: StandingsInput) -> StandingsInput:
     """The input with the hosts' flags on the entries, and nothing hidden."""
     return replace(
         board, entries=tuple(with_host_flags(board.challenge, entry, board.moderation) for entry in board.entries)
@@ -101,7 +101,7 @@ def with_host_flags(challenge: Challenge, entry: Entry, moderation: Moderation) 
     return replace(entry, host=challenge.people.is_host(entry.login), verified=vouched)
 
 
-def _masked(board: RankingInput) -> RankingInput:
+def _masked(board: StandingsInput) -> StandingsInput:
     challenge = board.challenge
     names = {AgentName(entry.login, entry.agent) for entry in board.entries}
     names |= {AgentName(result.login, result.agent) for result in board.results}

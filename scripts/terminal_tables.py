@@ -16,8 +16,8 @@ from leaderboard.charts.interval_chart import is_other_claim
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, WinCount
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
-from leaderboard.game_boards.board_registry import moves_of, position_text
-from leaderboard.game_boards.match_replay import end_reason, side_names
+from leaderboard.game_pictures.board_registry import moves_of, position_text
+from leaderboard.game_pictures.match_replay import end_reason, side_names
 from leaderboard.ratings.duel_results import duel_totals, refusal
 from leaderboard.scoring.intervals import measured_estimate, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking
@@ -255,7 +255,7 @@ _END_WORDS = {
 
 
 def _count_cells(count: WinCount) -> list[str]:
-    plain = (count.wins, count.draws, count.losses, count.points, count.errors)
+    plain = (count.wins, count.ties, count.losses, count.points, count.errors)
     return [*(str(number) for number in plain), f"{count.score:g}"]
 
 
@@ -322,7 +322,7 @@ def _ratings(standings: GameStandings) -> Table:
         rating, count = row.rating, row.count
         table.add_row(
             *_place_cells(row), _typed(row.entry.submission.name), _typed(row.entry.login), f"{rating.elo:.0f}",
-            f"{rating.low:.0f} … {rating.high:.0f}", str(count.wins), str(count.draws), str(count.losses),
+            f"{rating.low:.0f} … {rating.high:.0f}", str(count.wins), str(count.ties), str(count.losses),
             str(count.errors), str(count.points), str(row.points_place), str(row.opponents),
         )  # fmt: skip
     for failure in standings.failures:
@@ -356,6 +356,6 @@ def _crosstable(standings: GameStandings) -> Table:
         for other in standings.rows:
             crossing = standings.crosstable.get((row.entry.name, other.entry.name))
             count = crossing.count if crossing else None
-            cells.append(f"{count.wins}–{count.draws}–{count.losses}" if count else "·")
+            cells.append(f"{count.wins}–{count.ties}–{count.losses}" if count else "·")
         table.add_row(str(number), _typed(row.entry.submission.name), *cells)
     return table

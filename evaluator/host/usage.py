@@ -1,9 +1,14 @@
-"""Resources that a sandbox used."""
+"""Resources that a sandbox used, as its control group counts them."""
 
+import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 MIB = 1 << 20
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
 _Number = TypeVar("_Number", int, float)
 
 
@@ -24,3 +29,33 @@ class Usage:
 
 def _larger(one: _Number | None, other: _Number | None) -> _Number | None:
     return max((value for value in (one, other) if value is not None), default=None)
+
+
+def group_usage(folders: Mapping[str, Path]) -> Usage:
+    """What a control group counted, in either version; None where it cannot be read.
+
+    Args:
+        folders: the group's directory by controller: one for each under version 1, the same for all under version 2.
+    """
+    microseconds = read_fields(folders["cpu"] / "cpu.stat").get("usage_usec")
+    nanoseconds = _number_in(folders["cpuacct"] / "cpuacct.usage")
+    peak = _number_in(folders["memory"] / "memory.peak")
+    seconds = None if nanoseconds is None else nanoseconds / 1e9
+    return Usage(
+        cpu_seconds=seconds if microseconds is None else microseconds / 1e6,
+        peak_memory_bytes=_number_in(folders["memory"] / "memory.max_usage_in_bytes") if peak is None else peak,
+    )
+
+
+def read_fields(path: Path) -> dict[str, int]:
+    """The lines `name number` of a file; none where it cannot be read."""
+    with contextlib.suppress(OSError, ValueError):
+        pairs = (line.split() for line in path.read_text().splitlines())
+        return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+    return {}
+
+
+def _number_in(path: Path) -> int | None:
+    with contextlib.suppress(OSError, ValueError):
+        return int(path.read_text())
+    return None

@@ -1,6 +1,6 @@
 """The number of the rules by which agents are measured."""
 
-PROTOCOL = 2
+MEASUREMENT_VERSION = 2
 """Part of every key and of the runtime digest: raising it makes every recorded result stale, and is the only thing in the
 evaluator's own code that does.
 

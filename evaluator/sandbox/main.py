@@ -164,7 +164,7 @@ def serve(stream: RefereeStream, folder: Path, entry: str, adapter: str | None) 
         return run_script.serve(stream, folder, entry, hello)
     factory = agents.AgentFactory(agents.load_agent(folder, entry, adapter), folder, hello)
     player = AgentServer(folder, factory, hello)
-    ready = {"protocol": wire.VERSION, "shared": factory.shared, "ends": factory.ends}
+    ready = {"protocol": wire.PROTOCOL_VERSION, "shared": factory.shared, "ends": factory.ends}
     if factory.lanes:
         ready["lanes"] = factory.lanes
     stream.send(wire.frame(wire.Op.READY, json.dumps(ready).encode()))

@@ -38,7 +38,7 @@ def serve(stream: Any, folder: Path, main_file: str, hello: dict[str, Any]) -> N
         )
     # One pipe for both streams, so that the log keeps the order of lines.
     os.dup2(1, 2)
-    stream.send(wire.frame(wire.Op.READY, json.dumps({"protocol": wire.VERSION, "shared": False}).encode()))
+    stream.send(wire.frame(wire.Op.READY, json.dumps({"protocol": wire.PROTOCOL_VERSION, "shared": False}).encode()))
     link = RefereeLink(stream, hello)
     install(link)
     code = _run(path, folder, hello)
@@ -105,8 +105,8 @@ def install(link: RefereeLink) -> None:
             return _local(link, id, lambda: make_vec(id, num_envs=num_envs, **kwargs))
         vector = dict(kwargs.get("vector_kwargs") or {})
         mode = AutoresetMode(vector.pop("autoreset_mode", AutoresetMode.NEXT_STEP))
-        own = {name: value for name, value in vector.items() if name not in _IGNORED_VECTOR_ARGUMENTS}
-        check(link, {**_spec_arguments(id), **kwargs, **own}, _MAKE_VEC)
+        arguments = {name: value for name, value in vector.items() if name not in _IGNORED_VECTOR_ARGUMENTS}
+        check(link, {**_spec_arguments(id), **kwargs, **arguments}, _MAKE_VEC)
         if kwargs.get("wrappers"):
             raise gymnasium.error.Error(
                 "make_vec(wrappers=…) is not possible with a remote environment; wrap the vector instead"
@@ -145,9 +145,9 @@ def check(link: RefereeLink, kwargs: dict[str, Any], known: tuple[str, ...]) -> 
     Raises:
         gymnasium.error.Error: there is such an argument.
     """
-    own = link.hello["kwargs"]
+    expected = link.hello["kwargs"]
     for name, value in kwargs.items():
-        if name in own and own[name] == value:
+        if name in expected and expected[name] == value:
             continue
         if name == "render_mode" and value is not None:
             raise gymnasium.error.Error(

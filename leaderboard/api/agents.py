@@ -33,8 +33,8 @@ from leaderboard.charts.agent_charts import curve_points
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameFailure, GameRow
+from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, entries_of
-from leaderboard.pages.episode_replays import EpisodeReplay
 from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import learning_curve, ranking, value_or_none

@@ -15,18 +15,18 @@ from leaderboard.api.table import game_table, task_table
 from leaderboard.core.parallel import WHOLE, Partition
 from leaderboard.core.standings import Standings
 from leaderboard.history import BoardHistory
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from leaderboard.text import serialise
 
 
-def api_files(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
+def api_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
     """Path below the site's root and content, one file after the other: all of them together need too much memory."""
     yield from leaderboard_files(standings, context)
     yield from feed_and_status_files(standings, context)
     yield from agent_document_files(standings, context, WHOLE)
 
 
-def leaderboard_files(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
+def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
     """The documents of the whole site and of each task."""
     facts = api_inputs(standings, context)
     yield from index_files(facts)
@@ -43,7 +43,7 @@ def leaderboard_files(standings: Standings, context: PageContext) -> Iterator[tu
 
 
 def feed_and_status_files(
-    standings: Standings, context: PageContext, history: BoardHistory | None = None
+    standings: Standings, context: SiteContext, history: BoardHistory | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """The state of every submission, feeds and counters; `history` may be given where it is at hand."""
     facts = api_inputs(standings, context)
@@ -52,7 +52,7 @@ def feed_and_status_files(
     yield from openmetrics_files(facts)
 
 
-def agent_document_files(standings: Standings, context: PageContext, share: Partition) -> Iterator[tuple[str, bytes]]:
+def agent_document_files(standings: Standings, context: SiteContext, share: Partition) -> Iterator[tuple[str, bytes]]:
     """The documents of a part of the agents, and their badges where challenge.yml asks for them."""
     every = entered_agents(standings)
     entries = {name: every[name] for name in share.of(sorted(every))}

@@ -10,7 +10,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import Address, ClosedObject, MetricJson, OverallRowJson, UtcTime
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import links_document, metric_document, overall_improvements, overall_row
-from leaderboard.pages.health import REFUSED_PLAYERS, health
+from leaderboard.health import REFUSED_PLAYERS, health
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
 

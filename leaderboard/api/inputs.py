@@ -9,7 +9,7 @@ from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Row, Standings, TaskStandings, results_of
 from leaderboard.core.versions import version_folders_of
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 
 # A moment as pages show it.
 _SHOWN_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC$")
@@ -20,7 +20,7 @@ class ApiInputs:
     """What documents are built from."""
 
     standings: Standings
-    context: PageContext
+    context: SiteContext
     recorded: Mapping[AgentName, tuple[Result, ...]]
     """By agent: the results that count on this leaderboard, earlier versions included."""
 
@@ -56,7 +56,7 @@ class ApiInputs:
         return min(moments, default=result.provenance.evaluated_at)
 
 
-def api_inputs(standings: Standings, context: PageContext, names: Collection[AgentName] | None = None) -> ApiInputs:
+def api_inputs(standings: Standings, context: SiteContext, names: Collection[AgentName] | None = None) -> ApiInputs:
     """Group the results that count by agent; only those of `names`, where they are given."""
     recorded: dict[AgentName, list[Result]] = {}
     folders = version_folders_of(standings)

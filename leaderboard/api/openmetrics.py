@@ -10,9 +10,9 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName
+from leaderboard.core.game_standings import shown_duels
 from leaderboard.core.standings import entries_of
-from leaderboard.pages.game_page import shown_duels
-from leaderboard.pages.health import health
+from leaderboard.health import health
 
 # Upper ends in seconds: from an agent that crashes at once to a script's whole budget.
 BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 10800.0)

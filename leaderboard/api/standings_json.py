@@ -175,8 +175,8 @@ def overall_scores(row: OverallRow) -> OverallScoresJson:
 def task_improvements(board: TaskStandings) -> Iterator[tuple[Row, NextJson]]:
     """Each row of a task, and how it compares with the next one."""
     episodes = [compared_values(board.task, row.draws) for row in board.rows]
-    for row, own, other in zip(board.rows, episodes, [*episodes, []][1:], strict=True):
-        yield row, _next([improvement(own, other)] if own and other else [])
+    for row, values, next_values in zip(board.rows, episodes, [*episodes, []][1:], strict=True):
+        yield row, _next([improvement(values, next_values)] if values and next_values else [])
 
 
 def overall_improvements(standings: Standings) -> Iterator[tuple[OverallRow, NextJson]]:
@@ -188,8 +188,8 @@ def overall_improvements(standings: Standings) -> Iterator[tuple[OverallRow, Nex
             if scored.entry.name in by_name and (values := compared_values(board.task, scored.draws)):
                 by_name[scored.entry.name][board.task.id] = values
     for index, row in enumerate(rows):
-        own, other = by_name[row.entry.name], by_name[rows[index + 1].entry.name] if index + 1 < len(rows) else {}
-        yield row, _next([improvement(own[task], other[task]) for task in own if task in other])
+        by_task, next_by_task = by_name[row.entry.name], by_name[rows[index + 1].entry.name] if index + 1 < len(rows) else {}
+        yield row, _next([improvement(by_task[task], next_by_task[task]) for task in by_task if task in next_by_task])
 
 
 def _next(tasks: Sequence[Improvement]) -> NextJson:
@@ -264,7 +264,7 @@ def _rating(rating: Rating) -> RatingJson:
 
 def _count(count: WinCount) -> CountJson:
     return {
-        "wins": count.wins, "draws": count.draws, "losses": count.losses, "errors": count.errors, "score": count.score,
+        "wins": count.wins, "draws": count.ties, "losses": count.losses, "errors": count.errors, "score": count.score,
         "points": count.points,
     }  # fmt: skip
 

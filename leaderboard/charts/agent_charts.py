@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
-from leaderboard.scoring.bootstrap import Floats, by_length, draw_sample
+from leaderboard.scoring.bootstrap import Floats, by_length, sorted_values
 from leaderboard.scoring.metrics import LearningCurve, learning_curve
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, span
@@ -56,7 +56,7 @@ def return_spreads(samples: Sequence[Sequence[float]]) -> list[tuple[ReturnSprea
     """
     by_index: dict[int, tuple[ReturnSpread, str]] = {}
     for chosen in by_length(samples):
-        ordered = draw_sample([samples[i] for i in chosen], None)
+        ordered = sorted_values([samples[i] for i in chosen], None)
         # The difference of the largest floats overflows.
         with np.errstate(all="ignore"):
             by_index |= zip(chosen.tolist(), zip(_spreads(ordered), _outlines(ordered), strict=True), strict=True)

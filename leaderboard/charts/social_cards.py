@@ -186,48 +186,50 @@ _MEDAL_COLOURS = ("#f2c14e", "#c9d2db", "#d08f55")
 _ASCII = str.maketrans({MINUS: "-", "\N{NARROW NO-BREAK SPACE}": " ", "\N{EN DASH}": "-"})
 
 
-def draw_card(card: Card) -> bytes:
+def render_card(card: Card) -> bytes:
     """The card as a PNG file."""
     picture = Image.new("RGB", (CARD_WIDTH, CARD_HEIGHT), _GROUND)
     pen = ImageDraw.Draw(picture)
     pen.rectangle((0, 0, CARD_WIDTH, 10), fill=_ACCENT)
     inside = CARD_WIDTH - 2 * _MARGIN_PX
-    pen.text((_MARGIN_PX, 56), cut_to_width(first_drawable(card.above), 30, inside), font=_font(30), fill=_ACCENT)
-    title = first_drawable(card.title)
+    pen.text((_MARGIN_PX, 56), cut_to_width(first_printable(card.above), 30, inside), font=_font(30), fill=_ACCENT)
+    title = first_printable(card.title)
     size = next((size for size in (76, 64, 54, 46) if _font(size).getlength(title) <= inside), 46)
     pen.text((_MARGIN_PX, 150), cut_to_width(title, size, inside), font=_font(size), fill=_WHITE, anchor="lm")
     for index, line in enumerate(card.lines):
-        _draw_line(pen, line, 222 + 80 * index)
+        _render_line(pen, line, 222 + 80 * index)
     if not card.lines:
         pen.text((_MARGIN_PX, 300), "No scores yet.", font=_font(40), fill=_PALE)
-    below = cut_to_width(first_drawable((card.below,)), 26, inside)
+    below = cut_to_width(first_printable((card.below,)), 26, inside)
     pen.text((_MARGIN_PX, CARD_HEIGHT - 48), below, font=_font(26), fill=_PALE, anchor="lm")
     return _png(picture)
 
 
-def _draw_line(pen: ImageDraw.ImageDraw, line: CardLine, top: int) -> None:
+def _render_line(pen: ImageDraw.ImageDraw, line: CardLine, top: int) -> None:
     middle = top + 26
     medal = _MEDAL_COLOURS[line.place - 1] if line.place <= len(_MEDAL_COLOURS) else _TRACK
     pen.ellipse((_MARGIN_PX, middle - 24, _MARGIN_PX + 48, middle + 24), fill=medal)
     ink = _GROUND if line.place <= len(_MEDAL_COLOURS) else _WHITE
     pen.text((_MARGIN_PX + 24, middle), str(line.place), font=_font(26 if line.place < 100 else 18), fill=ink, anchor="mm")
-    value = first_drawable((line.value,))
+    value = first_printable((line.value,))
     pen.text((CARD_WIDTH - _MARGIN_PX, middle - 6), value, font=_font(38), fill=_WHITE, anchor="rm")
     left, right = _MARGIN_PX + 72, CARD_WIDTH - _MARGIN_PX
     room = right - left - int(_font(38).getlength(value)) - 32
-    pen.text((left, middle - 6), cut_to_width(first_drawable(line.name), 34, room), font=_font(34), fill=_WHITE, anchor="lm")
+    pen.text(
+        (left, middle - 6), cut_to_width(first_printable(line.name), 34, room), font=_font(34), fill=_WHITE, anchor="lm"
+    )
     pen.rectangle((left, middle + 26, right, middle + 31), fill=_TRACK)
     pen.rectangle((left, middle + 26, left + max(8, int((right - left) * min(1.0, line.share))), middle + 31), fill=_ACCENT)
 
 
-def first_drawable(names: Sequence[str]) -> str:
+def first_printable(names: Sequence[str]) -> str:
     """The first of these texts that the font can draw; else the last, without the characters that it cannot."""
     texts = [" ".join(name.translate(_ASCII).split()) for name in names]
-    complete = next((text for text in texts if text and _is_drawable(text)), None)
-    return complete if complete is not None else "".join(letter for letter in texts[-1] if _is_drawable(letter))
+    complete = next((text for text in texts if text and _is_printable(text)), None)
+    return complete if complete is not None else "".join(letter for letter in texts[-1] if _is_printable(letter))
 
 
-def _is_drawable(text: str) -> bool:
+def _is_printable(text: str) -> bool:
     """Whether the built-in font has all characters: it has printable ASCII and the middle dot."""
     return all(" " <= letter <= "~" or letter == "·" for letter in text)
 

@@ -13,13 +13,13 @@ from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
 from leaderboard.charts.interval_chart import rating_estimate
 from leaderboard.comments.states import (
-    AgentPreview,
-    GamePreview,
+    AgentReport,
+    GameReport,
     OfficialScore,
-    OverallPreview,
+    OverallReport,
     PreviewDuel,
     Previewed,
-    TaskPreview,
+    TaskReport,
 )
 from leaderboard.comments.text_charts import LEADER_SIGN, SCORE_SIGN, TextBar, text_chart, text_shares
 from leaderboard.core.standings import Estimate
@@ -77,7 +77,7 @@ def retry(verdict: Verdict, official: bool) -> str:
     return "No, the same code on the same seeds gives the same result. Push a fix, and a new preview starts automatically."
 
 
-def task_name(row: TaskPreview | GamePreview) -> Markup:
+def task_name(row: TaskReport | GameReport) -> Markup:
     """The title of a task or game, which the host wrote: as text if it consists of plain words, else as a code span."""
     return _host_text(row.task.title or row.task.id)
 
@@ -91,7 +91,7 @@ def is_plain(title: str) -> bool:
     return _PLAIN_TITLE.fullmatch(title) is not None and not _REFERENCE.search(title)
 
 
-def place(row: TaskPreview) -> Markup:
+def place(row: TaskReport) -> Markup:
     """The place, and the number of entries."""
     if row.place is None:
         return Markup("–")
@@ -100,19 +100,19 @@ def place(row: TaskPreview) -> Markup:
     return Markup(f"{shown}, {tries_mark(row.tries)}" if row.tries > 1 else shown)
 
 
-def rank_interval(row: TaskPreview | GamePreview | OverallPreview) -> str:
+def rank_interval(row: TaskReport | GameReport | OverallReport) -> str:
     """The rank range."""
     return ranks(row.rank_low, row.rank_high) if row.rank_low and row.rank_high else "–"
 
 
-def change(row: TaskPreview) -> str:
+def change(row: TaskReport) -> str:
     """The difference to the author's previous version."""
     if row.estimate is None or row.own_last is None:
         return "new"
     return _signed(row.estimate.score - row.own_last.score, digits(row.task))
 
 
-def to_leader(row: TaskPreview) -> Markup:
+def to_leader(row: TaskReport) -> Markup:
     """The difference to the best other entry, and its name."""
     if row.estimate and not row.entries:
         return Markup("not shown yet")
@@ -124,7 +124,7 @@ def to_leader(row: TaskPreview) -> Markup:
     return _gap_in_words(row, _signed(gap, digits(row.task)), leads=_is_ahead(row.task, row.estimate, row.leader))
 
 
-def _gap_in_words(row: TaskPreview | GamePreview, gap: str, *, leads: bool) -> Markup:
+def _gap_in_words(row: TaskReport | GameReport, gap: str, *, leads: bool) -> Markup:
     shown = Markup("{} to {}").format(gap, cell(row.leader_name or "another"))
     if leads:
         return Markup("**leads**, {}").format(shown)
@@ -141,12 +141,12 @@ def _signed(value: float, decimals: int) -> str:
     return f"+{shown}" if value > 0 and shown.strip("0.") else shown
 
 
-def score(row: TaskPreview) -> str:
+def score(row: TaskReport) -> str:
     """The score without its interval."""
     return number(row.estimate.score, digits(row.task)) if row.estimate else "–"
 
 
-def metrics_line(row: TaskPreview) -> Markup:
+def metrics_line(row: TaskReport) -> Markup:
     """The value of each metric that the host defined, and which direction is better; the first metric ranks."""
     if not row.task.metrics or row.estimate is None:
         return Markup("")
@@ -155,35 +155,35 @@ def metrics_line(row: TaskPreview) -> Markup:
     return Markup("{}: {}").format(task_name(row), Markup(", ").join(values))
 
 
-def processor(row: TaskPreview) -> str:
+def processor(row: TaskReport) -> str:
     """The processor time, and its limit."""
     return f"{seconds(row.result.cost.cpu_seconds)} of {row.result.limits.cpu_seconds:g} s"
 
 
-def memory(row: TaskPreview) -> str:
+def memory(row: TaskReport) -> str:
     """The peak memory, and its limit."""
     return f"{size(row.result.cost.peak_memory_bytes)} of {row.result.limits.memory_mib} MiB"
 
 
-def overall_score(overall: OverallPreview) -> Markup:
+def overall_score(overall: OverallReport) -> Markup:
     """The mean normalised score and its interval."""
     estimate = overall.estimate
     return Markup("**{}** ({})").format(number(estimate.score, 3), span(estimate.low, estimate.high, 3))
 
 
-def picture_title(agent: AgentPreview, row: TaskPreview | GamePreview, many: bool) -> str:
+def picture_title(agent: AgentReport, row: TaskReport | GameReport, many: bool) -> str:
     """The line above a text chart. It stands in a code fence, so only backticks have to be replaced."""
     title = row.task.title or row.task.id
     return visible(f"{agent.agent} on {title}" if many else title).replace("`", "'")
 
 
-def interval(row: TaskPreview) -> str:
+def interval(row: TaskReport) -> str:
     """The 95 % interval."""
     shown = span(row.estimate.low, row.estimate.high, digits(row.task)) if row.estimate else "–"
     return shown.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def bars(row: TaskPreview) -> str:
+def bars(row: TaskReport) -> str:
     """A text chart of the entry, its previous version, and the best other entry."""
     leads = row.estimate and row.leader and _is_ahead(row.task, row.estimate, row.leader)
     return compared_bars(row.estimate, row.own_last, row.leader, digits(row.task), leads=bool(leads))
@@ -223,13 +223,13 @@ def link_code(text: str, url: str) -> Markup:
     return Markup("[{}]({})").format(code(text), safe) if safe else code(text)
 
 
-def unverified(pairs: Iterable[tuple[AgentPreview, TaskPreview]]) -> bool:
+def unverified(pairs: Iterable[tuple[AgentReport, TaskReport]]) -> bool:
     """Whether some seeds come from a commit that GitHub did not sign."""
     return any(row.result.beacon_verified is False for _, row in pairs)
 
 
 def verify_line(
-    pairs: Iterable[tuple[AgentPreview, TaskPreview]], games: Iterable[tuple[AgentPreview, GamePreview]] = ()
+    pairs: Iterable[tuple[AgentReport, TaskReport]], games: Iterable[tuple[AgentReport, GameReport]] = ()
 ) -> Markup:
     """The command that replays the recorded results."""
     named = [(agent, row.task.id, f"{agent.login}/{agent.agent}") for agent, row in pairs]
@@ -242,7 +242,7 @@ def verify_line(
     return Markup("pullrank verify " + " ".join(paths))
 
 
-def command(agents: Iterable[AgentPreview], head_sha: str) -> Markup | None:
+def command(agents: Iterable[AgentReport], head_sha: str) -> Markup | None:
     """The command that repeats the preview; names that are not safe in a shell are left out."""
     safe = [a for a in agents if not a.copy_of and LOGIN.fullmatch(a.login) and AGENT.fullmatch(a.agent)]
     if not safe or not re.fullmatch(r"[0-9a-f]{40}", head_sha):
@@ -254,15 +254,15 @@ def command(agents: Iterable[AgentPreview], head_sha: str) -> Markup | None:
 
 # Games
 
-PlayerInGame = tuple[AgentPreview, GamePreview]
+PlayerInGame = tuple[AgentReport, GameReport]
 
 
-def rated_players(agents: Iterable[AgentPreview]) -> list[PlayerInGame]:
+def rated_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
     """Every player that has opponents or a rating."""
     return [(agent, game) for agent in agents for game in agent.games if game.rating or game.meetings]
 
 
-def admitted_players(agents: Iterable[AgentPreview]) -> list[PlayerInGame]:
+def admitted_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
     """Every player that passed its validation and has no opponents yet."""
     return [
         (agent, game)
@@ -272,7 +272,7 @@ def admitted_players(agents: Iterable[AgentPreview]) -> list[PlayerInGame]:
     ]
 
 
-def refused_players(agents: Iterable[AgentPreview]) -> list[PlayerInGame]:
+def refused_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
     """Every player that its validation refused, then those that failed by our fault."""
     pairs = [(agent, game) for agent in agents for game in agent.games if game.refusal is not None or game.failed]
     return sorted(pairs, key=lambda pair: pair[1].refusal is None)
@@ -283,27 +283,27 @@ def any_unsigned(pairs: Iterable[PlayerInGame]) -> bool:
     return any(not game.signed for _, game in pairs)
 
 
-def elo(game: GamePreview) -> str:
+def elo(game: GameReport) -> str:
     """The rating without its interval."""
     return _signed(game.rating.elo, 0) if game.rating else "–"
 
 
-def elo_interval(game: GamePreview) -> str:
+def elo_interval(game: GameReport) -> str:
     """The 95 % interval of the difference to the anchor."""
     return span(game.rating.low, game.rating.high, 0).replace(" ", "\N{NO-BREAK SPACE}") if game.rating else "–"
 
 
-def game_place(game: GamePreview) -> Markup:
+def game_place(game: GameReport) -> Markup:
     """The place, and the number of players."""
     return Markup(f"**{game.place}** of {game.players}".replace(" ", "\N{NO-BREAK SPACE}")) if game.place else Markup("–")
 
 
-def elo_change(game: GamePreview) -> str:
+def elo_change(game: GameReport) -> str:
     """The difference to the author's previous version."""
     return _signed(game.rating.elo - game.own_last.elo, 0) if game.rating and game.own_last else "new"
 
 
-def elo_to_leader(game: GamePreview) -> Markup:
+def elo_to_leader(game: GameReport) -> Markup:
     """The difference to the best other player, and its name."""
     if game.rating is None or game.leader is None:
         return Markup("–")
@@ -311,7 +311,7 @@ def elo_to_leader(game: GamePreview) -> Markup:
     return _gap_in_words(game, _signed(gap, 0), leads=gap > 0)
 
 
-def elo_bars(game: GamePreview) -> str:
+def elo_bars(game: GameReport) -> str:
     """A text chart of the player, its previous version, and the best other player."""
     ratings = (game.rating, game.own_last, game.leader)
     this, before, other = (rating_estimate(rating) if rating else None for rating in ratings)
@@ -322,15 +322,15 @@ def elo_bars(game: GamePreview) -> str:
 def record(meeting: PreviewDuel) -> str:
     """Won, drawn and lost, as three table cells."""
     count = meeting.count
-    return f"{count.wins} | {count.draws} | {count.losses}"
+    return f"{count.wins} | {count.ties} | {count.losses}"
 
 
 def record_bar(meeting: PreviewDuel) -> str:
     """Won, drawn and lost, as a bar."""
-    return text_shares(meeting.count.wins, meeting.count.draws, meeting.count.losses)
+    return text_shares(meeting.count.wins, meeting.count.ties, meeting.count.losses)
 
 
-def opponents_title(game: GamePreview) -> str:
+def opponents_title(game: GameReport) -> str:
     """The summary of a folded table. GitHub reads no Markdown there, so the title is used only if it is plain."""
     title = game.task.title or game.task.id
     return f"Opponents on {title}" if is_plain(title) else "Opponents"
@@ -343,7 +343,7 @@ def elo_scale(pairs: Iterable[PlayerInGame]) -> Markup:
     return Markup("Ratings are on the Elo scale: a difference of 400 points means odds of 10 to 1{}.").format(zero)
 
 
-def duels_in_words(game: GamePreview) -> Markup:
+def duels_in_words(game: GameReport) -> Markup:
     """The result in one game, for the headline."""
     place = f", place {game.place} of {game.players}" if game.place else ""
     if game.rating:
@@ -380,16 +380,16 @@ def comment_headline(state: Previewed) -> Markup:
     return Markup(f"🟡 Preview: {scored} of {total} scored")
 
 
-def _single(row: TaskPreview) -> Markup:
+def _single(row: TaskReport) -> Markup:
     would = f", would take place {row.place} of {row.entries}" if row.place else ""
     return Markup("✅ Preview: {} on {}{}").format(score(row), task_name(row), would)
 
 
-def _passed(game: GamePreview) -> bool:
+def _passed(game: GameReport) -> bool:
     return game.refusal is None and game.failed is None
 
 
-def _without_score(rows: Sequence[TaskPreview], games: Sequence[GamePreview], refused: Sequence[AgentPreview]) -> Markup:
+def _without_score(rows: Sequence[TaskReport], games: Sequence[GameReport], refused: Sequence[AgentReport]) -> Markup:
     ours = all(row.result.verdict is Verdict.INTERNAL_ERROR for row in rows) and all(game.refusal is None for game in games)
     if not refused and ours:
         return Markup("🛠️ No score yet: our fault, not yours")
@@ -425,10 +425,10 @@ def official_headline(state: OfficialScore) -> Markup:
     return Markup(f"🏁 Official: {done} of {total} scored{so_far}")
 
 
-def _official(row: TaskPreview) -> Markup:
+def _official(row: TaskReport) -> Markup:
     place = f", place {row.place} of {row.entries}" if row.place else ""
     return Markup("{} Official: {} on {}{}").format(_EMOJI.get(row.place or 0, "🏁"), score(row), task_name(row), place)
 
 
-def _official_game(game: GamePreview) -> Markup:
+def _official_game(game: GameReport) -> Markup:
     return Markup("{} Official: {}").format(_EMOJI.get(game.place or 0, "🏁"), duels_in_words(game))

@@ -17,11 +17,11 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.comments import phrases
 from leaderboard.comments.log_excerpt import log_excerpt, log_tails, shortened
 from leaderboard.comments.states import (
-    AgentPreview,
+    AgentReport,
     Broken,
     CommentContext,
     CommentState,
-    GamePreview,
+    GameReport,
     HelpText,
     NoRun,
     NoRunReason,
@@ -30,7 +30,7 @@ from leaderboard.comments.states import (
     Ranked,
     Refused,
     Running,
-    TaskPreview,
+    TaskReport,
     WithdrawnEntry,
 )
 from leaderboard.text import escape_markdown, format, urls
@@ -145,12 +145,12 @@ def _trusted(function: Any) -> Any:
     return lambda *arguments: Markup(function(*arguments))
 
 
-def _rows(agents: tuple[AgentPreview, ...]) -> list[tuple[AgentPreview, TaskPreview]]:
+def _rows(agents: tuple[AgentReport, ...]) -> list[tuple[AgentReport, TaskReport]]:
     """Every evaluation with a score."""
     return [(agent, row) for agent in agents for row in agent.rows if row.estimate]
 
 
-def _failures(agents: tuple[AgentPreview, ...]) -> list[tuple[AgentPreview, TaskPreview]]:
+def _failures(agents: tuple[AgentReport, ...]) -> list[tuple[AgentReport, TaskReport]]:
     """Every evaluation without a score; those that failed by our fault come last."""
     failures = [(agent, row) for agent in agents for row in agent.rows if not row.estimate]
     return sorted(failures, key=lambda pair: pair[1].result.verdict is Verdict.INTERNAL_ERROR)
@@ -170,17 +170,17 @@ def _block(lines: str | tuple[str, ...]) -> Markup:
     return escape_markdown.fenced(lines if isinstance(lines, str) else "\n".join(_few(lines)))
 
 
-def _log(state: Previewed | OfficialScore, agent: AgentPreview, row: TaskPreview) -> str:
+def _log(state: Previewed | OfficialScore, agent: AgentReport, row: TaskReport) -> str:
     """The end of the agent's log on a task: in an official result, or in preview.log."""
     return _excerpt(state, agent, row.task.id, row.result.log_tail)
 
 
-def _game_log(state: Previewed | OfficialScore, agent: AgentPreview, game: GamePreview) -> str:
+def _game_log(state: Previewed | OfficialScore, agent: AgentReport, game: GameReport) -> str:
     """The end of a player's log in its validation."""
     return _excerpt(state, agent, game.task.id, game.log)
 
 
-def _excerpt(state: Previewed | OfficialScore, agent: AgentPreview, task_id: str, recorded: str) -> str:
+def _excerpt(state: Previewed | OfficialScore, agent: AgentReport, task_id: str, recorded: str) -> str:
     log = state.log if isinstance(state, Previewed) else ""
     return log_excerpt(recorded or log_tails(log).get(f"{agent.login}/{agent.agent} on {task_id}", ""))
 
@@ -189,11 +189,11 @@ def _sha(commit: str | None) -> Markup:
     return escape_markdown.code((commit or "")[:7])
 
 
-def _line_url(repository: str, commit: str, agent: AgentPreview, place: tuple[str, int]) -> str:
+def _line_url(repository: str, commit: str, agent: AgentReport, place: tuple[str, int]) -> str:
     return f"{repository}/blob/{commit}/submissions/{agent.login}/{agent.agent}/{place[0]}#L{place[1]}"
 
 
-def _page_url(context: CommentContext, agent: AgentPreview) -> str | None:
+def _page_url(context: CommentContext, agent: AgentReport) -> str | None:
     """The address of the agent's page on the published site."""
     if not context.site or not LOGIN.fullmatch(agent.login) or not AGENT.fullmatch(agent.agent):
         return None

@@ -12,7 +12,7 @@ from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import (
-    AgentPreview,
+    AgentReport,
     Broken,
     CommentContext,
     CommentState,
@@ -22,7 +22,7 @@ from leaderboard.comments.states import (
     Previewed,
     Refused,
     Running,
-    TaskPreview,
+    TaskReport,
     WithdrawnEntry,
 )
 from leaderboard.core.standings import Estimate
@@ -109,42 +109,42 @@ def _estimate(score: float, low: float, high: float) -> Estimate:
     return Estimate(score=score, low=low, high=high)
 
 
-def _agent(*rows: TaskPreview) -> AgentPreview:
-    return AgentPreview(login="alice", agent="angle-rule", name="Angle rule", rows=rows)
+def _agent(*rows: TaskReport) -> AgentReport:
+    return AgentReport(login="alice", agent="angle-rule", name="Angle rule", rows=rows)
 
 
-def _previewed(*agents: AgentPreview, log: str = "") -> Previewed:
+def _previewed(*agents: AgentReport, log: str = "") -> Previewed:
     return Previewed(head_sha=_HEAD_SHA, evaluator_sha=_EVALUATOR, run_url=_RUN, agents=agents, log=log)
 
 
-def _scored() -> TaskPreview:
-    return TaskPreview(
+def _scored() -> TaskReport:
+    return TaskReport(
         task=_POLE, result=_result(_POLE), estimate=_estimate(435.2, 421.1, 447.9), place=3, rank_low=2, rank_high=5,
         entries=13, own_last=_estimate(412.1, 395.1, 429.1), own_place=5, leader=_estimate(499.1, 498.3, 499.9),
         leader_name="bob/mlp",
     )  # fmt: skip
 
 
-def _official() -> TaskPreview:
+def _official() -> TaskReport:
     official: dict[str, Any] = {"class": "official", "beacon": _MERGE, "beacon_verified": True}
     result = _result(_POLE, **official)
-    return TaskPreview(
+    return TaskReport(
         task=_POLE, result=result, estimate=_estimate(431.0, 417.8, 443.1), place=2, rank_low=1, rank_high=4, entries=13,
         leader=_estimate(499.1, 498.3, 499.9), leader_name="bob/mlp", own_last=_estimate(412.1, 395.1, 429.1),
     )  # fmt: skip
 
 
-def _crashed() -> TaskPreview:
+def _crashed() -> TaskReport:
     message = "episode 3: act raised ZeroDivisionError: division by zero at agent.py:12"
-    return TaskPreview(task=_TAXI, result=_result(_TAXI, Verdict.CRASHED, message=message))
+    return TaskReport(task=_TAXI, result=_result(_TAXI, Verdict.CRASHED, message=message))
 
 
-def _faulty() -> AgentPreview:
+def _faulty() -> AgentReport:
     faults = (
         "submission.yml:2: unknown key 'algorythm'; did you mean 'algorithm'?",
         "submission.yml:1: the key 'algorithm' is missing; add it",
     )
-    return AgentPreview(login="alice", agent="angle-rule", name=None, faults=faults)
+    return AgentReport(login="alice", agent="angle-rule", name=None, faults=faults)
 
 
 STATES_PAGE = "states.md"

@@ -24,7 +24,7 @@ class CommentContext:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskPreview:
+class TaskReport:
     """The result of an agent on a task, and its place or, in a preview, the place it would have."""
 
     task: Task
@@ -71,7 +71,7 @@ class PreviewDuel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GamePreview:
+class GameReport:
     """The result of a player in a game, and its rating or, in a preview, the rating it would have."""
 
     task: Task
@@ -111,29 +111,29 @@ class GamePreview:
     def count(self) -> WinCount:
         """The total over all opponents."""
         counts = [meeting.count for meeting in self.meetings]
-        summed = ("wins", "draws", "losses", "errors")
+        summed = ("wins", "ties", "losses", "errors")
         return WinCount(**{name: sum(getattr(count, name) for count in counts) for name in summed})
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentPreview:
+class AgentReport:
     """One agent of a pull request."""
 
     login: str
     agent: str
     name: str | None = None
     """The name in its manifest; None if the manifest could not be read."""
-    rows: tuple[TaskPreview, ...] = ()
-    games: tuple[GamePreview, ...] = ()
+    rows: tuple[TaskReport, ...] = ()
+    games: tuple[GameReport, ...] = ()
     faults: tuple[str, ...] = ()
     """The faults of its folder or manifest, a line each; with any, nothing was played."""
     copy_of: str | None = None
     """Another author's agent with the same files, login/agent; then this one is not scored."""
-    overall: "OverallPreview | None" = None
+    overall: "OverallReport | None" = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverallPreview:
+class OverallReport:
     """The place on the overall leaderboard."""
 
     estimate: Estimate
@@ -162,7 +162,7 @@ class Previewed:
 
     head_sha: str
     evaluator_sha: str
-    agents: tuple[AgentPreview, ...]
+    agents: tuple[AgentReport, ...]
     skipped: tuple[str, ...] = ()
     """What was not evaluated, and why, a line each."""
     removed: tuple[str, ...] = ()
@@ -224,7 +224,7 @@ class OfficialScore:
 
     merge_sha: str | None
     """The commit on main that the seeds come from."""
-    agents: tuple[AgentPreview, ...]
+    agents: tuple[AgentReport, ...]
     pending: tuple[str, ...] = ()
     """What is not recorded yet, a line each: `login/agent on task`."""
     held: tuple[str, ...] = ()
@@ -249,7 +249,7 @@ class WithdrawnEntry:
 class Ranked:
     """The answer to `/rank`: the current places of the author's agents."""
 
-    agents: tuple[AgentPreview, ...]
+    agents: tuple[AgentReport, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The standings of a game: what ratings compute, and what pages, tables and feeds show."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evaluator.model.config.challenge import Task
@@ -24,7 +24,7 @@ class WinCount:
     """Matches counted for one player; a forfeit counts as a win or a loss too."""
 
     wins: int = 0
-    draws: int = 0
+    ties: int = 0
     losses: int = 0
     errors: int = 0
     """Losses by breaking a rule or failing to go on."""
@@ -34,12 +34,12 @@ class WinCount:
     @property
     def matches(self) -> int:
         """All of them."""
-        return self.wins + self.draws + self.losses
+        return self.wins + self.ties + self.losses
 
     @property
     def points(self) -> int:
-        """Two for a win, one for a draw."""
-        return 2 * self.wins + self.draws
+        """Two for a win, one for a tie."""
+        return 2 * self.wins + self.ties
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,3 +140,9 @@ class GameStandings:
     """By login and agent."""
     held: Mapping[AgentName, str] = field(default_factory=dict)
     """As in `TaskStandings`."""
+
+
+def shown_duels(board: GameStandings) -> Iterator[Duel]:
+    """Every duel that has a page: one for each pair, and the validations that refused a player."""
+    yield from {crossing.duel.key: crossing.duel for crossing in board.crosstable.values()}.values()
+    yield from (failure.duel for failure in board.failures)

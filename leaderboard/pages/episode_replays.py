@@ -1,12 +1,12 @@
 """Recorded episodes that pages replay as pictures: which are chosen, and their HTML."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
+from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Row, Standings, TaskStandings
 from leaderboard.scoring.metrics import oriented_return
 from leaderboard.text import format
@@ -16,38 +16,6 @@ REPLAYED_ENTRIES = 10
 EPISODES_FOLDER = "episodes"
 # The replays of a result, in the order in which a page shows them.
 WHICH = ("best", "median", "worst")
-
-
-@dataclass(frozen=True, kw_only=True)
-class EpisodeReplay:
-    """One recorded episode, rendered from its trace."""
-
-    which: str
-    """`best`, `median` or `worst`."""
-    number: int
-    """The index among the result's episodes, from 0."""
-    total: float
-    length: int
-    file: str
-    """The picture with all frames, row by row, as a path below the site's root."""
-    columns: int
-    """Frames in each row of the picture; the last row is filled with the last frame."""
-    width: int
-    """Of one frame, in pixels."""
-    height: int
-    """Of one frame, in pixels."""
-    steps: tuple[int, ...]
-    """The step of each frame, from 0."""
-
-    @property
-    def rows(self) -> int:
-        """Number of rows in the picture."""
-        return -(-len(self.steps) // self.columns)
-
-
-Episodes = Mapping[str, tuple[EpisodeReplay, ...]]
-"""By the result's key: the replays there are of best, median and worst. Empty if the environment cannot render or renders
-something else than was recorded. A result without a key here is not among the best."""
 
 
 def shown_replays(standings: Standings) -> Iterator[tuple[TaskStandings, Row]]:

@@ -1,6 +1,6 @@
 """The pages of games: one with the leaderboard, and one for each duel."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -8,10 +8,11 @@ from markupsafe import Markup
 from evaluator.model.records.duel_record import Duel
 from leaderboard.charts import history_charts, interval_chart
 from leaderboard.core.entry import AgentName
-from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount
+from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
+from leaderboard.core.replays import AllFrames
 from leaderboard.core.standings import Entry
-from leaderboard.game_boards.board_registry import moves_of, position_text
-from leaderboard.game_boards.match_replay import AllFrames, match_replay, side_names
+from leaderboard.game_pictures.board_registry import moves_of, position_text
+from leaderboard.game_pictures.match_replay import match_replay, side_names
 from leaderboard.text import format, urls
 
 # Players in the crosstable; the page of each player lists all its duels.
@@ -72,12 +73,6 @@ def last_position(board: GameStandings, duel: Duel) -> str | None:
     return None if broken is None else position_text(board.task, moves_of(duel)[broken])
 
 
-def shown_duels(board: GameStandings) -> Iterator[Duel]:
-    """Every duel that has a page: one for each pair, and the validations that refused a player."""
-    yield from {crossing.duel.key: crossing.duel for crossing in board.crosstable.values()}.values()
-    yield from (failure.duel for failure in board.failures)
-
-
 def render_game_pages(board: GameStandings, page: Callable[..., str], frames: AllFrames) -> Mapping[str, str]:
     """The page of the leaderboard and the pages of its duels; `page` renders a template."""
     path = urls.task_page(board.task.id)
@@ -103,7 +98,7 @@ def render_game_pages(board: GameStandings, page: Callable[..., str], frames: Al
 
 def _count(duel: Duel, side: int) -> WinCount:
     wins = sum(match.winner == side for match in duel.matches)
-    draws = sum(match.winner is None and not match.offenders for match in duel.matches)
+    ties = sum(match.winner is None and not match.offenders for match in duel.matches)
     errors = sum(side in match.offenders for match in duel.matches)
     score = sum(match.scores[side] for match in duel.matches)
-    return WinCount(wins=wins, draws=draws, losses=len(duel.matches) - wins - draws, errors=errors, score=score)
+    return WinCount(wins=wins, ties=ties, losses=len(duel.matches) - wins - ties, errors=errors, score=score)

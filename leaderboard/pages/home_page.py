@@ -12,10 +12,10 @@ from evaluator.model.records.duel_record import Duel, MatchEnd, Side
 from leaderboard.charts import social_cards
 from leaderboard.core.game_standings import GameStandings, HeadToHead
 from leaderboard.core.standings import Row
-from leaderboard.game_boards.board_registry import kind_of, moves_of
-from leaderboard.game_boards.svg import BoardKind, BoardMark
+from leaderboard.game_pictures.board_registry import kind_of, moves_of
+from leaderboard.game_pictures.svg import BoardKind, BoardMark
 from leaderboard.pages import episode_replays
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import format_utc
 from leaderboard.text.serialise import segment
@@ -55,7 +55,7 @@ def season_end(challenge: Challenge, now: datetime | None) -> str:
     return f"ends {format_utc(last)}, in {days} days" if days > 1 else f"ends {format_utc(last)}"
 
 
-def episode_picture(row: Row, context: PageContext, root: str) -> Markup:
+def episode_picture(row: Row, context: SiteContext, root: str) -> Markup:
     """The best episode of a leader as a small animation; empty if none is rendered."""
     episodes = {episode.which: episode for episode in context.episodes.get(row.result.key, ())}
     shown = episodes.get("best") or next(iter(episodes.values()), None)
@@ -76,7 +76,7 @@ def match_picture(board: GameStandings) -> Markup:
     first: Side = 1 if index % 2 else 0
     moves = moves_of(crossing.duel)[index]
     words = f"the last position of a match that {board.rows[0].entry.shown} won"
-    return _picture(kind, kind.draw(moves, first, None), len(moves), words)
+    return _picture(kind, kind.render(moves, first, None), len(moves), words)
 
 
 def _won_duel(board: GameStandings) -> HeadToHead | None:

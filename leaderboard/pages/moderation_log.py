@@ -13,9 +13,9 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameExcluded
 from leaderboard.core.standings import Excluded, Standings, entries_of
-from leaderboard.pages.page_context import PageContext
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import ranking, value_or_none
+from leaderboard.site_context import SiteContext
 
 # Changed scores of one re-score that the page lists; the other ones are counted.
 LISTED_CHANGES = 12
@@ -94,7 +94,7 @@ class ModerationLog:
     quarantines: tuple[Quarantine, ...] = ()
 
 
-def moderation_log(standings: Standings, context: PageContext) -> ModerationLog:
+def moderation_log(standings: Standings, context: SiteContext) -> ModerationLog:
     """The content of the moderation log."""
     gone = context.departed
     return ModerationLog(

@@ -20,13 +20,14 @@ from leaderboard.charts import agent_charts, history_charts, interval_chart
 from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.comments import samples
 from leaderboard.core.standings import OverallRow, Standings, TaskStandings
+from leaderboard.health import health
 from leaderboard.history import BoardHistory, RankHistory, RecordScore
-from leaderboard.pages import game_page, health, home_page, html_frame, moderation_log
-from leaderboard.pages.page_context import PageContext
+from leaderboard.pages import game_page, home_page, html_frame, moderation_log
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed, digits
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED
 from leaderboard.scoring.significance import smallest_difference
+from leaderboard.site_context import SiteContext
 from leaderboard.text import escape_markdown, format, serialise, urls
 from leaderboard.text.format import day, number
 
@@ -42,7 +43,7 @@ PAGE_TEMPLATES = Path(__file__).with_name("templates")
 Templates = Environment
 
 
-def form_rules(standings: Standings, context: PageContext) -> str:
+def form_rules(standings: Standings, context: SiteContext) -> str:
     """The JSON document for the submit form: repository, tasks, and the rules of a submission."""
     challenge = standings.challenge
     tasks = {task.id: task for task in (*challenge.tasks, *context.hidden)}
@@ -128,7 +129,7 @@ def task_history(board: TaskStandings, history: BoardHistory) -> TaskHistory | N
     )
 
 
-def render_pages(standings: Standings, context: PageContext, past: BoardHistory | None = None) -> dict[str, str]:
+def render_pages(standings: Standings, context: SiteContext, past: BoardHistory | None = None) -> dict[str, str]:
     """All pages that MkDocs builds or copies: path below the folder of pages to Markdown; the pages of duels are HTML.
 
     The pages of agents are too many for MkDocs: `leaderboard.pages.agent` makes them. `past` saves computing the history
@@ -139,7 +140,7 @@ def render_pages(standings: Standings, context: PageContext, past: BoardHistory 
     pages = {html_frame.FRAME_PAGE: html_frame.FRAME_SOURCE}
     pages[urls.HOME_PAGE] = renderer.page(
         urls.HOME_PAGE, "home.md.jinja", events=past.events(home_page.NEWS),
-        machine=health.health(standings, context.results),
+        machine=health(standings, context.results),
         season_end=home_page.season_end(standings.challenge, context.now),
     )  # fmt: skip
     pages[urls.TASKS_PAGE] = renderer.page(urls.TASKS_PAGE, "tasks.md.jinja")
@@ -172,7 +173,7 @@ class TemplateRenderer:
     def __init__(
         self,
         standings: Standings,
-        context: PageContext,
+        context: SiteContext,
         environment: Environment | None = None,
     ) -> None:
         self._environment = environment or _markdown()

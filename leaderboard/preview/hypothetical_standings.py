@@ -12,22 +12,22 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.comments.states import (
-    AgentPreview,
-    GamePreview,
+    AgentReport,
+    GameReport,
     OfficialScore,
-    OverallPreview,
+    OverallReport,
     PreviewDuel,
     Previewed,
-    TaskPreview,
+    TaskReport,
 )
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Entry, Estimate, Failure, OverallRow, Row, Standings, TaskStandings, entries_of
 from leaderboard.draws import counting_draws
-from leaderboard.game_boards.board_registry import moves_of, position_text
+from leaderboard.game_pictures.board_registry import moves_of, position_text
 from leaderboard.planning.reasons import Reason, reason_in_words
 from leaderboard.ratings.duel_results import duel_totals, validation_fault
 from leaderboard.scoring.intervals import intervals, measured_estimate
@@ -43,7 +43,7 @@ _AS_OFFICIAL = {"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": 
 _RankedRow = TypeVar("_RankedRow", Row, GameRow, OverallRow)
 
 
-def redact(agent: AgentPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> AgentPreview:
+def redact(agent: AgentReport, challenge: Challenge, hidden: Collection[str], at: datetime) -> AgentReport:
     """Remove places and leaders of hidden leaderboards, and names that are not shown yet.
 
     The scores of the agent's own preview stay: anybody can play them at home.
@@ -53,38 +53,38 @@ def redact(agent: AgentPreview, challenge: Challenge, hidden: Collection[str], a
     return replace(agent, rows=rows, games=games)
 
 
-def without_hidden_scores(agent: AgentPreview, hidden: Collection[str]) -> AgentPreview:
+def without_hidden_scores(agent: AgentReport, hidden: Collection[str]) -> AgentReport:
     """Remove official scores on hidden leaderboards; failures stay, so that they can be fixed."""
     rows = tuple(row for row in agent.rows if row.task.id not in hidden or row.estimate is None)
     games = tuple(game for game in agent.games if game.task.id not in hidden or game.refusal or game.failed)
     return replace(agent, rows=rows, games=games)
 
 
-def _redacted_row(row: TaskPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> TaskPreview:
+def _redacted_row(row: TaskReport, challenge: Challenge, hidden: Collection[str], at: datetime) -> TaskReport:
     if row.task.id not in hidden:
         leader, holder = (name and anonymous_name(challenge, name, at) for name in (row.leader_name, row.held_by))
         return replace(row, leader_name=leader, held_by=holder)
-    return TaskPreview(
+    return TaskReport(
         task=row.task, result=row.result, estimate=row.estimate, others=row.others, retryable=row.retryable,
         failed_before=row.failed_before,
     )  # fmt: skip
 
 
-def _redacted_game(game: GamePreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> GamePreview:
+def _redacted_game(game: GameReport, challenge: Challenge, hidden: Collection[str], at: datetime) -> GameReport:
     meetings = tuple(replace(meeting, opponent=anonymous_name(challenge, meeting.opponent, at)) for meeting in game.meetings)
     if game.task.id not in hidden:
         anchor = game.anchor and anonymous_name(challenge, game.anchor, at)
         leader, holder = (name and anonymous_name(challenge, name, at) for name in (game.leader_name, game.held_by))
         return replace(game, meetings=meetings, anchor=anchor, leader_name=leader, held_by=holder)
-    return GamePreview(
+    return GameReport(
         task=game.task, meetings=tuple(meeting for meeting in meetings if meeting.is_baseline), refusal=game.refusal,
         position=game.position, failed=game.failed, log=game.log, official=game.official, signed=game.signed,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedResults:
-    """What is on main and on the branch `results`."""
+class OfficialLeaderboard:
+    """The official leaderboard as it is recorded on main and on the branch `results`: whole, and asked for what is shown."""
 
     challenge: Challenge
     entries: tuple[Entry, ...]
@@ -114,13 +114,13 @@ class RecordedResults:
         """The tasks whose leaderboards are not shown."""
         return frozenset(task.id for task in hidden(self.challenge, self.at)) if self.at else frozenset()
 
-    def masked(self, agent: AgentPreview) -> AgentPreview:
+    def masked(self, agent: AgentReport) -> AgentReport:
         """An agent without what a comment may not show now."""
         return agent if self.at is None else redact(agent, self.challenge, self.hidden, self.at)
 
 
 def preview_state(
-    preview: Preview, recorded: RecordedResults, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
+    preview: Preview, recorded: OfficialLeaderboard, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
 ) -> Previewed:
     """The comment on a preview whose pull request passed the guard."""
     then = _standings_with(recorded, preview.agents)
@@ -139,7 +139,7 @@ def preview_state(
     )
 
 
-def _standings_with(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> Standings:
+def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAgent]) -> Standings:
     """The standings with all agents of a pull request together, as they are merged together.
 
     Once submissions have ended, among the final draws: nothing takes a place there any more, but scores can be compared.
@@ -180,7 +180,7 @@ def _entry(agent: PreviewedAgent) -> Entry:
     return Entry(login=agent.login, agent=agent.agent, submission=submission, digest=agent.submission_digest or "")
 
 
-def _agent(recorded: RecordedResults, then: Standings, agent: PreviewedAgent, *, overall: bool) -> AgentPreview:
+def _agent(recorded: OfficialLeaderboard, then: Standings, agent: PreviewedAgent, *, overall: bool) -> AgentReport:
     rows = []
     played = {result.task: result for result in agent.results}
     for board, now in zip(then.tasks, recorded.now.tasks, strict=True):
@@ -194,13 +194,13 @@ def _agent(recorded: RecordedResults, then: Standings, agent: PreviewedAgent, *,
             rows.append(replace(row, failed_before=failed))
     overall = overall and recorded.final_beacon is None and not any(row.failed_before for row in rows)
     shown = _overall(then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
-    return AgentPreview(
+    return AgentReport(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
         games=_preview_games(then, recorded.now, agent, is_placed=recorded.final_beacon is None),
     )  # fmt: skip
 
 
-def _failed_before(recorded: RecordedResults, agent: PreviewedAgent, task: Task) -> Verdict | None:
+def _failed_before(recorded: OfficialLeaderboard, agent: PreviewedAgent, task: Task) -> Verdict | None:
     """How an official evaluation of the version that a preview played has failed, in whatever folder."""
     drawn = [
         result
@@ -214,7 +214,7 @@ def _failed_before(recorded: RecordedResults, agent: PreviewedAgent, task: Task)
     return None if verdict in (Verdict.OK, Verdict.INTERNAL_ERROR) else verdict
 
 
-def _scored(rows: Iterable[TaskPreview]) -> int:
+def _scored(rows: Iterable[TaskReport]) -> int:
     return sum(row.estimate is not None for row in rows)
 
 
@@ -222,20 +222,20 @@ def _row(rows: Iterable[_RankedRow], name: AgentName) -> _RankedRow | None:
     return next((row for row in rows if row.entry.name == name), None)
 
 
-def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskPreview:
+def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskReport:
     """One result with its place on a leaderboard that contains it."""
     retryable = result.verdict.is_retryable
     row = _row(board.rows, _name(result.login, result.agent))
     if result.verdict is not Verdict.OK or row is None:
-        return TaskPreview(task=board.task, result=result, retryable=retryable)
+        return TaskReport(task=board.task, result=result, retryable=retryable)
     placed = [other for other in board.rows if other.held_by is None]
     leader = next((other for other in placed if other is not row and not other.estimate.is_missing), None)
     if row.estimate.is_missing:
-        return TaskPreview(
+        return TaskReport(
             task=board.task, result=result, estimate=row.estimate, others=row.others, entries=len(placed),
             own_last=own_last, own_place=own_place, held_by=row.held_by, retryable=retryable,
         )  # fmt: skip
-    shown = TaskPreview(
+    shown = TaskReport(
         task=board.task, result=result, estimate=row.estimate, place=row.place, rank_low=row.rank_low,
         rank_high=row.rank_high, with_leader=row.with_leader, tries=row.tries, entries=len(placed), own_last=own_last,
         own_place=own_place, others=row.others, held_by=row.held_by,
@@ -245,19 +245,19 @@ def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_
     return replace(shown, place=None, rank_low=None, rank_high=None) if row.held_by else shown
 
 
-def _overall(board: Standings, name: AgentName) -> OverallPreview | None:
+def _overall(board: Standings, name: AgentName) -> OverallReport | None:
     row = _row(board.overall, name)
     if row is None or row.held_by is not None:
         return None
     placed = [other for other in board.overall if other.held_by is None]
-    return OverallPreview(
+    return OverallReport(
         estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high, entries=len(placed),
         played=row.played, tasks=len(row.normalised),
     )  # fmt: skip
 
 
 def official_state(
-    recorded: RecordedResults,
+    recorded: OfficialLeaderboard,
     agents: Iterable[AgentName],
     merge_sha: str | None,
     run_url: str | None = None,
@@ -285,7 +285,7 @@ def official_state(
     )
 
 
-def _unshown(recorded: RecordedResults, name: AgentName) -> int:
+def _unshown(recorded: OfficialLeaderboard, name: AgentName) -> int:
     """On how many hidden leaderboards an agent has a score."""
     hidden_boards = (board for board in recorded.now.boards if board.task.id in recorded.hidden)
     return sum(row.entry.name == name for board in hidden_boards for row in board.rows)
@@ -301,7 +301,7 @@ def _waiting(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName,
                 yield (name, board.task.id), f"{line} ({words})" if words else line
 
 
-def standing(recorded: RecordedResults, login: str, agent: str) -> AgentPreview | None:
+def standing(recorded: OfficialLeaderboard, login: str, agent: str) -> AgentReport | None:
     """Where an agent ranks officially; None if it is not on main."""
     name = _name(login, agent)
     entry = next((entry for entry in recorded.entries if entry.name == name), None)
@@ -314,14 +314,14 @@ def standing(recorded: RecordedResults, login: str, agent: str) -> AgentPreview 
         if measured:
             rows.append(_shown(board, measured.result, _before(recorded, board.task, measured.result), None))
     overall = _overall(recorded.now, name) if _scored(rows) > 1 and not recorded.hidden else None
-    preview = AgentPreview(
+    preview = AgentReport(
         login=entry.login, agent=entry.agent, name=entry.submission.name, rows=tuple(rows), overall=overall,
         games=_official_games(recorded.now, entry),
     )  # fmt: skip
     return recorded.masked(without_hidden_scores(preview, recorded.hidden))
 
 
-def _before(recorded: RecordedResults, task: Task, result: Result) -> Estimate | None:
+def _before(recorded: OfficialLeaderboard, task: Task, result: Result) -> Estimate | None:
     """The score of the version that counted before this one."""
     earlier = [
         other
@@ -337,7 +337,7 @@ def _before(recorded: RecordedResults, task: Task, result: Result) -> Estimate |
     return intervals(measured_estimate([newest], task))[0]
 
 
-def _preview_games(then: Standings, now: Standings, agent: PreviewedAgent, *, is_placed: bool) -> tuple[GamePreview, ...]:
+def _preview_games(then: Standings, now: Standings, agent: PreviewedAgent, *, is_placed: bool) -> tuple[GameReport, ...]:
     """Each game that a preview played. `then`: the standings with the pull request's agents; `now`: without them."""
     name = AgentName.folded(agent.login, agent.agent)
     baselines = {entry.name for entry in _players(then) if entry.baseline}
@@ -354,7 +354,7 @@ def _preview_games(then: Standings, now: Standings, agent: PreviewedAgent, *, is
     return tuple(games)
 
 
-def _official_games(now: Standings, entry: Entry) -> tuple[GamePreview, ...]:
+def _official_games(now: Standings, entry: Entry) -> tuple[GameReport, ...]:
     """Each game in which an entry's validation is recorded."""
     baselines = {other.name for other in _players(now) if other.baseline}
     games = []
@@ -363,7 +363,7 @@ def _official_games(now: Standings, entry: Entry) -> tuple[GamePreview, ...]:
         met = [crossing.duel for (name, _), crossing in board.crosstable.items() if name == entry.name]
         if failure:
             games.append(
-                GamePreview(
+                GameReport(
                     task=board.task, refusal=failure.reason, position=_position(board.task, failure.duel),
                     log=failure.duel.players[0].log_tail, official=True,
                 )
@@ -378,26 +378,26 @@ def _players(board: Standings) -> Iterator[Entry]:
     return (entry for game in board.games for entry in entries_of(game))
 
 
-def _played_game(board: GameStandings, name: AgentName, duels: list[Duel], baselines: set[AgentName]) -> GamePreview:
+def _played_game(board: GameStandings, name: AgentName, duels: list[Duel], baselines: set[AgentName]) -> GameReport:
     """A preview's duels of one player in one game."""
     broken = next((duel for duel in duels if duel.verdict is not Verdict.OK), None)
     failed = broken.message or "it gave no reason" if broken else None
     validation = next((duel for duel in duels if duel.is_validation), None)
     refusal = validation_fault(validation) if validation and validation.verdict is Verdict.OK else None
     if refusal is not None:
-        return GamePreview(task=board.task, refusal=refusal, position=_position(board.task, validation), failed=failed)
+        return GameReport(task=board.task, refusal=refusal, position=_position(board.task, validation), failed=failed)
     met = [duel for duel in duels if not duel.is_validation and duel.verdict is Verdict.OK]
     return replace(_rated_game(board, name, met, baselines), failed=failed)
 
 
-def _rated_game(board: GameStandings, name: AgentName, met: Iterable[Duel], baselines: set[AgentName]) -> GamePreview:
+def _rated_game(board: GameStandings, name: AgentName, met: Iterable[Duel], baselines: set[AgentName]) -> GameReport:
     row = _row(board.rows, name)
     meetings = tuple(_meeting(duel, name, baselines) for duel in met)
     if row is None:
-        return GamePreview(task=board.task, meetings=meetings, anchor=board.anchor)
+        return GameReport(task=board.task, meetings=meetings, anchor=board.anchor)
     placed = [other for other in board.rows if other.held_by is None]
     leader = next((other for other in placed if other is not row), None)
-    shown = GamePreview(
+    shown = GameReport(
         task=board.task, meetings=meetings, rating=row.rating, place=row.place, rank_low=row.rank_low,
         rank_high=row.rank_high, with_leader=row.with_leader, players=len(placed), anchor=board.anchor,
         one_sided=row.entry.shown in board.prior, held_by=row.held_by,

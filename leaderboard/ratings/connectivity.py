@@ -95,8 +95,8 @@ def core_of(matches: Matches, players: int, anchor: int) -> Indices:
 
     Among sets of equal size: the one with the anchor, else with the most matches, else with the first player.
     """
-    won = matches.wins_a + matches.draws > 0
-    lost = matches.wins_b + matches.draws > 0
+    won = matches.wins_a + matches.ties > 0
+    lost = matches.wins_b + matches.ties > 0
     part = strong_parts(_edges(matches, players, won, lost))
     size = np.bincount(part)
     inner = matches.where(part[matches.a] == part[matches.b])
@@ -105,15 +105,15 @@ def core_of(matches: Matches, players: int, anchor: int) -> Indices:
     return np.flatnonzero(part == part[member])
 
 
-def bounds_draws(matches: Matches, players: int) -> bool:
-    """Whether the likelihood has a maximum in ν: whether some cycle has more wins than draws.
+def bounds_ties(matches: Matches, players: int) -> bool:
+    """Whether the likelihood has a maximum in ν: whether some cycle has more wins than ties.
 
     Otherwise there are numbers δ with δ_a − δ_b ≥ 1 wherever a beat b and |δ_a − δ_b| ≤ 1 wherever they drew, and the
     likelihood of (θ + 2 t δ, log ν + t) grows with t without end. Such numbers are distances over edges of length −1
     (beat) and 1 (drew), which exist if no cycle is shorter than 0 (Bellman, On a routing problem, 1958).
 
     Args:
-        matches: at least one is a draw, and all their players reach each other.
+        matches: at least one is a tie, and all their players reach each other.
         players: the number of players, those without matches included.
     """
     won, lost = matches.wins_a > 0, matches.wins_b > 0
@@ -121,11 +121,11 @@ def bounds_draws(matches: Matches, players: int) -> bool:
         return True
     if strong_parts(_edges(matches, players, won, lost)).max() < players - 1:
         return True
-    drawn = np.flatnonzero(matches.draws > 0)
-    begin = np.concatenate([matches.a[won], matches.b[lost], matches.a[drawn], matches.b[drawn]])
-    end = np.concatenate([matches.b[won], matches.a[lost], matches.b[drawn], matches.a[drawn]])
-    beaten = len(begin) - 2 * len(drawn)
-    length = np.repeat([-1, 1], [beaten, 2 * len(drawn)])
+    tied = np.flatnonzero(matches.ties > 0)
+    begin = np.concatenate([matches.a[won], matches.b[lost], matches.a[tied], matches.b[tied]])
+    end = np.concatenate([matches.b[won], matches.a[lost], matches.b[tied], matches.a[tied]])
+    beaten = len(begin) - 2 * len(tied)
+    length = np.repeat([-1, 1], [beaten, 2 * len(tied)])
     return has_negative_cycle(begin, end, length, players)
 
 

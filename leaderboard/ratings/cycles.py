@@ -20,7 +20,7 @@ class CycleOfPlayers(NamedTuple):
     triads: int
 
 
-def find_cycle(wins: Floats, draws: Floats | None = None) -> CycleOfPlayers:
+def find_cycle(wins: Floats, ties: Floats | None = None) -> CycleOfPlayers:
     """Measure intransitivity.
 
     Three players that all met are a circular triad if each won more matches against the next than it lost to it (Kendall
@@ -35,9 +35,9 @@ def find_cycle(wins: Floats, draws: Floats | None = None) -> CycleOfPlayers:
 
     Args:
         wins: how often the row's player beat the column's, shape (players, players).
-        draws: draws of the two, symmetric; without it, players that only drew count as not having met.
+        ties: ties of the two, symmetric; without it, players that only drew count as not having met.
     """
-    met = wins + wins.T + (0 if draws is None else draws + draws.T) > 0
+    met = wins + wins.T + (0 if ties is None else ties + ties.T) > 0
     np.fill_diagonal(met, val=False)
     triads = _closed(bits(met), bits(met), met) // 6
     ahead = wins > wins.T

@@ -1,11 +1,11 @@
-"""Davidson's model of matches with draws and a first mover: probabilities, likelihood, and its maximum.
+"""Davidson's model of matches with ties and a first mover: probabilities, likelihood, and its maximum.
 
-The outcomes "a wins", "b wins" and "draw" have the odds e^(δ / 2) : e^(−δ / 2) : ν, with δ = θ_a − θ_b + γ if a moves
+The outcomes "a wins", "b wins" and "tie" have the odds e^(δ / 2) : e^(−δ / 2) : ν, with δ = θ_a − θ_b + γ if a moves
 first, θ_a − θ_b − γ if b does, and θ_a − θ_b where both move at once; θ is a player's strength (Davidson, On extending
 the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 65, 1970; with an order effect:
 Davidson & Beaver, On extending the Bradley-Terry model to incorporate within-pair order effects, Biometrics 33, 1977).
 Their factor of the second player is e^−γ, and their ν is e^(−γ / 2) times this one, so that γ does not change how likely
-equals draw against each other. Without draws, ν = 0, this is the Bradley-Terry model. It is an exponential family in
+equals tie against each other. Without ties, ν = 0, this is the Bradley-Terry model. It is an exponential family in
 (θ, γ, log ν), so the log-likelihood is concave and Newton's method finds its only maximum.
 """
 
@@ -36,19 +36,19 @@ class Matches(NamedTuple):
     b: Indices
     wins_a: Floats
     wins_b: Floats
-    draws: Floats
+    ties: Floats
     first: Floats
     """1 where a moved first, −1 where b did, 0 without a first mover."""
 
     @property
     def total(self) -> Floats:
         """Matches of each row."""
-        return self.wins_a + self.wins_b + self.draws
+        return self.wins_a + self.wins_b + self.ties
 
     def where(self, chosen: npt.NDArray[np.bool_]) -> "Matches":
         """Some of the rows."""
-        a, b, wins_a, wins_b, draws, first = self
-        return Matches(a[chosen], b[chosen], wins_a[chosen], wins_b[chosen], draws[chosen], first[chosen])
+        a, b, wins_a, wins_b, ties, first = self
+        return Matches(a[chosen], b[chosen], wins_a[chosen], wins_b[chosen], ties[chosen], first[chosen])
 
     def lead(self, point: Floats) -> Floats:
         """δ at a point of the likelihood, or the change of δ with a step."""
@@ -59,9 +59,9 @@ class Chances(NamedTuple):
     """What the model expects of one match."""
 
     score: Floats
-    """Mean of a's score: 1 for a win, ½ for a draw."""
-    draw: Floats
-    """Probability of a draw."""
+    """Mean of a's score: 1 for a win, ½ for a tie."""
+    tie: Floats
+    """Probability of a tie."""
     variance: Floats
     """Of a's score."""
 
@@ -71,13 +71,13 @@ def chances(lead: Floats, nu: float) -> Chances:
 
     Args:
         lead: δ, of any size.
-        nu: ν, how likely draws are.
+        nu: ν, how likely ties are.
     """
     root = np.exp(-np.abs(lead) / 2)
     total = 1 + root * (root + nu)
-    upper, draw, lower = 1 / total, nu * root / total, root * root / total
-    score = np.where(lead > 0, upper, lower) + draw / 2
-    return Chances(score, draw, upper * lower + draw * (upper + lower) / 4)
+    upper, tie, lower = 1 / total, nu * root / total, root * root / total
+    score = np.where(lead > 0, upper, lower) + tie / 2
+    return Chances(score, tie, upper * lower + tie * (upper + lower) / 4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,23 +86,23 @@ class Likelihood:
 
     matches: Matches
     priors: Floats
-    """Pseudo-draws of each player against a player of strength 0, shape (players,); with any of them ν stays fixed."""
+    """Pseudo-ties of each player against a player of strength 0, shape (players,); with any of them ν stays fixed."""
     decided: float
     """Pseudo-matches between equals that were decided; they bound ν and affect no strength."""
     order_prior: float = 0.0
-    """Pseudo-matches between equals without draws, half of them won by the first mover; they bound γ."""
+    """Pseudo-matches between equals without ties, half of them won by the first mover; they bound γ."""
 
     def gradient(self, point: Floats) -> Floats:
         """The first derivatives, shape (players + 2,)."""
-        a, b, wins, _, draws, first = self.matches
+        a, b, wins, _, ties, first = self.matches
         theta, nu = point[:-2], float(np.exp(point[-1]))
         expected, imagined = chances(self.matches.lead(point), nu), chances(theta, nu)
-        residual = wins + draws / 2 - self.matches.total * expected.score
+        residual = wins + ties / 2 - self.matches.total * expected.score
         played = np.asarray(np.bincount(a, residual, len(theta)) - np.bincount(b, residual, len(theta)), np.float64)
         slope = played + self.priors * (0.5 - imagined.score)
         order = first @ residual + self.order_prior * (0.5 - chances(point[-2], 0).score)
-        drawn = draws.sum() - self.matches.total @ expected.draw - self.decided * nu / (2 + nu)
-        return np.append(slope, [order, drawn])
+        tied = ties.sum() - self.matches.total @ expected.tie - self.decided * nu / (2 + nu)
+        return np.append(slope, [order, tied])
 
     def information(self, point: Floats) -> Floats:
         """Fisher's information, the negated second derivatives, shape (players + 2, players + 2)."""
@@ -115,17 +115,17 @@ class Likelihood:
             return np.asarray(np.bincount(a, of_a, size) - np.bincount(b, of_a, size), np.float64)
 
         weight = total * expected.variance
-        both = total * expected.draw * (0.5 - expected.score)
+        both = total * expected.tie * (0.5 - expected.score)
         table = np.zeros((size + 2, size + 2))
         np.subtract.at(table, (a, b), weight)
         np.subtract.at(table, (b, a), weight)
         diagonal = np.bincount(a, weight, size) + np.bincount(b, weight, size) + self.priors * imagined.variance
         table[np.arange(size), np.arange(size)] = diagonal
         table[:-2, -2] = table[-2, :-2] = by_player(first * weight)
-        table[:-2, -1] = table[-1, :-2] = by_player(both) + self.priors * imagined.draw * (0.5 - imagined.score)
+        table[:-2, -1] = table[-1, :-2] = by_player(both) + self.priors * imagined.tie * (0.5 - imagined.score)
         table[-2, -2] = first**2 @ weight + self.order_prior * chances(point[-2], 0).variance
         table[-2, -1] = table[-1, -2] = first @ both
-        table[-1, -1] = total @ (expected.draw * (1 - expected.draw)) + self.decided * 2 * nu / (2 + nu) ** 2
+        table[-1, -1] = total @ (expected.tie * (1 - expected.tie)) + self.decided * 2 * nu / (2 + nu) ** 2
         return table
 
     def reach(self, step: Floats) -> float:

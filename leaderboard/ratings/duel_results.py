@@ -39,7 +39,7 @@ class RatedTotals(NamedTuple):
 
     wins: tuple[int, int]
     """Of each side."""
-    draws: int
+    ties: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,13 +158,13 @@ def duel_totals(*duels: Duel, simultaneous: bool = False) -> DuelTotals:
 
 
 def _count(matches: Sequence[tuple[int | None, tuple[int, ...], tuple[float, float]]], side: int) -> WinCount:
-    wins = draws = errors = 0
+    wins = ties = errors = 0
     for winner, offenders, _ in matches:
         wins += winner == side
-        draws += winner is None and not offenders
+        ties += winner is None and not offenders
         errors += side in offenders
     score = math.fsum(scores[side] for _, _, scores in matches)
-    return WinCount(wins=wins, draws=draws, losses=len(matches) - wins - draws, errors=errors, score=score)
+    return WinCount(wins=wins, ties=ties, losses=len(matches) - wins - ties, errors=errors, score=score)
 
 
 def _with_moves(duel: Duel) -> Iterator[tuple[MatchRecord, bytes]]:

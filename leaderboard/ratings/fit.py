@@ -10,7 +10,7 @@ import numpy as np
 from evaluator.model.config.challenge import Task
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.game_standings import Rating
-from leaderboard.ratings.connectivity import Bools, bounds_draws, core_of
+from leaderboard.ratings.connectivity import Bools, bounds_ties, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise
 from leaderboard.ratings.duel_results import AgentVersion, CountedDuel, Pair
 from leaderboard.scoring.bootstrap import Floats, Indices
@@ -34,7 +34,7 @@ class PairedTotals(NamedTuple):
     b: int
     wins_a: float
     wins_b: float
-    draws: float
+    ties: float
     first: int = 0
     """1 where a moved first, −1 where b did, 0 without a first mover."""
 
@@ -57,7 +57,7 @@ class Ratings:
     covariance: Floats
     """Of `theta`, shape (players, players); the anchor's row and column are 0."""
     nu: float
-    """How likely draws are: between equals ν : 2; 0 without draws."""
+    """How likely ties are: between equals ν : 2; 0 without ties."""
     moving_first: Rating | None
     """What moving first is worth on the Elo scale; None without first movers."""
     elo: Floats
@@ -69,7 +69,7 @@ class Ratings:
     prior: tuple[int, ...]
     """Players whose rating needs a prior, ascending."""
     nu_prior: bool
-    """Whether ν needs a prior: no cycle has more wins than draws, for example if all matches are draws."""
+    """Whether ν needs a prior: no cycle has more wins than ties, for example if all matches are ties."""
 
 
 class _Fit(NamedTuple):
@@ -87,14 +87,14 @@ def fit_ratings(
     Maximum likelihood of Davidson's model with an order effect (`leaderboard/ratings/davidson.py`); theta = log π. The
     maximum exists only among players that all reach each other over "beat or drew" (Ford, Solution of a ranking problem
     from binary comparisons, American Mathematical Monthly 64, 1957). So the largest such set, the core, is fitted alone.
-    The other players are placed with the core fixed, each with a prior of one draw against the anchor, or against the
+    The other players are placed with the core fixed, each with a prior of one tie against the anchor, or against the
     core's mean if the anchor is not in it: a player that won all its matches is rated, and moves nobody else.
 
     γ, what moving first is worth, is fitted with the core, and always has a prior of one match between equals, half won
     by each: γ stays finite if the first mover wins every match, or if one of two players always moves first. Because of
     it the rules for the core and for ν need not look at who moved first: a direction in which γ grows is never free.
 
-    With draws this is not enough for ν: if A beats B or draws, and never loses, ν and A's strength grow together without
+    With ties this is not enough for ν: if A beats B or ties, and never loses, ν and A's strength grow together without
     end. Then ν has a prior of one decided match between two equals, which affects no strength.
 
     The intervals are Wald's, from the inverse of the information; the core's uncertainty is carried over to the others.
@@ -112,7 +112,7 @@ def fit_ratings(
     inside[core] = True
     weights = np.zeros(players)
     weights[[anchor] if inside[anchor] else core] = 1 / (1 if inside[anchor] else len(core))
-    nu_prior = bool((_within(matches, inside).draws > 0).any()) and not bounds_draws(_within(matches, inside), players)
+    nu_prior = bool((_within(matches, inside).ties > 0).any()) and not bounds_ties(_within(matches, inside), players)
     ordered = bool(matches.first.any())
     fit = _shifted(_fit_core(_within(matches, inside), core, players, nu_prior=nu_prior, ordered=ordered), weights)
     others = np.flatnonzero(~inside)
@@ -124,16 +124,16 @@ def fit_ratings(
 def _tally(pairings: Sequence[PairedTotals] | Floats) -> Matches:
     """Merge entries of one pair and first mover, and sort, so that the order of the input cannot change the sums."""
     table = np.asarray(pairings, dtype=np.float64).reshape(len(pairings), len(PairedTotals._fields))
-    a, b, wins_a, wins_b, draws, first = table[(table[:, 0] != table[:, 1]) & (table[:, 2:5] > 0).any(axis=1)].T
+    a, b, wins_a, wins_b, ties, first = table[(table[:, 0] != table[:, 1]) & (table[:, 2:5] > 0).any(axis=1)].T
     turned = a > b
     keys = np.where(turned, [b, a, -first], [a, b, first])
-    counts = np.where(turned, [wins_b, wins_a, draws], [wins_a, wins_b, draws])
+    counts = np.where(turned, [wins_b, wins_a, ties], [wins_a, wins_b, ties])
     order = np.lexsort((*counts, *keys[::-1]))
     keys, counts = keys[:, order], counts[:, order]
     begins = np.flatnonzero(np.diff(keys, prepend=np.nan).any(axis=0))
-    wins_a, wins_b, draws = np.add.reduceat(counts, begins, axis=1) if len(begins) else counts
+    wins_a, wins_b, ties = np.add.reduceat(counts, begins, axis=1) if len(begins) else counts
     a, b = keys[:2, begins].astype(np.intp)
-    return Matches(a, b, wins_a, wins_b, draws, keys[2, begins])
+    return Matches(a, b, wins_a, wins_b, ties, keys[2, begins])
 
 
 def _within(matches: Matches, inside: Bools) -> Matches:
@@ -146,9 +146,9 @@ def _fit_core(matches: Matches, core: Indices, players: int, *, nu_prior: bool, 
         matches=matches, priors=np.zeros(players), decided=float(nu_prior), order_prior=ORDER_PRIOR if ordered else 0
     )
     point, spread = np.zeros(players + 2), np.zeros((players + 2, players + 2))
-    drawn = float(matches.draws.sum())
-    point[-1] = np.log(2 * drawn / (matches.total.sum() - drawn + nu_prior)) if drawn else -np.inf
-    free = np.array([*(core if len(core) > 1 else ()), *[players] * ordered, *[players + 1] * (drawn > 0)], np.intp)
+    tied = float(matches.ties.sum())
+    point[-1] = np.log(2 * tied / (matches.total.sum() - tied + nu_prior)) if tied else -np.inf
+    free = np.array([*(core if len(core) > 1 else ()), *[players] * ordered, *[players + 1] * (tied > 0)], np.intp)
     if len(free):
         point = maximise(likelihood, point, free)
         spread[np.ix_(free, free)] = covariance(likelihood, point, free)
@@ -286,7 +286,7 @@ def rate_players(
 
 def _pairings(met: Mapping[tuple[int, int], CountedDuel]) -> list[PairedTotals]:
     return [
-        PairedTotals(a, b, *totals.wins, totals.draws, first)
+        PairedTotals(a, b, *totals.wins, totals.ties, first)
         for (a, b), meeting in met.items()
         for first, totals in meeting.totals.rated.items()
     ]

@@ -242,7 +242,7 @@ def _counts(now: RatedPlayers) -> list[WinCount]:
     return [
         WinCount(
             wins=sum(count.wins for count in counts),
-            draws=sum(count.draws for count in counts),
+            ties=sum(count.ties for count in counts),
             losses=sum(count.losses for count in counts),
             errors=sum(count.errors for count in counts),
             score=math.fsum(count.score for count in counts),
@@ -271,12 +271,12 @@ def _crosstable(now: RatedPlayers) -> dict[tuple[AgentName, AgentName], HeadToHe
 def _cycle(now: RatedPlayers | None, shown: Mapping[AgentVersion, str]) -> PreferenceCycle:
     if now is None:
         return PreferenceCycle(names=(), share=0.0, triads=0)
-    wins, draws = np.zeros((2, len(now.players), len(now.players)))
+    wins, ties = np.zeros((2, len(now.players), len(now.players)))
     # Every match, unlike in the rating: a repeated game of two deterministic players is no reason for doubt.
     for (a, b), meeting in now.met.items():
         first, second = meeting.totals.counts
-        wins[a, b], wins[b, a], draws[a, b], draws[b, a] = first.wins, second.wins, first.draws, second.draws
-    cycle = find_cycle(wins, draws)
+        wins[a, b], wins[b, a], ties[a, b], ties[b, a] = first.wins, second.wins, first.ties, second.ties
+    cycle = find_cycle(wins, ties)
     return PreferenceCycle(names=tuple(shown[now.players[i]] for i in cycle.players), share=cycle.share, triads=cycle.triads)
 
 

@@ -80,7 +80,7 @@ def by_length(returns: Sequence[Sequence[float]]) -> Iterator[Indices]:
         yield np.flatnonzero(lengths == length)
 
 
-def draw_sample(returns: Sequence[Sequence[float]], bounds: Bounds) -> Floats:
+def sorted_values(returns: Sequence[Sequence[float]], bounds: Bounds) -> Floats:
     """The values to resample: the returns, and one pseudo-episode at each bound if there are bounds.
 
     Args:
@@ -99,10 +99,10 @@ def draw_sample(returns: Sequence[Sequence[float]], bounds: Bounds) -> Floats:
 @functools.lru_cache(maxsize=64)
 def _task_counts(task_id: str, size: int, scoring: Scoring) -> Floats:
     """The counts of a task, drawn once for all its entries."""
-    return draw_counts(size, scoring, random_stream("pullrank-bootstrap-1", task_id, size))
+    return resample_counts(size, scoring, random_stream("pullrank-bootstrap-1", task_id, size))
 
 
-def draw_counts(size: int, scoring: Scoring, random: np.random.Generator) -> Floats:
+def resample_counts(size: int, scoring: Scoring, random: np.random.Generator) -> Floats:
     """How often each of `size` sorted values counts in the score of each resample.
 
     Returns:
@@ -136,7 +136,7 @@ def resampled_scores(returns: Sequence[Sequence[float]], task: ResampledScores) 
         Positions in `returns`, shape (rows,), and the scores of their resamples, shape (rows, RESAMPLES).
     """
     for chosen in by_length(returns):
-        values = draw_sample([returns[i] for i in chosen], task.bounds)
+        values = sorted_values([returns[i] for i in chosen], task.bounds)
         size = values.shape[1]
         table, kept = _task_counts(task.id, size, task.score), size - 2 * trimmed_mean(size, task.score)
         for start in range(0, len(chosen), RESULTS_AT_ONCE):

@@ -17,8 +17,8 @@ from leaderboard.scoring.bootstrap import (
     ResampledScores,
     Scoring,
     by_length,
-    draw_sample,
     resampled_scores,
+    sorted_values,
     trimmed_mean,
 )
 from leaderboard.scoring.metrics import (
@@ -187,7 +187,7 @@ def estimates(
     columns = EstimateArrays(*np.empty((len(EstimateArrays._fields), len(returns))))
     columns.tries[:] = 1 if tries is None else tries
     for rows in by_length(returns):
-        sample = draw_sample([returns[row] for row in rows], task.bounds)
+        sample = sorted_values([returns[row] for row in rows], task.bounds)
         centre, (error, size, skewness) = scores(sample, task.score), _spread(sample, task)
         margin = critical_value(size, columns.tries[rows])
         longer = np.clip(skewness * (1 + 2 * margin**2) / (6 * math.sqrt(sample.shape[1])), -margin, margin)
@@ -359,5 +359,5 @@ def standard_error(spread: Floats, size: Floats) -> Floats:
 def _points(returns: Sequence[Sequence[float]], scoring: Scoring, bounds: Bounds) -> Floats:
     points = np.empty(len(returns))
     for chosen in by_length(returns):
-        points[chosen] = scores(draw_sample([returns[i] for i in chosen], bounds), scoring)
+        points[chosen] = scores(sorted_values([returns[i] for i in chosen], bounds), scoring)
     return points

@@ -145,8 +145,8 @@ def _resampled_means(contenders: Sequence[OverallEntry], scales: Sequence[Common
     low = resampled.score - wider * (resampled.score - resampled.low)
     high = resampled.score + wider * (resampled.high - resampled.score)
     means = []
-    for contender, own, score, *ends in zip(contenders, strata, resampled.score.tolist(), low, high, strict=True):
-        has_spread = all(len(stratum.values) > 1 for stratum in own if stratum.task_id in contender.rows)
+    for contender, of_entry, score, *ends in zip(contenders, strata, resampled.score.tolist(), low, high, strict=True):
+        has_spread = all(len(stratum.values) > 1 for stratum in of_entry if stratum.task_id in contender.rows)
         first, last = map(float, ends) if has_spread else (MISSING, MISSING)
         means.append(Estimate(score=score, low=first, high=last))
     return means

@@ -69,10 +69,10 @@ def ranks_beside(
     inside = np.flatnonzero(~np.asarray(aside, dtype=np.bool_))
     if len(inside) == len(aside):
         return ranks
-    own: list[RankInterval] = []
+    ranks_inside: list[RankInterval] = []
     if len(inside):
-        own = rank_intervals(_chosen(measured, inside), _of(ties, inside), compared(inside.tolist()))
-    inside_ranks = dict(zip(inside.tolist(), own, strict=True))
+        ranks_inside = rank_intervals(_chosen(measured, inside), _of(ties, inside), compared(inside.tolist()))
+    inside_ranks = dict(zip(inside.tolist(), ranks_inside, strict=True))
     better = sorted(ranks[index].place for index in inside.tolist())
     places = [1 + bisect_left(better, rank.place) for rank in ranks]
     return [

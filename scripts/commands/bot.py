@@ -21,7 +21,7 @@ from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor.policy_checks import TEAMS_VARIABLE
 from scripts.github.due import announcement_reason, site_reason, start_due_run
 from scripts.github.official import commit_facts, empty_rounds, shard_jobs
-from scripts.github.official.publish import check_shards
+from scripts.github.official.check_shards import check_shards
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.github.preview import run_preview
@@ -29,16 +29,16 @@ from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW, reconcile_pulls
-from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event
+from scripts.github.pull_request.report import WORKFLOW_DISPATCH, dispatched_pull_event
 from scripts.github.pull_request.settle import report_recent
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
+from scripts.github.workflow.plan_context import parse_plan_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.github.workflow.release_files import write_release
-from scripts.github.workflow.run_context import parse_run_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.options import Jobs
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import MAIN_BRANCH
-from scripts.runs.evaluate_missing import open_evaluator
+from scripts.runs.local_evaluator import open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.static_site import deployed_commit, episode_branch, render_episodes
 
@@ -59,7 +59,9 @@ SandboxOrDefault = Annotated[
     str | None,
     typer.Option("--sandbox", callback=_official_sandbox, help="The one of challenge.yml's runners, which is the default."),
 ]
-PlannedAt = Annotated[str, typer.Option("--moment", help="The plan job's output; the current time when left out.")]
+PlanJobContext = Annotated[
+    str, typer.Option("--plan-context", help="The plan job's output; the current time when left out.")
+]
 MainSha = Annotated[str, typer.Option(help="The commit of main.")]
 ResultsSha = Annotated[str, typer.Option(help="The commit of the results branch; empty before the first.")]
 # How many deferred evaluations are printed.
@@ -76,7 +78,7 @@ def preview(
     refuse_secret(os.environ.pop(SECRET_VARIABLE, ""))
     environment = read_workflow_environment(os.environ)
     if environment.event_name == WORKFLOW_DISPATCH:
-        environment = as_pull_event(environment, _github(environment))
+        environment = dispatched_pull_event(environment, _github(environment))
         fetch_head(replace(_clone(environment), path=head.resolve()), pull_event(environment).head_sha)
     return run_preview.preview_pull_request(environment, head, out, sandbox=sandbox)
 
@@ -94,10 +96,10 @@ def command() -> int:
 
 
 @run.command()
-def announce(moment: PlannedAt = "") -> int:
+def announce(plan_context: PlanJobContext = "") -> int:
     """Comment official scores on merged pull requests."""
     # Only the plan job has a token to look up team members.
-    return announce_merged(replace(_bot_context(), members=parse_run_context(moment).members))
+    return announce_merged(replace(_bot_context(), members=parse_plan_context(plan_context).members))
 
 
 @run.command()
@@ -110,7 +112,7 @@ def reconcile() -> int:
 def due() -> int:
     """Start an official run if there is something to do."""
     context = _bot_context()
-    return start_due_run(context, _official_run(context.surroundings, None), _site_url())
+    return start_due_run(context, _official_run(context.workflow, None), _site_url())
 
 
 @run.command()
@@ -209,12 +211,12 @@ def plan(sandbox: SandboxOrDefault = None) -> int:
 
 def _output_what_is_due(planned: shard_jobs.PlannedShards) -> None:
     """Output whether the site is to be built and comments to be written; both always after something is recorded."""
-    context = replace(_bot_context(), members=parse_run_context(planned.moment).members)
+    context = replace(_bot_context(), members=parse_plan_context(planned.plan_context).members)
     records = bool(planned.count or planned.unasked)
     site = records or site_reason(context, _site_url())
     announcements = records or announcement_reason(context)
     for name, reason in (("site", site), ("announce", announcements)):
-        write_output(context.surroundings.output_path, name, bool(reason))
+        write_output(context.workflow.output_path, name, bool(reason))
         if isinstance(reason, str):
             say(f"{name}: {reason or 'nothing is due'}.")
 
@@ -227,13 +229,16 @@ def evaluate(
     out: Annotated[Path, typer.Option(help="Folder for results and traces.")],
     results_sha: ResultsSha = "",
     sandbox: SandboxOrDefault = None,
-    moment: PlannedAt = "",
+    plan_context: PlanJobContext = "",
     jobs: Jobs = AUTO,
 ) -> int:
     """Play one shard of the official run."""
     at_once = parse_jobs(jobs)
     environment = read_workflow_environment(os.environ)
-    started, work = time.monotonic(), replace(_official_run(environment, sandbox), moment=parse_run_context(moment))
+    started, work = (
+        time.monotonic(),
+        replace(_official_run(environment, sandbox), plan_context=parse_plan_context(plan_context)),
+    )
     checkout = open_checkout(environment.workspace.resolve())
     season_secret(work.secret, checkout.challenge)  # before anything is built
     evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox)
@@ -254,13 +259,13 @@ def publish(
     accepted: Annotated[Path | None, typer.Option(help="Folder for accepted results, which are attested.")] = None,
     only: Annotated[str, typer.Option(help="check, record, or both.")] = "both",
     sandbox: SandboxOrDefault = None,
-    moment: PlannedAt = "",
+    plan_context: PlanJobContext = "",
 ) -> int:
     """Check, replay and record the shards' results."""
     if only not in ("check", "record", "both"):
         raise CommandError(USAGE, f"--only {only!r} is unknown; it is check, record or both")
     environment = read_workflow_environment(os.environ)
-    work = replace(_official_run(environment, sandbox), moment=parse_run_context(moment))
+    work = replace(_official_run(environment, sandbox), plan_context=parse_plan_context(plan_context))
     assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards)
     github = _github(environment)
     with scratch_folder("accepted") as temporary:
@@ -336,7 +341,7 @@ def _clone(environment: WorkflowEnvironment) -> GitRepository:
 def _bot_context() -> BotContext:
     environment = read_workflow_environment(os.environ)
     checkout = open_checkout(environment.workspace.resolve())
-    return BotContext(surroundings=environment, github=_github(environment), checkout=checkout, clone=_clone(environment))
+    return BotContext(workflow=environment, github=_github(environment), checkout=checkout, clone=_clone(environment))
 
 
 def _official_run(environment: WorkflowEnvironment, sandbox: str | None) -> OfficialRun:

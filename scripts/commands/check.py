@@ -19,7 +19,7 @@ from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.options import JsonFindings
-from scripts.repository.checkout import SubmissionEntry, open_checkout
+from scripts.repository.checkout import AgentFolder, open_checkout
 from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
 
 # GitHub's own machines have labels that begin so.
@@ -87,7 +87,7 @@ def run(
     return SUBMISSION_AT_FAULT if faults else OK
 
 
-def _check_new(folder: Path, entry: SubmissionEntry) -> None:
+def _check_new(folder: Path, entry: AgentFolder) -> None:
     """Check what an agent must keep to come in, and what is on main need not.
 
     Raises:
@@ -141,7 +141,7 @@ def _gvisor_notes(challenge: Challenge) -> Iterator[str]:
     yield f"challenge.yml: evaluations are in gVisor: {machines}."
 
 
-def check_source(entry: SubmissionEntry) -> None:
+def check_source(entry: AgentFolder) -> None:
     """Check that the agent's file parses and defines the class that its adapter requires.
 
     Raises:
@@ -166,7 +166,7 @@ def check_source(entry: SubmissionEntry) -> None:
         raise LoadError(reason if reason.startswith(entry.shown) else f"{name}:1: {reason}")
 
 
-def check_image(entry: SubmissionEntry) -> None:
+def check_image(entry: AgentFolder) -> None:
     """Check with its registry that the image named by the manifest can be run; nothing is pulled.
 
     Raises:

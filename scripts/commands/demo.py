@@ -15,7 +15,7 @@ from scripts.git.recorded_standings import recorded_standings
 from scripts.options import Jobs, LocalSandbox
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.evaluate_missing import Evaluator, RunOptions, evaluate_missing, open_evaluator
+from scripts.runs.local_evaluator import Evaluator, RunOptions, evaluate_locally, open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.static_site.build_site import build
@@ -110,7 +110,7 @@ def _evaluate(evaluator: Evaluator, at_once: int | None) -> list[Result]:
             continue
         wanted += [(entry, task) for task in tasks if task.game is None]
     results = []
-    for result, is_new in evaluate_missing(
+    for result, is_new in evaluate_locally(
         evaluator, wanted, RunOptions(store=checkout.store, quiet=False, at_once=at_once)
     ):
         results.append(result)

@@ -10,8 +10,8 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Side
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import LocalSandbox, PlayAgain
-from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
-from scripts.runs.evaluate_missing import RunOptions, open_evaluator
+from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
+from scripts.runs.local_evaluator import RunOptions, open_evaluator
 from scripts.runs.play_duels import DuelRunner, exit_code, find_player, play_missing_duels
 from scripts.terminal_tables import duel_table
 
@@ -57,7 +57,7 @@ def _task(checkout: Checkout, game: str | None) -> Task:
     return games[0]
 
 
-def _check_names(one: SubmissionEntry, other: SubmissionEntry) -> None:
+def _check_names(one: AgentFolder, other: AgentFolder) -> None:
     if one.path.resolve() == other.path.resolve():
         say(f"{one.shown} is named twice: it plays itself, which is its validation.")
     elif one.name == other.name:

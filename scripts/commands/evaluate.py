@@ -12,9 +12,9 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.options import Jobs, LocalSandbox, OnlyTasks, PlayAgain
-from scripts.repository.checkout import SubmissionEntry, open_checkout
+from scripts.repository.checkout import AgentFolder, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.evaluate_missing import Evaluator, RunOptions, evaluate_missing, open_evaluator
+from scripts.runs.local_evaluator import Evaluator, RunOptions, evaluate_locally, open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.runs.play_duels import DuelRunner, exit_code, play_baselines
 from scripts.terminal_tables import evaluation_table, meetings_table
@@ -47,7 +47,7 @@ def run(
     evaluator = open_evaluator(checkout, sandbox)
     results: list[Result] = []
     solo = [(entry, each) for each in tasks if each.game is None]
-    for result, is_new in evaluate_missing(evaluator, solo, options):
+    for result, is_new in evaluate_locally(evaluator, solo, options):
         results.append(result)
         if not is_new and not as_json:
             say(f"{result.task}: recorded before; --again plays it anew")
@@ -67,7 +67,7 @@ def run(
     return max(_solo_exit_code(results), exit_code(duels, entry))
 
 
-def _play(evaluator: Evaluator, entry: SubmissionEntry, games: list[Task], options: RunOptions) -> list[Duel]:
+def _play(evaluator: Evaluator, entry: AgentFolder, games: list[Task], options: RunOptions) -> list[Duel]:
     """The agent's validation in each game, and its duels with the baselines."""
     duels = []
     for duel, is_new in play_baselines(DuelRunner(evaluator=evaluator), entry, games, options):

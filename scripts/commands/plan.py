@@ -23,7 +23,7 @@ from scripts.console import OK, print_json, say
 from scripts.options import JsonList, LocalSandbox
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
 from scripts.runs.eligible_tasks import admission_context
-from scripts.runs.evaluate_missing import choose_sandbox
+from scripts.runs.local_evaluator import choose_sandbox
 
 
 def run(

@@ -14,7 +14,7 @@ from evaluator.model.records.result import SandboxKind
 from scripts.console import OK, OUR_FAULT, print_json, say, stderr_console
 from scripts.options import LocalSandbox
 from scripts.repository.checkout import open_checkout
-from scripts.runs.evaluate_missing import open_evaluator
+from scripts.runs.local_evaluator import open_evaluator
 
 
 def run(

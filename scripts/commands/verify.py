@@ -11,7 +11,7 @@ from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_
 from scripts.options import Jobs, JsonFindings
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.quarantine import hidden_records
-from scripts.runs.evaluate_missing import open_evaluator
+from scripts.runs.local_evaluator import open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.verification.rerun import rerun as rerun_agents
 from scripts.verification.verify_records import verify_files

@@ -1,8 +1,8 @@
-"""Beacons: the first-parent commits of main that the seeds of a version on a task come from, one for each stay.
+"""Beacons: the first-parent commits of main that the seeds of a version on a task come from, one for each period.
 
-A stay of a version begins with the commit that brings it to main, into whatever folder of its login, and enters the task.
+A period of a version begins with the commit that brings it to main, into whatever folder of its login, and enters the task.
 Nobody can predict the commit's id, and no other folder of the login gets another one for the same files. A version that left
-and comes back begins another stay, with other seeds: otherwise one could merge many versions and go back to the luckiest.
+and comes back begins another period, with other seeds: otherwise one could merge many versions and go back to the luckiest.
 """
 
 from collections.abc import Collection, Mapping
@@ -31,7 +31,7 @@ class VersionOrigins:
     versions: dict[AgentName, SeedBeacon]
     """The commit that brought each version first, which tells its owner and its age."""
     tasks: dict[tuple[AgentName, str], tuple[SeedBeacon, ...]]
-    """The commits that began the version's stays on the task, the present one last."""
+    """The commits that began the version's periods on the task, the present one last."""
 
 
 def find_beacon(repository: GitRepository, main_sha: str, login: str, agent: str, digest: str) -> SeedBeacon:
@@ -59,7 +59,7 @@ def version_origins(
         main_sha: the commit of main.
         digests: each folder's version.
         tasks: ids of the tasks that each folder enters.
-        since: the commit that began the season: stays that were over by then are left out.
+        since: the commit that began the season: periods that were over by then are left out.
 
     Raises:
         CommandError: the clone is shallow, or a version is not on main.
@@ -74,11 +74,11 @@ def version_origins(
     }
     order = beacon_order(repository, main_sha)
     begin = order[since] if since else 0
-    stays = {
-        where: tuple(_beacon(stay.began) for stay in stays if stay.left is None or order[stay.left] > begin)
-        for where, stays in history.stays(tasks).items()
+    periods = {
+        where: tuple(_beacon(period.began) for period in periods if period.left is None or order[period.left] > begin)
+        for where, periods in history.periods(tasks).items()
     }
-    return VersionOrigins(versions=versions, tasks={where: beacons for where, beacons in stays.items() if beacons})
+    return VersionOrigins(versions=versions, tasks={where: beacons for where, beacons in periods.items() if beacons})
 
 
 def refuse_shallow(repository: GitRepository) -> None:
@@ -104,7 +104,7 @@ def _beacon(state: FolderState) -> SeedBeacon:
 def known_origins(
     repository: GitRepository, main_sha: str, digests: Mapping[AgentName, str], tasks: Mapping[AgentName, Collection[str]]
 ) -> VersionOrigins:
-    """The beacons of those versions that are or were on main, and of their stays on tasks; none in a shallow clone.
+    """The beacons of those versions that are or were on main, and of their periods on tasks; none in a shallow clone.
 
     The arguments are those of `version_origins`.
     """
@@ -119,8 +119,10 @@ def known_origins(
         oldest[name] = next(history.holding(name[0], digests[name]), None)
     versions = {name: _beacon(state) for name in digests if (state := oldest[name])}
     present = {name: tasks[name] for name in versions.keys() & tasks.keys() if standing.get(name) == digests[name]}
-    stays = {where: tuple(_beacon(stay.began) for stay in own) for where, own in history.stays(present).items() if own}
-    return VersionOrigins(versions=versions, tasks=stays)
+    periods = {
+        where: tuple(_beacon(period.began) for period in own) for where, own in history.periods(present).items() if own
+    }
+    return VersionOrigins(versions=versions, tasks=periods)
 
 
 def beacon_order(repository: GitRepository, main_sha: str) -> dict[str, int]:

@@ -74,11 +74,11 @@ def _faults_of(repository: GitRepository, folder: _Folder, others: Iterable[_Fol
     others = [other for other in others if all(starmap(lines.may_be, _pairs(folder, other)))][:_OTHERS_READ]
     lines.read(theirs for other in others for ours, theirs in _pairs(folder, other) if ours.oid != theirs.oid)
     alike = [other for other in others if all(starmap(lines.are_equal, _pairs(folder, other)))]
-    own = _Manifest.read(repository, folder.manifest) if alike else None
+    manifest = _Manifest.read(repository, folder.manifest) if alike else None
     for other in sorted(alike, key=lambda other: other.path):
-        theirs = _Manifest.read(repository, other.manifest)
-        if own is not None and theirs is not None and own.code == theirs.code:
-            yield _fault(folder, other, _differences(folder, other, own, theirs))
+        other_manifest = _Manifest.read(repository, other.manifest)
+        if manifest is not None and other_manifest is not None and manifest.code == other_manifest.code:
+            yield _fault(folder, other, _differences(folder, other, manifest, other_manifest))
 
 
 @dataclass(frozen=True)
@@ -140,14 +140,14 @@ def _with_line_feeds(content: bytes) -> bytes:
     return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").rstrip(b"\n")
 
 
-def _differences(one: _Folder, other: _Folder, own: _Manifest, theirs: _Manifest) -> list[str]:
+def _differences(one: _Folder, other: _Folder, manifest: _Manifest, other_manifest: _Manifest) -> list[str]:
     """What differs that makes no other agent."""
     pairs = _pairs(one, other)
     differences = {
         "modes of files": any(first.mode != second.mode for first, second in pairs),
         "line ends": any(first.oid != second.oid for first, second in pairs),
         "empty files": one.empty != other.empty,
-        "settings that run no other code": own.identity != theirs.identity,
+        "settings that run no other code": manifest.identity != other_manifest.identity,
     }
     return [words for words, differ in differences.items() if differ]
 

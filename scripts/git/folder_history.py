@@ -53,7 +53,7 @@ class FolderState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stay:
+class VersionPeriod:
     """A run of main's commits, as long as possible, in which some folder of a login held a version and entered a task.
 
     A move between folders, other words in the manifest, or a second folder with the same files neither begin nor end one.
@@ -102,8 +102,8 @@ class FolderHistory:
             for name, contents in self._versions(names).items()
         }
 
-    def stays(self, tasks: Mapping[AgentName, Collection[str]]) -> dict[tuple[AgentName, str], list[Stay]]:
-        """For each folder and task the stays of the version that the folder holds now, oldest first.
+    def periods(self, tasks: Mapping[AgentName, Collection[str]]) -> dict[tuple[AgentName, str], list[VersionPeriod]]:
+        """For each folder and task the periods of the version that the folder holds now, oldest first.
 
         Tasks are not part of a version: a task may be named, or left, long after the version came.
         """
@@ -113,15 +113,15 @@ class FolderHistory:
             (name, task): self._runs(name[0], contents, task) for name, contents in versions.items() for task in tasks[name]
         }
 
-    def stays_of(self, login: str, digest: str, task_id: str) -> list[Stay]:
-        """The stays of the version of a login with that digest, oldest first."""
+    def periods_of(self, login: str, digest: str, task_id: str) -> list[VersionPeriod]:
+        """The periods of the version of a login with that digest, oldest first."""
         contents = {state.content for state in self.holding(login, digest)}
         self._read_manifests({content.manifest for content in contents})
         return self._runs(login, contents, task_id)
 
-    def _runs(self, login: str, contents: Collection[FolderContent], task_id: str) -> list[Stay]:
-        """The stays of the contents that are one version. A commit is looked at as a whole: a move begins no stay."""
-        stays: list[Stay] = []
+    def _runs(self, login: str, contents: Collection[FolderContent], task_id: str) -> list[VersionPeriod]:
+        """The periods of the contents that are one version. A commit is looked at as a whole: a move begins no period."""
+        periods: list[VersionPeriod] = []
         holding: set[AgentName] = set()
         for sha, changes in groupby(self._changes.get(login.casefold(), ()), key=lambda change: change[0]):
             was_held, began = bool(holding), None
@@ -132,10 +132,10 @@ class FolderHistory:
                 else:
                     holding.discard(name)
             if began and not was_held:
-                stays.append(Stay(began=began))
+                periods.append(VersionPeriod(began=began))
             elif was_held and not holding:
-                stays[-1] = replace(stays[-1], left=sha)
-        return stays
+                periods[-1] = replace(periods[-1], left=sha)
+        return periods
 
     def _enters(self, state: FolderState, task_id: str) -> bool:
         submission = self._manifests[state.content.manifest]

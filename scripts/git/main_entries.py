@@ -10,7 +10,7 @@ from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
-from scripts.repository.checkout import SubmissionEntry
+from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, folder_of
 
 
@@ -82,7 +82,7 @@ def _folder_fault(name: AgentName, leaves: list[TreeLeaf], limits: SubmissionLim
         return "is not named <login>/<agent>"
     if any(leaf.mode not in FILE_MODES for leaf in leaves):
         return "holds something else than plain files"
-    if len(leaves) > limits.files or sum(leaf.size for leaf in leaves) > limits.kib * 1024:
+    if limits.size_fault(len(leaves), sum(leaf.size for leaf in leaves)):
         return "is larger than the challenge allows"
     try:
         for leaf in leaves:
@@ -106,8 +106,8 @@ def read_agent(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionL
     return assemble(clone.blobs(sha, folder_of(AgentName(entry.login, entry.agent))), limits)
 
 
-def submission_at(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> SubmissionEntry:
+def submission_at(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> AgentFolder:
     """An entry as the evaluator takes it."""
     path = clone.path / Path(folder_of(AgentName(entry.login, entry.agent)))
     folder = read_agent(clone, sha, entry, limits)
-    return SubmissionEntry(login=entry.login, agent=entry.agent, path=path, folder=folder, baseline=entry.baseline)
+    return AgentFolder(login=entry.login, agent=entry.agent, path=path, folder=folder, baseline=entry.baseline)

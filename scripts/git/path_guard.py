@@ -190,10 +190,8 @@ def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple
 
     Faults of the manifest or the entry point are left to the evaluation, as a verdict.
     """
-    if len(files) > limits.files:
-        return (f"the folder holds more than {limits.files} files; leave out what the agent does not need",)
-    if sum(leaf.size for leaf in files) > limits.kib * 1024:
-        return (f"the folder holds more than {limits.kib} KiB; shrink or quantise weights",)
+    if too_large := limits.size_fault(len(files), sum(leaf.size for leaf in files)):
+        return (too_large,)
     fault = new_names_fault(leaf.path.decode("utf-8", "replace") for leaf in files)
     return (_printable(fault),) if fault else ()
 

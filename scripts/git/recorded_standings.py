@@ -1,21 +1,21 @@
 """The standings of a checkout's recorded results; once submissions have ended, of the agents on main at that commit."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Result
-from leaderboard.build import build_standings
+from evaluator.model.records.result import Result, Tier
+from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
-from leaderboard.visibility import RankingInput, as_shown, with_flags
+from leaderboard.visibility import StandingsInput, as_shown, with_flags
 from scripts.console import say
-from scripts.git.git_repository import GitRepository
+from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.sandbox_rules import SandboxRules
 from scripts.git.season_commits import checked_season_commits
 from scripts.repository.checkout import Checkout, say_damaged
 
@@ -31,7 +31,7 @@ def recorded_standings(
 
 def recorded_input(
     checkout: Checkout, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None
-) -> RankingInput:
+) -> StandingsInput:
     """What standings are computed from; damaged files and faulty folders are reported and left out.
 
     Official standings leave out what is hidden at the time `now`; local standings show everything.
@@ -50,7 +50,7 @@ def recorded_input(
     results = checkout.results
     if official:
         results, duels = _of_our_sandbox(checkout, results), _of_our_sandbox(checkout, duels)
-    recorded = RankingInput(
+    recorded = StandingsInput(
         challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
         entries=checkout.with_quarantines(final.entries if final else (agent.entry() for agent in agents)),
         moderation=checkout.moderation,
@@ -72,7 +72,32 @@ def _of_our_sandbox(checkout: Checkout, records: Iterable[Record]) -> list[Recor
     return kept
 
 
-def rank(shown: RankingInput, *, official: bool) -> Standings:
+@dataclass(frozen=True)
+class SandboxRules:
+    """Which records count: those played in the sandbox that challenge.yml names now, or named when they were evaluated."""
+
+    clone: GitRepository
+    challenge: Challenge
+    _named: dict[str, str | None] = field(default_factory=dict)
+
+    def fault(self, record: Result | Duel) -> str | None:
+        """Why an official record does not rank; None if its sandbox is the leaderboard's, now or when it was evaluated."""
+        wanted = self.challenge.runners.sandbox
+        if record.tier is not Tier.OFFICIAL or record.sandbox.value in (wanted, self._named_at(record.provenance.commit)):
+            return None
+        return f"it was played in {record.sandbox}, and this leaderboard evaluates in {wanted}"
+
+    def _named_at(self, commit: str | None) -> str | None:
+        """The sandbox in challenge.yml at a commit; None if that cannot be read."""
+        if commit and commit not in self._named:
+            try:
+                self._named[commit] = parse_challenge(self.clone.run("show", f"{commit}:challenge.yml")).runners.sandbox
+            except (GitError, LoadError):
+                self._named[commit] = None
+        return self._named.get(commit or "")
+
+
+def rank(shown: StandingsInput, *, official: bool) -> Standings:
     """The standings of an input."""
     return build_standings(
         shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels,

@@ -26,7 +26,7 @@ from scripts.repository.season_file import SeasonFile, decrypt_revealed, read_se
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubmissionEntry:
+class AgentFolder:
     """An agent's folder after reading."""
 
     login: str
@@ -114,7 +114,7 @@ class Checkout:
         """A store in another folder, with the traces beside it."""
         return ResultStore(results=results, traces=results.parent / "traces")
 
-    def find(self, path: Path) -> SubmissionEntry:
+    def find(self, path: Path) -> AgentFolder:
         """The agent in a folder.
 
         Raises:
@@ -132,7 +132,7 @@ class Checkout:
             shown = os.path.relpath(path, Path.cwd())
             raise LoadError(*(_with_folder(shown, line.replace(str(path), shown)) for line in error.lines)) from error
         baseline = self.challenge.is_baseline(login, path.name, example=login == LOCAL)
-        return SubmissionEntry(login=login, agent=path.name, path=path, folder=folder, baseline=baseline)
+        return AgentFolder(login=login, agent=path.name, path=path, folder=folder, baseline=baseline)
 
     @cached_property
     def folders(self) -> list[Path]:
@@ -141,13 +141,13 @@ class Checkout:
         examples = sorted(p for p in self.root.glob("example_agents/*") if (p / "submission.yml").exists())
         return [*submitted, *examples]
 
-    def read_all(self) -> tuple[list[SubmissionEntry], list[str]]:
+    def read_all(self) -> tuple[list[AgentFolder], list[str]]:
         """All valid agents, and a line for each fault of the others; read once."""
         return self._all[:2]
 
     @cached_property
-    def _all(self) -> tuple[list[SubmissionEntry], list[str], frozenset[AgentName]]:
-        entries: list[SubmissionEntry] = []
+    def _all(self) -> tuple[list[AgentFolder], list[str], frozenset[AgentName]]:
+        entries: list[AgentFolder] = []
         faults: list[str] = []
         for path in self.folders:
             try:
@@ -160,7 +160,7 @@ class Checkout:
         twin_names = frozenset(twin.name for twin, _ in twins)
         return [each for each in entries if each.name not in twin_names], faults, twin_names
 
-    def _without_files(self, entry: SubmissionEntry) -> SubmissionEntry:
+    def _without_files(self, entry: AgentFolder) -> AgentFolder:
         """In a lean checkout, the agent without its files: ten thousand agents with weights would fill the memory."""
         return replace(entry, folder=replace(entry.folder, blobs=())) if self.is_lean else entry
 

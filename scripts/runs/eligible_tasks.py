@@ -13,15 +13,15 @@ from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.git.beacon import known_origins
 from scripts.git.git_repository import GitRepository
-from scripts.github.workflow.run_context import admission_at
-from scripts.repository.checkout import LOCAL, Checkout, SubmissionEntry
+from scripts.github.workflow.plan_context import admission_at
+from scripts.repository.checkout import LOCAL, AgentFolder, Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS
 
 _SOLO_TASK = "the task {task} takes no scripts; name a task that has 'script' rules in challenge.yml"
 _SCRIPT_TASK = "the task {task} is for scripts; write 'kind: script', or name another task"
 
 
-def eligible_tasks(entry: SubmissionEntry, tasks: list[Task]) -> list[Task]:
+def eligible_tasks(entry: AgentFolder, tasks: list[Task]) -> list[Task]:
     """The tasks that an agent enters. An example agent may name tasks that this challenge does not have.
 
     Raises:
@@ -45,7 +45,7 @@ def eligible_tasks(entry: SubmissionEntry, tasks: list[Task]) -> list[Task]:
     return [task for task in tasks if submission.plays(task)]
 
 
-def is_example(entry: SubmissionEntry) -> bool:
+def is_example(entry: AgentFolder) -> bool:
     """Whether the agent is in example_agents/."""
     return entry.login == LOCAL and EXAMPLE_AGENTS in entry.path.parts
 
@@ -66,19 +66,19 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
     return AdmissionContext(now=now)  # Not a git clone: every version counts as arriving now.
 
 
-def people_faults(challenge: Challenge, entry: SubmissionEntry, folder: str) -> Iterator[str]:
+def people_faults(challenge: Challenge, entry: AgentFolder, folder: str) -> Iterator[str]:
     """Faults in what an agent's manifest says about its authors, each with its line."""
     if not (entry.baseline or challenge.people.is_host(entry.login)):
         faults = participant_faults(challenge.people, entry.login, entry.folder.submission)
         yield from _with_lines(entry, folder, ((fault.place, reason_in_words(fault)) for fault in faults))
 
 
-def wording_faults(entry: SubmissionEntry, folder: str) -> Iterator[str]:
+def wording_faults(entry: AgentFolder, folder: str) -> Iterator[str]:
     """Names and texts of an agent's manifest that no new agent may have, each with its line."""
     return _with_lines(entry, folder, entry.folder.submission.wording_faults())
 
 
-def _with_lines(entry: SubmissionEntry, folder: str, faults: Iterable[tuple[Place, str]]) -> Iterator[str]:
+def _with_lines(entry: AgentFolder, folder: str, faults: Iterable[tuple[Place, str]]) -> Iterator[str]:
     manifest = next(blob.content for blob in entry.folder.blobs if blob.path == MANIFEST_NAME)
     _, lines = parse_yaml(manifest, MANIFEST_NAME, MAX_SUBMISSION_BYTES)
     for place, words in faults:
@@ -87,7 +87,7 @@ def _with_lines(entry: SubmissionEntry, folder: str, faults: Iterable[tuple[Plac
         yield f"{folder}/{MANIFEST_NAME}:{lines.get(place, 1)}: {words}"
 
 
-def check_people(checkout: Checkout, entry: SubmissionEntry) -> None:
+def check_people(checkout: Checkout, entry: AgentFolder) -> None:
     """Check what an agent's manifest says about its authors; example agents have none.
 
     Raises:
@@ -99,7 +99,7 @@ def check_people(checkout: Checkout, entry: SubmissionEntry) -> None:
             raise LoadError(*faults)
 
 
-def closed_tasks(challenge: Challenge, entry: SubmissionEntry, context: AdmissionContext) -> Iterator[tuple[Task, str]]:
+def closed_tasks(challenge: Challenge, entry: AgentFolder, context: AdmissionContext) -> Iterator[tuple[Task, str]]:
     """Each task that does not accept a version, and why; one that is not on main counts as coming to main now."""
     if entry.path.parent.name == EXAMPLE_AGENTS or entry.baseline or challenge.people.is_host(entry.login):
         return
@@ -115,7 +115,7 @@ def closed_tasks(challenge: Challenge, entry: SubmissionEntry, context: Admissio
             yield task, reason_in_words(reason)
 
 
-def closed_task_notes(checkout: Checkout, entry: SubmissionEntry, now: datetime | None = None) -> list[str]:
+def closed_task_notes(checkout: Checkout, entry: AgentFolder, now: datetime | None = None) -> list[str]:
     """One line for each task that does not accept this version; one that is on main counts from its merge."""
     if not checkout.challenge.phases:
         return []

@@ -22,9 +22,9 @@ from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missi
 from leaderboard.ratings.duel_results import duel_totals, refusal, validation_fault
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
 from scripts.github.workflow.outputs import escape_commands
-from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry
+from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.evaluate_missing import Evaluator, RunOptions, read_record
+from scripts.runs.local_evaluator import Evaluator, RunOptions, read_record
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 
 
@@ -50,7 +50,7 @@ class DuelRunner:
                 raise CommandError(OUR_FAULT, str(error)) from error
         return self.opened[name]
 
-    def request(self, one: SubmissionEntry, other: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> DuelRequest:
+    def request(self, one: AgentFolder, other: AgentFolder, task: Task, beacon: str = PREVIEW_BEACON) -> DuelRequest:
         """The request for a duel of two agents; the default beacon gives the preview's public seeds."""
         challenge = self.evaluator.checkout.challenge
         return DuelRequest(
@@ -75,7 +75,7 @@ class DuelRunner:
         )  # fmt: skip
 
 
-def _contender(entry: SubmissionEntry) -> DuelPlayer:
+def _contender(entry: AgentFolder) -> DuelPlayer:
     return DuelPlayer(login=entry.login, login_id=None, agent=entry.agent, folder=entry.folder)
 
 
@@ -112,7 +112,7 @@ def recorded_duel(store: ResultStore, request: DuelRequest) -> Duel | None:
     return duel if duel and duel.key == key and duel.verdict is Verdict.OK else None
 
 
-def find_player(checkout: Checkout, folder: Path, task: Task) -> SubmissionEntry:
+def find_player(checkout: Checkout, folder: Path, task: Task) -> AgentFolder:
     """The agent in a folder.
 
     Raises:
@@ -130,7 +130,7 @@ def find_player(checkout: Checkout, folder: Path, task: Task) -> SubmissionEntry
 
 
 def play_baselines(
-    runner: DuelRunner, entry: SubmissionEntry, games: Sequence[Task], options: RunOptions
+    runner: DuelRunner, entry: AgentFolder, games: Sequence[Task], options: RunOptions
 ) -> list[tuple[Duel, bool]]:
     """An agent's validation in each game and, where it passes, its duels with the baselines; each with whether it is new."""
     validations = list(play_missing_duels(runner, [runner.request(entry, entry, task) for task in games], options))
@@ -149,7 +149,7 @@ def play_baselines(
     )
 
 
-def exit_code(duels: Sequence[Duel], of: SubmissionEntry | None = None) -> int:
+def exit_code(duels: Sequence[Duel], of: AgentFolder | None = None) -> int:
     """The exit code for duels: a refused validation and a player that failed are the submission's fault.
 
     Args:
@@ -174,7 +174,7 @@ class TournamentSummary:
     """Duels of this run in the order they were played, including those that failed on our side."""
 
 
-def eligible_players(checkout: Checkout) -> tuple[list[SubmissionEntry], list[str]]:
+def eligible_players(checkout: Checkout) -> tuple[list[AgentFolder], list[str]]:
     """All agents that may play, and the faults of those that name an unknown task.
 
     Folders that cannot be read are not reported: ranking names them.
@@ -193,7 +193,7 @@ def eligible_players(checkout: Checkout) -> tuple[list[SubmissionEntry], list[st
 
 def play_tournament(
     runner: DuelRunner,
-    entries: Sequence[SubmissionEntry],
+    entries: Sequence[AgentFolder],
     games: Sequence[Task],
     *,
     quiet: bool,
@@ -224,7 +224,7 @@ def play_tournament(
 def _next_round(
     runner: DuelRunner,
     challenge: Challenge,
-    entries: Sequence[SubmissionEntry],
+    entries: Sequence[AgentFolder],
     recorded: Sequence[Duel],
     played: Sequence[Duel],
 ) -> list[DuelWorkItem]:
@@ -241,7 +241,7 @@ def _next_round(
 
 
 def _requests(
-    runner: DuelRunner, challenge: Challenge, entries: Sequence[SubmissionEntry], items: Sequence[DuelWorkItem]
+    runner: DuelRunner, challenge: Challenge, entries: Sequence[AgentFolder], items: Sequence[DuelWorkItem]
 ) -> Iterator[DuelRequest]:
     by_name = {entry.name: entry for entry in entries}
     tasks = {task.id: task for task in challenge.tasks}
@@ -296,7 +296,7 @@ def duel_outcome(duel: Duel) -> str:
     if duel.is_validation:
         return "refused" if validation_fault(duel) else "validated"
     count = duel_totals(duel).counts[0]
-    return f"+{count.wins} ={count.draws} -{count.losses}"
+    return f"+{count.wins} ={count.ties} -{count.losses}"
 
 
 def duel_line(duel: Duel) -> str:

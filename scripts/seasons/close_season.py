@@ -17,8 +17,7 @@ from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitRepository
-from scripts.git.recorded_standings import recorded_standings
-from scripts.git.sandbox_rules import SandboxRules
+from scripts.git.recorded_standings import SandboxRules, recorded_standings
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
 from scripts.seasons.archive import Citation, SeasonArchive, files_under, write_archive

@@ -12,15 +12,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from leaderboard.api import files as documents
-from leaderboard.charts.social_cards import draw_card, social_cards
+from leaderboard.charts.social_cards import render_card, social_cards
 from leaderboard.core.former_entries import former_entries
 from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
 from leaderboard.history import BoardHistory
 from leaderboard.pages import html_frame
 from leaderboard.pages.agent import agent_page
-from leaderboard.pages.page_context import PageContext, reproduced
 from leaderboard.pages.page_renderer import render_pages
+from leaderboard.site_context import SiteContext, reproduced
 from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import hidden
 from scripts.console import OUR_FAULT, CommandError, stderr_console
@@ -42,13 +42,13 @@ def build(checkout: Checkout, *, official: bool) -> Path:
         return make(table, context, checkout.root)
 
 
-def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, PageContext]:
+def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, SiteContext]:
     """All that pages, feeds and documents are built from."""
     now = datetime.now(UTC)
     shown = recorded_input(checkout, official=official, now=now)
     table = rank(shown, official=official)
     site_url = os.environ.get("PULLRANK_SITE_URL", "")
-    return table, PageContext(
+    return table, SiteContext(
         repository=checkout.challenge.repository,
         site_url=f"{site_url.rstrip('/')}/" if site_url else "",
         results=shown.results,
@@ -64,7 +64,7 @@ def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, PageContex
     )
 
 
-def make(table: Standings, context: PageContext, root: Path) -> Path:
+def make(table: Standings, context: SiteContext, root: Path) -> Path:
     """Build the site in a folder that has mkdocs.yml and site/; returns the site's folder.
 
     Two processes share the work. First the documents, half of the agents each: one process begins with the leaderboards, the
@@ -104,7 +104,7 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
 
 
 def _write_agents(
-    frame: html_frame.PageFrame, table: Standings, context: PageContext, fresh: Path, share: Partition
+    frame: html_frame.PageFrame, table: Standings, context: SiteContext, fresh: Path, share: Partition
 ) -> list[str]:
     """The pages of the agents of a share; returns their addresses."""
     pages = agent_page.render_agent_pages(table, context, share)
@@ -121,7 +121,7 @@ def _move(source: Path, target: Path) -> None:
     shutil.rmtree(source)
 
 
-def write_pages(table: Standings, context: PageContext, history: BoardHistory, root: Path) -> None:
+def write_pages(table: Standings, context: SiteContext, history: BoardHistory, root: Path) -> None:
     """Everything that MkDocs reads."""
     pages = root / "build" / "pages"
     shutil.rmtree(pages, ignore_errors=True)
@@ -176,7 +176,7 @@ def _folders_with_pages(folder: Path, address: str) -> Iterator[str]:
 
 
 @contextmanager
-def _mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> Iterator[None]:
+def _mkdocs(table: Standings, context: SiteContext, root: Path, place: Path) -> Iterator[None]:
     """Run MkDocs while the block does something else; afterwards its site is complete."""
     named = {
         # The theme writes the site's name into its pages without escaping.
@@ -200,7 +200,7 @@ def _mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> 
 
 def card_pictures(standings: Standings) -> Iterator[tuple[str, bytes]]:
     """Every card: its path below the site's root, and the PNG. Each is drawn when it is asked for."""
-    return ((card.file, draw_card(card)) for card in social_cards(standings))
+    return ((card.file, render_card(card)) for card in social_cards(standings))
 
 
 # Addresses in one file (sitemaps.org, "Sitemap file requirements").

@@ -14,11 +14,11 @@ from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
+from leaderboard.core.game_standings import shown_duels
+from leaderboard.core.replays import AllFrames, ReplayFrames
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.game_boards.board_registry import kind_of
-from leaderboard.game_boards.match_replay import AllFrames, ReplayFrames
-from leaderboard.pages.game_page import shown_duels
+from leaderboard.game_pictures.board_registry import kind_of
 from scripts.console import progress_bar, say
 from scripts.static_site.render_episodes import TERMINAL_ESCAPES
 
@@ -45,7 +45,7 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
                 try:
                     if (kept := _read(path)) is None:
                         artist = artist or _FrameRenderer(board.task)
-                        write_atomically(path, canonical_json.canonical(artist.draw(duel)))
+                        write_atomically(path, canonical_json.canonical(artist.render(duel)))
                         kept = _read(path) or {}
                 except EnvironmentFault as error:
                     say(f"{error}; its matches are shown without frames")
@@ -82,17 +82,17 @@ class _FrameRenderer:
             raise EnvironmentFault(f"the game {task.game} renders neither text (ansi) nor pictures (rgb_array)")
         self._game = open_game(task.model_copy(update={"kwargs": {**task.kwargs, "render_mode": self._mode}}))
 
-    def draw(self, duel: Duel) -> list[dict[str, Any]]:
+    def render(self, duel: Duel) -> list[dict[str, Any]]:
         """The watched matches of a duel, as they are cached."""
         every = duel.match_moves()
-        drawn = []
+        rendered = []
         for index in rendered_matches(duel):
             moves = every[index]
             side = next((side for plies, side in SIDES if len(moves) <= plies), 0)
             if len(moves) <= TEXT_PLIES if self._mode == "ansi" else side:
                 with import_entry_point(f"the game {self._game.task.game} cannot be rendered"):
-                    drawn.append({"index": index, **self._match(duel.seeds[index // 2], moves, index % 2, side)})
-        return drawn
+                    rendered.append({"index": index, **self._match(duel.seeds[index // 2], moves, index % 2, side)})
+        return rendered
 
     def _match(self, seed: str, moves: Sequence[int], first: int, side: int) -> dict[str, Any]:
         """Every position of a match, up to the first move that the game does not accept any more."""

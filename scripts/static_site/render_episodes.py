@@ -30,9 +30,10 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result
+from leaderboard.core.replays import EpisodeReplay, Episodes
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.pages.episode_replays import EPISODES_FOLDER, EpisodeReplay, Episodes, chosen_results, shown_replays
+from leaderboard.pages.episode_replays import EPISODES_FOLDER, chosen_results, shown_replays
 from scripts.console import progress_bar, say
 from scripts.repository.checkout import Checkout
 
@@ -310,60 +311,60 @@ def _set_up_worker() -> None:
 
 def _render_and_store(given: tuple[WantedEpisode, Path]) -> str:
     """Render a result's episodes and store them; returns why there are none."""
-    one, folder = given
+    wanted, folder = given
     try:
-        rendered = _render_result(one, folder, time.monotonic)
+        rendered = _render_result(wanted, folder, time.monotonic)
     except OSError as error:  # such as a full disk, which the next run may not find
         return first_line(error)
     except (EnvironmentFault, ValueError) as error:
-        rendered = RenderedResult(key=one.key, reason=first_line(error))
-    write_atomically(folder / _list(one.key), canonical_json.canonical(rendered.model_dump(mode="json")))
+        rendered = RenderedResult(key=wanted.key, reason=first_line(error))
+    write_atomically(folder / _list(wanted.key), canonical_json.canonical(rendered.model_dump(mode="json")))
     return rendered.reason
 
 
-def _render_result(one: WantedEpisode, folder: Path, clock: Callable[[], float]) -> RenderedResult:
-    rendering = _rendering(one.task.model_dump_json())
+def _render_result(wanted: WantedEpisode, folder: Path, clock: Callable[[], float]) -> RenderedResult:
+    rendering = _rendering(wanted.task.model_dump_json())
     if rendering is None:
-        return RenderedResult(key=one.key, reason="its environment renders nothing")
-    result, recorded = _read(one, rendering)
+        return RenderedResult(key=wanted.key, reason="its environment renders nothing")
+    result, recorded = _read(wanted, rendering)
     kept = []
-    for (which, index), played in zip(one.chosen, recorded, strict=True):
+    for (which, index), played in zip(wanted.chosen, recorded, strict=True):
         watched = [(step, shrink_frame(picture)) for step, picture in render_episode(rendering, played, BOUNDS, clock)]
         made = sprite_sheet([picture for _, picture in watched])
         if made is None:
-            return RenderedResult(key=one.key, reason="its pictures are too large")
-        write_atomically(folder / _file(one.key, which), made.content)
-        kept_one = RenderedEpisode(
+            return RenderedResult(key=wanted.key, reason="its pictures are too large")
+        write_atomically(folder / _file(wanted.key, which), made.content)
+        episode = RenderedEpisode(
             which=which, number=index, total=result.returns[index], length=played.length, columns=made.columns,
             width=made.width, height=made.height, steps=tuple(watched[i][0] for i in made.kept),
             sha256=hashlib.sha256(made.content).hexdigest(),
         )  # fmt: skip
-        kept.append(kept_one)
-    return RenderedResult(key=one.key, episodes=tuple(kept), reason="" if kept else "no episode was played to its end")
+        kept.append(episode)
+    return RenderedResult(key=wanted.key, episodes=tuple(kept), reason="" if kept else "no episode was played to its end")
 
 
-def _read(one: WantedEpisode, gym_task: GymTask) -> tuple[Result, list[RecordedActions]]:
+def _read(wanted: WantedEpisode, gym_task: GymTask) -> tuple[Result, list[RecordedActions]]:
     """The result as it was measured, and the episodes that are to be shown.
 
     Raises:
         ValueError: the files do not belong together, or they are sealed.
     """
-    result = Result.model_validate(canonical_json.parse_strict(one.result.read_bytes()))
-    if one.trace.stat().st_size > TRACE_BYTES:
+    result = Result.model_validate(canonical_json.parse_strict(wanted.result.read_bytes()))
+    if wanted.trace.stat().st_size > TRACE_BYTES:
         raise ValueError("its trace is too large")
-    content = one.trace.read_bytes()
+    content = wanted.trace.read_bytes()
     if hashlib.sha256(content).hexdigest() != result.trace_sha256:
         raise ValueError("the trace is not the one that the result names")
     if result.sealed is not None:
-        if one.secret is None:
+        if wanted.secret is None:
             raise ValueError("its episodes are secret until the reveal")
-        result, content = decrypt_result(result, one.secret), decrypt_trace(content, result, one.secret)
+        result, content = decrypt_result(result, wanted.secret), decrypt_trace(content, result, wanted.secret)
     trace = parse_trace(content)
     actions = checked_actions(trace, gym_task)
     first = result.script.first(len(result.seeds)) if result.script else 0
     begins = [0, *accumulate(episode.length for episode in trace.episodes)]
     recorded = []
-    for _, index in one.chosen:
+    for _, index in wanted.chosen:
         begin, end = begins[first + index], begins[first + index + 1]
         part = [array[begin:end] for array in actions]
         recorded.append(RecordedActions(seed=result.seeds[index], actions=part, total=result.returns[index]))

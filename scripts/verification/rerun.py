@@ -15,12 +15,12 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.versions import version_folders
 from scripts.console import say
-from scripts.repository.checkout import SubmissionEntry
-from scripts.runs.evaluate_missing import Evaluator
+from scripts.repository.checkout import AgentFolder
+from scripts.runs.local_evaluator import Evaluator
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 from scripts.runs.play_duels import DuelRunner
 
-FindEntry = Callable[[Result | PlayerRecord], SubmissionEntry | None]
+FindEntry = Callable[[Result | PlayerRecord], AgentFolder | None]
 """Finds the recorded version among the agents of this checkout, in any folder of its login."""
 MatchSummary = tuple[MatchEnd, int | None, list[int]]
 """How a match ended, which side won, and its moves."""
@@ -89,7 +89,7 @@ def rerun(evaluator: Evaluator, findings: list[Finding], *, quiet: bool, at_once
     by_version = {(*entry.name, entry.folder.digest): entry for entry in entries}
     folders = version_folders(entry.entry() for entry in entries)
 
-    def find_entry(side: Result | PlayerRecord) -> SubmissionEntry | None:
+    def find_entry(side: Result | PlayerRecord) -> AgentFolder | None:
         return by_version.get((*folders.of(side), side.submission_digest))
 
     runner = DuelRunner(evaluator=evaluator)

@@ -15,7 +15,7 @@ from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, is_plac
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
-from scripts.git.folder_history import FolderHistory, FolderState, Stay, folder_of
+from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, folder_of
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.season_commits import season_commits
 
@@ -158,11 +158,11 @@ class MainHistory:
         ]
         if faults:
             return HistoryFindings(faults=tuple(dict.fromkeys(faults)))
-        stays = [self._history.stays_of(side.login, side.submission_digest, record.task) for side in sides]
-        if not all(stays):
+        periods = [self._history.periods_of(side.login, side.submission_digest, record.task) for side in sides]
+        if not all(periods):
             return HistoryFindings(faults=(f"no folder on main ever entered that version for {record.task}",))
-        oldest = self._latest([of_side[0].began for of_side in stays])
-        drawn = record.beacon in self._beacons(record.season, stays)
+        oldest = self._latest([of_side[0].began for of_side in periods])
+        drawn = record.beacon in self._beacons(record.season, periods)
         faults += self._commit_faults(record, record.beacon if drawn else oldest)
         if faults or drawn or secret_hash(record.beacon) is not None:
             return HistoryFindings(faults=tuple(faults))
@@ -178,24 +178,26 @@ class MainHistory:
         text = f"its seeds come from {record.beacon[:12]}, and the version came to main with {oldest[:12]}"
         return HistoryFindings(faults=(text,))
 
-    def _beacons(self, season: str, stays: Sequence[Sequence[Stay]]) -> set[str]:
+    def _beacons(self, season: str, periods: Sequence[Sequence[VersionPeriod]]) -> set[str]:
         """The commits that seeds may come from.
 
-        For each choice of one stay of each side the later beginning, which is any since all sides came; and the commit of
+        For each choice of one period of each side the later beginning, which is any since all sides came; and the commit of
         the final draws if it held all sides.
         """
-        oldest = self._commits[self._latest([of_side[0].began for of_side in stays])][0]
-        began = {stay.began.sha for of_side in stays for stay in of_side}
+        oldest = self._commits[self._latest([of_side[0].began for of_side in periods])][0]
+        began = {period.began.sha for of_side in periods for period in of_side}
         beacons = {sha for sha in began if self._commits[sha][0] >= oldest}
         final = self._final(season)
-        if final and all(any(self._held(stay, final) for stay in of_side) for of_side in stays):
+        if final and all(any(self._held(period, final) for period in of_side) for of_side in periods):
             beacons.add(final)
         return beacons
 
-    def _held(self, stay: Stay, commit: str) -> bool:
-        """Whether a commit of main lies within a stay."""
+    def _held(self, period: VersionPeriod, commit: str) -> bool:
+        """Whether a commit of main lies within a period."""
         position = self._commits[commit][0]
-        return self._commits[stay.began.sha][0] <= position and (not stay.left or position < self._commits[stay.left][0])
+        return self._commits[period.began.sha][0] <= position and (
+            not period.left or position < self._commits[period.left][0]
+        )
 
     def _final(self, season: str) -> str | None:
         """The commit that ended the submissions of a season; None if there is none."""

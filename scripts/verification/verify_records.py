@@ -23,7 +23,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, verify_result
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.measurement_version import PROTOCOL
+from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import Result, Tier
@@ -50,7 +50,7 @@ class SeenRecords:
     def mark(self, challenge: Challenge, store: ResultStore, path: Path) -> str:
         """The hash of everything that a record's verification depends on."""
         trace = store.trace_of(path)
-        rules = [PROTOCOL, sorted(versions().items()), [task.digest() for task in challenge.tasks]]
+        rules = [MEASUREMENT_VERSION, sorted(versions().items()), [task.digest() for task in challenge.tasks]]
         hasher = hashlib.sha256(f"{rules}\0{challenge.model_dump_json()}".encode())
         for file in (path, trace):
             hasher.update(f"\0{file}".encode())

@@ -8,9 +8,9 @@ from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation, VerifiedEntry
 from evaluator.model.records.result import Result
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.standings import Entry, Standings
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples
 
@@ -53,7 +53,7 @@ def result(who: Entry, index: int, task: Task = HILL, day: int | None = None, **
     )
 
 
-def board() -> tuple[Standings, PageContext]:
+def board() -> tuple[Standings, SiteContext]:
     """230 ranked agents, and some of each kind that has no place."""
     entries = [entry(index) for index in range(AGENTS)]
     results = [result(who, index) for index, who in enumerate(entries)]

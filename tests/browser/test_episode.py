@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from leaderboard.pages.episode_replays import EpisodeReplay, replay_figure, replay_thumbnail
+from leaderboard.core.replays import EpisodeReplay
+from leaderboard.pages.episode_replays import replay_figure, replay_thumbnail
 from scripts.static_site.render_episodes import sprite_sheet
 from tests.browser.conftest import ROOT, _Quiet
 

@@ -14,9 +14,9 @@ from PIL import Image
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.participants import CustomField, People
+from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Standings
-from leaderboard.pages.episode_replays import EpisodeReplay
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from scripts.static_site.build_site import make
 from tests.leaderboard.pages import game_samples, samples
 
@@ -35,7 +35,7 @@ FAILED = samples.entry("failed", "dora", name="Failed one")
 ROOT = Path(__file__).parents[2]
 
 
-def board() -> tuple[Standings, PageContext]:
+def board() -> tuple[Standings, SiteContext]:
     """Solo tasks and games, and what pages know besides."""
     pole = [samples.row(who, POLE, i + 1, 480 - 60 * i, 5.0) for i, who in enumerate([FIRST, SECOND, THIRD, LONG])]
     car = [samples.row(who, CAR, i + 1, -110.0 - 10 * i, 3.0) for i, who in enumerate([SECOND, FIRST])]

@@ -19,8 +19,8 @@ from evaluator.host.docker.gvisor_runtime import RUNSC_PACKAGES, RUNTIME_ARGUMEN
 from evaluator.host.sandboxes.select import select_sandbox
 from scripts.commands import gvisor
 from scripts.console import OUR_FAULT, CommandError
-from scripts.runs.evaluate_missing import choose_sandbox
 from scripts.runs.install_gvisor import InstallPlaces, install_gvisor
+from scripts.runs.local_evaluator import choose_sandbox
 from tests.needs import without_gvisor
 
 pytestmark = pytest.mark.docker

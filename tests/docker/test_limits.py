@@ -37,6 +37,18 @@ class Agent:
 """
 
 
+REPORT_ACTING = """
+class Agent:
+    is_asked = False
+
+    def act(self, observation):
+        if not Agent.is_asked:
+            Agent.is_asked = True
+            exec({source!r}, {{}})
+        return 0
+"""
+
+
 @pytest.fixture
 def jail(engine: Engine, tmp_path: Path) -> Iterator[DockerSandbox]:
     """A started container with an agent that waits."""
@@ -95,29 +107,14 @@ def test_share_is_a_core_only_until_the_first_observation(jail: DockerSandbox, e
     assert (host["CpuQuota"], host["CpuPeriod"]) == (50_000, 100_000)
 
 
-TELLS_ITS_SHARE = """
-def share():
-    for path in ("cpu.max", "cpu/cpu.cfs_quota_us"):
-        try:
-            return int(open("/sys/fs/cgroup/" + path).read().split()[0])
-        except OSError:
-            pass
-at_import = share()
-class Agent:
-    def act(self, observation):
-        if at_import is not None:
-            print(at_import, share(), flush=True)
-        globals()["at_import"] = None
-        return 0
-"""
+def test_agent_acts_with_its_share(docker: SelectedSandbox, tmp_path: Path) -> None:
+    head = (
+        "from pathlib import Path\nplaces = [Path('/sys/fs/cgroup', name) for name in ('cpu.max', 'cpu/cpu.cfs_quota_us')]\n"
+        "share = next(place for place in places if place.exists()).read_text().split()[0]\n"
+    )
 
-
-def test_agent_never_acts_with_more_than_its_share(docker: SelectedSandbox, tmp_path: Path) -> None:
-    write_agent(tmp_path, TELLS_ITS_SHARE)
-
-    result = play(order_of(tmp_path, episodes=1, limits={"cpus": 0.25}), docker).result
-
-    assert (result.verdict, result.log_tail.strip()) == (Verdict.OK, "100000 25000")
+    assert reported("share", docker, tmp_path / "a", head, cpus=0.25) == "100000"
+    assert reported("share", docker, tmp_path / "b", head, acting=True, cpus=0.25) == "25000"
 
 
 def test_engine_mounts_two_folders_and_stand_ins_read_only_and_nothing_else(settings: dict[str, Any]) -> None:
@@ -158,9 +155,12 @@ def test_gvisor_gets_room_for_its_own_threads_only() -> None:
     assert {name for rule in rules[0] ^ rules[1] for name in json.loads(rule)["names"]} == {"clone3"}
 
 
-def reported(expression: str, chosen: SelectedSandbox, folder: Path, head: str = "", **limits: Any) -> str:
-    """What an agent prints of itself."""
-    write_agent(folder, REPORT.format(head=head, expression=expression))
+def reported(
+    expression: str, chosen: SelectedSandbox, folder: Path, head: str = "", *, acting: bool = False, **limits: Any
+) -> str:
+    """What an agent prints of itself when it is imported, or `acting`, at its first observation."""
+    source = REPORT.format(head=head, expression=expression)
+    write_agent(folder, REPORT_ACTING.format(source=source) if acting else source)
     result = play(order_of(folder, episodes=1, limits=limits), chosen).result
     assert (result.verdict, result.message) == (Verdict.OK, "")
     return result.log_tail.strip()
@@ -190,7 +190,15 @@ def test_processor_share_is_in_force(docker: SelectedSandbox, tmp_path: Path) ->
     head = "import time\nwall, used = time.monotonic(), time.process_time()\nwhile time.monotonic() < wall + 2:\n    pass\n"
 
     share = float(
-        reported("(time.process_time() - used) / (time.monotonic() - wall)", docker, tmp_path / "a", head, cpus=0.4)
+        reported(
+            "(time.process_time() - used) / (time.monotonic() - wall)",
+            docker,
+            tmp_path / "a",
+            head,
+            acting=True,
+            cpus=0.4,
+            answer_seconds=60,
+        )
     )
 
     assert 0 < share < 0.48
@@ -203,7 +211,17 @@ def test_processor_share_holds_for_all_processes_together(docker: SelectedSandbo
         "for _ in range(4):\n    os.wait()\n"
     )
 
-    used = float(reported("resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime", docker, tmp_path / "a", head, cpus=0.4))
+    used = float(
+        reported(
+            "resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime",
+            docker,
+            tmp_path / "a",
+            head,
+            acting=True,
+            cpus=0.4,
+            answer_seconds=60,
+        )
+    )
 
     assert used < 1.6
 

@@ -13,9 +13,9 @@ from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
 from evaluator.model.records.result import SandboxKind, Tier
 from leaderboard.core.store import ResultStore
 from scripts.git.git_repository import GitRepository
-from scripts.repository.checkout import Checkout, SubmissionEntry
+from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.repository.season_file import seal_result
-from scripts.runs.evaluate_missing import open_evaluator
+from scripts.runs.local_evaluator import open_evaluator
 from tests.scripts.checkouts import put, records, run
 from tests.scripts.github.remotes import git
 
@@ -83,7 +83,7 @@ def play(root: Path) -> None:
     commit = GitRepository(root).resolve("HEAD")
     for login, agent, task in (("alice", "pole", "CartPole-v1"), ("bob", "walker", "lake")):
         path = root / "submissions" / login / agent
-        entry = SubmissionEntry(login=login, agent=agent, path=path, folder=read_folder(path, made.challenge.submissions))
+        entry = AgentFolder(login=login, agent=agent, path=path, folder=read_folder(path, made.challenge.submissions))
         asked = made.challenge.task(task)
         assert asked is not None
         order = bench.request(entry, asked, SECRET.beacon)

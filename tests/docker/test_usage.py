@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.docker.engine import Engine, read_usage, usage_from_cgroup
+from evaluator.host.docker.engine import Engine, container_usage, read_usage
 from evaluator.host.sandboxes.process_sandbox import ControlGroup
 from evaluator.host.usage import Usage
 from tests.hostile.arena import base
@@ -47,7 +47,7 @@ def test_a_containers_group_is_found_in_either_version_and_under_either_driver(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
 
-    assert usage_from_cgroup(tmp_path, "f00d") == Usage(cpu_seconds=2.5, peak_memory_bytes=4096)
+    assert container_usage(tmp_path, "f00d") == Usage(cpu_seconds=2.5, peak_memory_bytes=4096)
 
 
 @pytest.mark.parametrize("content", ["", "max\n", "usage_usec much\n"])
@@ -56,7 +56,7 @@ def test_what_cannot_be_read_in_a_group_is_unknown(content: str, tmp_path: Path)
     for name in ("cpu.stat", "memory.peak"):
         (tmp_path / "docker/f00d" / name).write_text(content)
 
-    assert usage_from_cgroup(tmp_path, "f00d") == usage_from_cgroup(tmp_path, "0000") == Usage()
+    assert container_usage(tmp_path, "f00d") == container_usage(tmp_path, "0000") == Usage()
 
 
 @pytest.mark.parametrize(

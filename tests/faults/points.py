@@ -124,7 +124,7 @@ POINTS = (
         words="when half of the shard's own statement is written",
     ),
     FaultPoint(
-        name="publish-checked", run="publish", at="scripts.github.official.publish:_replay", when="after",
+        name="publish-checked", run="publish", at="scripts.github.official.check_shards:_replay", when="after",
         words="when the shards are replayed and nothing is accepted",
     ),
     FaultPoint(

@@ -10,7 +10,7 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.records.result import Result, WantedResult, with_self_hash
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import TaskStandings
 from leaderboard.planning.missing import WorkItem

@@ -10,7 +10,7 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from tests.leaderboard import make

@@ -12,9 +12,9 @@ from evaluator.model.records.duel_record import Duel, MatchEnd, duel_with_self_h
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
-from leaderboard.comments.states import TaskPreview
+from leaderboard.comments.states import TaskReport
 from leaderboard.core.standings import Entry
-from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, preview_state
 
 NOON = "2026-01-01T12:00:00Z"
 
@@ -154,7 +154,7 @@ def _leaf(rows: Sequence[Sequence[int]]) -> TraceLeaf:
     return TraceLeaf.of(np.array([number for row in rows for number in row], dtype=np.int64))
 
 
-def hypothetical_row(recorded: RecordedResults, played: Result) -> TaskPreview | None:
+def hypothetical_row(recorded: OfficialLeaderboard, played: Result) -> TaskReport | None:
     """The place that one result would take; None if the challenge does not have its task in these settings."""
     agent = PreviewedAgent.model_construct(
         login=played.login, agent=played.agent, submission_digest=played.submission_digest, name=None, faults=(),

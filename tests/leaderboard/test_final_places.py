@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evaluator.model.config.submission import Submission
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.standings import Standings, TaskStandings
 from tests.leaderboard import make
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.charts.history_charts import best_score_chart, places_chart, ticks
 from leaderboard.core.game_standings import RatingSnapshot
 from leaderboard.history import BoardHistory, RecordScore

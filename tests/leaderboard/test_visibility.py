@@ -11,14 +11,14 @@ from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import FirstAttempt
 from leaderboard.api.standings_json import game_document
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.pages.agent import agent_page
-from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render_pages
-from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, standing
-from leaderboard.visibility import RankingInput, anonymous_name, as_shown
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state, standing
+from leaderboard.site_context import SiteContext
+from leaderboard.visibility import StandingsInput, anonymous_name, as_shown
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
@@ -47,7 +47,7 @@ def whole(rules, entries, moderation=None):
         for place, one in enumerate(entries)
         for each in (A, B)
     )
-    return RankingInput(
+    return StandingsInput(
         challenge=rules, entries=tuple(entries), results=results, duels=(), moderation=moderation or Moderation()
     )
 
@@ -76,7 +76,7 @@ def people(**fields):
 def test_no_page_names_anybody_before_the_date_and_every_page_does_after() -> None:
     names = ("ann", "bobby")
     season = whole(people(anonymous_until=UNTIL), [secretive(name) for name in names])
-    context = PageContext(generated_at="now", repository="https://github.com/o/b")
+    context = SiteContext(generated_at="now", repository="https://github.com/o/b")
 
     before = all_pages(board(as_shown(season, BEFORE)), context)
     after = all_pages(board(as_shown(season, AFTER)), context)
@@ -121,7 +121,7 @@ def test_a_hidden_board_has_a_page_without_scores_and_no_part_in_the_overall_boa
     season = whole(challenge(A, B).model_copy(update={"phases": (phase,)}), [secretive("ann")])
 
     shown = as_shown(season, BEFORE)
-    pages = render_pages(board(shown), PageContext(generated_at="now", hidden=(B,), now=BEFORE))
+    pages = render_pages(board(shown), SiteContext(generated_at="now", hidden=(B,), now=BEFORE))
 
     assert [one.task.id for one in board(shown).tasks] == ["a"]
     assert list(board(shown).overall[0].normalised) == ["a"]
@@ -137,7 +137,7 @@ def test_a_comment_tells_no_official_score_of_a_hidden_board() -> None:
 
     def told(at):
         state = official_state(
-            RecordedResults(challenge=rules, entries=season.entries, results=season.results, at=at),
+            OfficialLeaderboard(challenge=rules, entries=season.entries, results=season.results, at=at),
             [("ann", "ann-agent")],
             None,
         )
@@ -152,7 +152,7 @@ def test_a_comment_names_no_leader_before_the_date() -> None:
     season = whole(rules, [secretive("ann"), secretive("bobby")])
 
     def leader(at):
-        recorded = RecordedResults(challenge=rules, entries=season.entries, results=season.results, at=at)
+        recorded = OfficialLeaderboard(challenge=rules, entries=season.entries, results=season.results, at=at)
         return official_state(recorded, [("ann", "ann-agent")], None).agents[0].rows[0].leader_name
 
     assert leader(AFTER) == "bobby/bobby-agent"
@@ -180,7 +180,7 @@ def test_pages_mark_hosts_and_whom_the_host_verified() -> None:
         whole(people(hosts=("hosty",)), [secretive("ann"), secretive("hosty")], Moderation(verified=(vouched,))), AFTER
     )
 
-    pages = all_pages(board(shown), PageContext(generated_at="now"))
+    pages = all_pages(board(shown), SiteContext(generated_at="now"))
 
     assert pages["tasks/a.md"].count("verified by the host") == 1
     assert '<span class="pr-tag">host</span>' in pages["tasks/a.md"]
@@ -192,7 +192,7 @@ def test_home_lists_phases_prizes_and_sponsors() -> None:
     phases = (Phase(id="one", name="Warm-up", tasks=("a",), end=UNTIL, teams=("lab/rl",)),)
     season = whole(rules.model_copy(update={"phases": phases}), [])
 
-    home = render_pages(board(as_shown(season, AFTER)), PageContext(generated_at="now", now=AFTER))["index.md"]
+    home = render_pages(board(as_shown(season, AFTER)), SiteContext(generated_at="now", now=AFTER))["index.md"]
 
     assert [
         words for words in ("a laptop", "https://lab.example/", "Warm-up", "ended", "lab/rl") if words not in unescape(home)
@@ -232,7 +232,7 @@ def season_of_games(altered=telling, **fields):
     rules = challenge(GAME).model_copy(
         update={"people": People(anonymous_until=UNTIL, hosts=("hosty",)), "repository": "https://github.com/o/b", **fields}
     )
-    return RankingInput(
+    return StandingsInput(
         challenge=rules, entries=tuple(entries), results=(), duels=tuple(map(altered, duels)),
         moderation=Moderation(exclusions=(out, out.model_copy(update={"login": "fritz"}))),
     )  # fmt: skip
@@ -240,7 +240,7 @@ def season_of_games(altered=telling, **fields):
 
 def everything(shown):
     """All pages and addresses of a board of games, and its document."""
-    table, context = board(shown), PageContext(generated_at="now", repository="https://github.com/o/b", now=BEFORE)
+    table, context = board(shown), SiteContext(generated_at="now", repository="https://github.com/o/b", now=BEFORE)
     return all_pages(table, context), json.dumps([game_document(one) for one in table.games])
 
 
@@ -293,7 +293,9 @@ def test_comments_on_games_name_no_opponent_before_the_date() -> None:
     season = season_of_games(altered=lambda one: one)
 
     def told(at):
-        recorded = RecordedResults(challenge=season.challenge, entries=season.entries, results=(), duels=season.duels, at=at)
+        recorded = OfficialLeaderboard(
+            challenge=season.challenge, entries=season.entries, results=(), duels=season.duels, at=at
+        )
         own = standing(recorded, "ann", "ann-agent")
         states = [official_state(recorded, [("ann", "ann-agent")], "a" * 40), Ranked(agents=(own,))]
         context = CommentContext(run_id=1, repository="https://github.com/o/b", pull=7, site=None)

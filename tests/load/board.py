@@ -30,7 +30,7 @@ from scripts.git.main_entries import read_entries
 from scripts.github.api.client import GitHub
 from scripts.github.preview import run_preview
 from scripts.repository import checkout as checkouts
-from scripts.runs import evaluate_missing
+from scripts.runs import local_evaluator
 from tests.github.server import GitHubStandIn
 from tests.github.world import BOT, HOUR, NAME, OWNER, REPOSITORY_ID, PullRequest, WorkflowRun, World
 from tests.load.actions_clock import (
@@ -518,8 +518,8 @@ def _official(board: CrowdedBoard, noted: WorkflowRun, variables: dict[str, str]
     planned = {name: json.loads(value) for name, value in outputs.items()}
     if "shards" not in planned:
         return
-    sha, results_sha, moment = planned["sha"], planned["results_sha"], json.dumps(planned["moment"])
-    moment = planned["moment"]
+    sha, results_sha, plan_context = planned["sha"], planned["results_sha"], json.dumps(planned["plan_context"])
+    plan_context = planned["plan_context"]
     count, unasked = planned["count"], planned["unasked"]
     if count:
         yield [board.job("image", lambda: 0.0)]
@@ -531,7 +531,7 @@ def _official(board: CrowdedBoard, noted: WorkflowRun, variables: dict[str, str]
                 sha,
                 lambda: bot.evaluate(
                     shard=shard, shards=len(shards), sha=sha, out=out, results_sha=results_sha,
-                    moment=moment,
+                    plan_context=plan_context,
                 ),
             )  # fmt: skip
             played = [str(path.relative_to(out)) for path in (out / "results").rglob("*.json")]
@@ -550,7 +550,7 @@ def _official(board: CrowdedBoard, noted: WorkflowRun, variables: dict[str, str]
                     sha,
                     functools.partial(
                         bot.publish, given=[place / "shards"], sha=sha, shards=len(planned["shards"]),
-                        results_sha=results_sha, accepted=place / "accepted", only=only, moment=moment,
+                        results_sha=results_sha, accepted=place / "accepted", only=only, plan_context=plan_context,
                     ),
                 )  # fmt: skip
             return seconds
@@ -589,7 +589,7 @@ def _official(board: CrowdedBoard, noted: WorkflowRun, variables: dict[str, str]
                 seconds += board.call(variables, bot.again, sha=sha)[1]
             board.checkout(sha)
             board.recorded()
-            return seconds + board.call(variables, lambda: bot.announce(moment=moment), sha=sha)[1]
+            return seconds + board.call(variables, lambda: bot.announce(plan_context=plan_context), sha=sha)[1]
 
         yield [board.job("announce", announce)]
 
@@ -606,9 +606,9 @@ _STAGES: dict[str, Callable[[CrowdedBoard, WorkflowRun, dict[str, str]], Stages]
 @contextlib.contextmanager
 def played_in_threads() -> Iterator[None]:
     """Every evaluation within the block is played by ThreadSandbox."""
-    original = evaluate_missing.choose_sandbox
-    evaluate_missing.choose_sandbox = select_thread  # type: ignore[assignment]
+    original = local_evaluator.choose_sandbox
+    local_evaluator.choose_sandbox = select_thread  # type: ignore[assignment]
     try:
         yield
     finally:
-        evaluate_missing.choose_sandbox = original
+        local_evaluator.choose_sandbox = original

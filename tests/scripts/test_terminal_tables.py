@@ -1,6 +1,6 @@
 """Tables of standings for the terminal."""
 
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from scripts.terminal_tables import standings_tables
 from tests.leaderboard import make
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scripts.github.official.publish import MANIFESTS, write_manifests
+from scripts.github.official.check_shards import MANIFESTS, write_manifests
 from tests.github.world import WorkflowRun, World
 from tests.workflows.actions import Actions
 from tests.workflows.remote import Remote

@@ -233,7 +233,7 @@ def test_the_token_for_teams_reaches_the_one_step_that_asks_who_is_a_member() ->
     (announcing,) = [step for _, step in steps("official") if step["name"] == "Announce"]
 
     assert reading == [("official", "plan", "Plan")]
-    assert announcing["env"]["MOMENT"] == "${{ fromJSON(needs.plan.outputs.moment) }}"
+    assert announcing["env"]["PLAN_CONTEXT"] == "${{ fromJSON(needs.plan.outputs.plan_context) }}"
 
 
 def test_whoever_evaluates_knows_where_torchs_cpu_build_is_and_no_participant_says_where() -> None:

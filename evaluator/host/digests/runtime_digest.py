@@ -18,7 +18,7 @@ from evaluator.host.digests import image_files
 from evaluator.host.digests.image_files import lock_file
 from evaluator.model import canonical_json
 from evaluator.model.config import submission as extras_model
-from evaluator.model.measurement_version import PROTOCOL
+from evaluator.model.measurement_version import MEASUREMENT_VERSION
 
 _FILES_OF_PROTOCOL_1 = Path(__file__).with_name("protocol_1.tar.xz")
 # The SHA-256 of each extra's versions, and of the lock that held them.
@@ -69,9 +69,9 @@ def runtime_digest(base: str) -> str:
     The protocol's number stands for the evaluator's own code; its bytes are only in the image's name (`image_tag`).
     """
     packages = _measuring(image_files.current())
-    if PROTOCOL == 1 and packages == _measuring(files_of_protocol_1()):
+    if MEASUREMENT_VERSION == 1 and packages == _measuring(files_of_protocol_1()):
         return runtime_digest_of_protocol_1(base)
-    return canonical_json.digest({"protocol": PROTOCOL, "base": base, "packages": packages})
+    return canonical_json.digest({"protocol": MEASUREMENT_VERSION, "base": base, "packages": packages})
 
 
 def _measuring(files: Mapping[str, bytes]) -> dict[str, list[str]]:
@@ -92,7 +92,7 @@ def lock_digests() -> dict[str, str]:
 def _lock_digest(extra: str) -> str:
     versions_only = canonical_json.digest(image_files.pins(lock_file(extra).decode()))
     first, name = FIRST_EXTRA_LOCKS.get(extra, ("", ""))
-    return name if PROTOCOL == 1 and versions_only == first else versions_only
+    return name if MEASUREMENT_VERSION == 1 and versions_only == first else versions_only
 
 
 def contents(extra: str) -> dict[str, str]:

@@ -30,7 +30,7 @@ from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, runtime_fault
 from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.process_owner import ProcessOwner, current_boot, start_time, this_process
-from evaluator.host.usage import MIB, Usage
+from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, MIB, Usage, group_usage
 from evaluator.model.config.challenge import Limits
 
 
@@ -44,7 +44,6 @@ def is_orphan(label: str, *, running: bool) -> bool:
 
 
 OWNER_LABEL = "org.pullrank.owner"
-CGROUP = Path("/sys/fs/cgroup")
 _USUAL_ADDRESS, _PID_FILE = "unix:///var/run/docker.sock", Path("/var/run/docker.pid")
 # The kernel's struct ucred: the process id, then user and group.
 _PEER = struct.Struct("i8x")
@@ -349,9 +348,9 @@ class Engine:
 
         The engine's are a second old: it collects them once a second, and forgets them when the container ends.
         """
-        own = usage_from_cgroup(CGROUP, container)
-        if own.cpu_seconds is not None:
-            return own
+        usage = container_usage(CONTROL_GROUPS, container)
+        if usage.cpu_seconds is not None:
+            return usage
         with _engine_errors("measure the sandbox"):
             payload = self._api.stats(container, stream=False, one_shot=True)
         return read_usage(payload)
@@ -436,21 +435,11 @@ def read_usage(payload: dict[str, Any]) -> Usage:
     return Usage(cpu_seconds=cpu / 1e9 if cpu else None, peak_memory_bytes=int(peak) if peak else None)
 
 
-def usage_from_cgroup(root: Path, container: str) -> Usage:
+def container_usage(root: Path, container: str) -> Usage:
     """What a container's control group says, in either version and with either driver; nothing where it cannot be read."""
     for place in (f"system.slice/docker-{container}.scope", f"docker/{container}"):
-        with contextlib.suppress(OSError, ValueError):
-            counts = dict(line.split(" ", 1) for line in (root / place / "cpu.stat").read_text().splitlines())
-            if "usage_usec" in counts:
-                peak = _number_in(root / place / "memory.peak")
-                return Usage(cpu_seconds=int(counts["usage_usec"]) / 1e6, peak_memory_bytes=peak)
-        if nanoseconds := _number_in(root / "cpuacct" / place / "cpuacct.usage"):
-            peak = _number_in(root / "memory" / place / "memory.max_usage_in_bytes")
-            return Usage(cpu_seconds=nanoseconds / 1e9, peak_memory_bytes=peak)
+        for folders in (dict.fromkeys(CONTROLLERS, root / place), {c: root / c / place for c in CONTROLLERS}):
+            usage = group_usage(folders)
+            if usage.cpu_seconds is not None:
+                return usage
     return Usage()
-
-
-def _number_in(path: Path) -> int | None:
-    with contextlib.suppress(OSError, ValueError):
-        return int(path.read_text())
-    return None

@@ -110,10 +110,10 @@ class DuelRequest:
         """The matches to play; both sides begin each opening once."""
         task = self.game.task
         seeds = self.seeds()
-        own = player_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
-        drawn = [(seed, tuple(opening)) for seed, opening in zip(seeds, openings(self.game, seeds), strict=True)]
+        agent_seeds = player_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
+        positions = [(seed, tuple(opening)) for seed, opening in zip(seeds, openings(self.game, seeds), strict=True)]
         return tuple(
-            MatchSpec(index=i, seed=drawn[i // 2][0], opening=drawn[i // 2][1], agent_seeds=own[i])
+            MatchSpec(index=i, seed=positions[i // 2][0], opening=positions[i // 2][1], agent_seeds=agent_seeds[i])
             for i in range(task.matches)
         )
 

@@ -91,11 +91,8 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
 
 def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> None:
     """Raise LoadError for too many files or bytes, or two names that differ only by case."""
-    size = sum(len(blob.content) for blob in blobs)
-    if len(blobs) > limits.files:
-        raise LoadError(f"the folder holds more than {limits.files} files; leave out what the agent does not need")
-    if size > limits.kib * 1024:
-        raise LoadError(f"the folder holds more than {limits.kib} KiB; shrink or quantise weights")
+    if fault := limits.size_fault(len(blobs), sum(len(blob.content) for blob in blobs)):
+        raise LoadError(fault)
     seen: dict[str, str] = {}
     for blob in blobs:
         other = seen.setdefault(blob.path.casefold(), blob.path)
@@ -169,7 +166,7 @@ def _blobs(root: Path, limits: SubmissionLimits) -> tuple[SubmissionFile, ...]:
     for path, entry in _walk(root, ""):
         blobs.append(_read(path, entry, limits))
         size += len(blobs[-1].content)
-        if len(blobs) > limits.files or size > limits.kib * 1024:
+        if limits.size_fault(len(blobs), size):
             break
     return tuple(sorted(blobs, key=lambda blob: blob.path))
 

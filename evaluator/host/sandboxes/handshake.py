@@ -15,7 +15,7 @@ from evaluator.model.canonical_json import canonical
 from evaluator.model.records.verdict import Verdict
 
 _LATE = "the agent was not ready in time"
-_OTHER_PROTOCOL = f"the sandbox does not speak protocol {wire.VERSION}"
+_OTHER_PROTOCOL = f"the sandbox does not speak protocol {wire.PROTOCOL_VERSION}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class Hello:
             SandboxClosed: it closed the connection.
         """
         deadline = time.monotonic() + seconds
-        document = {"protocol": wire.VERSION, **vars(self), **more}
+        document = {"protocol": wire.PROTOCOL_VERSION, **vars(self), **more}
         stream.send(wire.frame(wire.Op.HELLO, canonical(document)), deadline)
         return deadline
 
@@ -69,6 +69,6 @@ class Ready:
         except AgentFault as fault:
             raise AgentFault(fault.verdict, _LATE if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
         shared = ready.get("shared") if shared is None else shared
-        if ready.get("protocol") != wire.VERSION or not isinstance(shared, bool):
+        if ready.get("protocol") != wire.PROTOCOL_VERSION or not isinstance(shared, bool):
             raise AgentFault(Verdict.PROTOCOL_ERROR, _OTHER_PROTOCOL)
         return cls(shared=shared, lanes=ready.get("lanes", sys.maxsize), ends=ready.get("ends") is True)

@@ -23,12 +23,11 @@ from evaluator.host.process_owner import abandoned_names, scratch_prefix
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
-from evaluator.host.usage import MIB, Usage
+from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, MIB, Usage, group_usage, read_fields
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
-CONTROL_GROUPS = Path("/sys/fs/cgroup")
 _CGROUP_PERIOD_MICROSECONDS = 100_000
 # What the kernel adds to the path of a process whose folder is gone.
 _REMOVED = " (deleted)"
@@ -47,8 +46,7 @@ class ControlGroup:
     def create(cls, limits: Limits, root: Path, name: str) -> Self | None:
         """A new group with these limits, or None where the system does not allow it."""
         unified = (root / "cgroup.controllers").exists()
-        names = ("memory", "pids", "cpu", "cpuacct")
-        folders = {c: (root / name if unified else root / c / name) for c in names}
+        folders = {c: (root / name if unified else root / c / name) for c in CONTROLLERS}
         group = cls(folders=folders, unified=unified)
         try:
             for folder in dict.fromkeys(folders.values()):
@@ -82,12 +80,6 @@ class ControlGroup:
     def _write(self, controller: str, file: str, text: str) -> None:
         (self.folders[controller] / file).write_text(text)
 
-    def _read(self, controller: str, file: str) -> str:
-        try:
-            return (self.folders[controller] / file).read_text()
-        except OSError:
-            return ""
-
     def join(self) -> None:
         """Move the calling process into the group; called between fork and exec."""
         for folder in dict.fromkeys(self.folders.values()):
@@ -95,20 +87,12 @@ class ControlGroup:
 
     def usage(self) -> Usage:
         """Resources that its processes used so far."""
-        if self.unified:
-            stat = _fields(self._read("cpu", "cpu.stat")).get("usage_usec")
-            peak = self._read("memory", "memory.peak")
-            cpu = stat / 1e6 if stat is not None else None
-        else:
-            nanoseconds = self._read("cpuacct", "cpuacct.usage")
-            peak = self._read("memory", "memory.max_usage_in_bytes")
-            cpu = int(nanoseconds) / 1e9 if nanoseconds else None
-        return Usage(cpu_seconds=cpu, peak_memory_bytes=int(peak) if peak.strip().isdigit() else None)
+        return group_usage(self.folders)
 
     def killed_by_memory(self) -> bool:
         """Whether the memory limit killed one of its processes."""
-        text = self._read("memory", "memory.events" if self.unified else "memory.oom_control")
-        return _fields(text).get("oom_kill", 0) > 0
+        file = "memory.events" if self.unified else "memory.oom_control"
+        return read_fields(self.folders["memory"] / file).get("oom_kill", 0) > 0
 
     def remove(self) -> None:
         """Kill its processes and remove it; what still ends after a second is left to the system."""
@@ -131,11 +115,6 @@ def _is_removed(folder: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _fields(text: str) -> dict[str, int]:
-    pairs = (line.split() for line in text.splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
 
 
 NO_IMAGES = "the process sandbox cannot run an agent's own image; start Docker, or say --sandbox docker"

@@ -174,7 +174,7 @@ class _EvaluationRun:
     log_tail: str = ""
     outcome: SoloOutcome | None = None
     performance: ScriptPerformance | None = None
-    own: dict[str, float] = dataclasses.field(default_factory=dict)
+    custom_metrics: dict[str, float] = dataclasses.field(default_factory=dict)
     usage: Usage = dataclasses.field(default_factory=Usage)
     wall_seconds: float = 0.0
     first: FirstAttempt | None = None
@@ -263,7 +263,7 @@ def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, 
         run = played(request, sandbox, callbacks)
     finally:
         sandbox.close()
-    return dataclasses.replace(run, own=_custom_metrics(request, run)) if run.verdict is Verdict.OK else run
+    return dataclasses.replace(run, custom_metrics=_custom_metrics(request, run)) if run.verdict is Verdict.OK else run
 
 
 def _play_episodes(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> _EvaluationRun:
@@ -386,7 +386,7 @@ def _measurements(request: EvaluationRequest, run: _EvaluationRun) -> dict[str, 
             "seeds": request.seeds(done.counted.first),
             "returns": done.counted.returns,
             "lengths": done.counted.lengths,
-            "metrics": {"clipped_actions": float(done.clipped), **run.own},
+            "metrics": {"clipped_actions": float(done.clipped), **run.custom_metrics},
         }
     outcome = run.outcome
     if outcome is None:
@@ -394,7 +394,7 @@ def _measurements(request: EvaluationRequest, run: _EvaluationRun) -> dict[str, 
     return {
         "returns": [episode.total for episode in outcome.episodes],
         "lengths": [episode.length for episode in outcome.episodes],
-        "metrics": {"clipped_actions": float(outcome.clipped), **run.own},
+        "metrics": {"clipped_actions": float(outcome.clipped), **run.custom_metrics},
     }
 
 

@@ -20,7 +20,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.remote_envs import NO_STEP_LIMIT
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
-from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING, PROTOCOL
+from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING, MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult
@@ -134,7 +134,7 @@ def verify_result(
 
 def is_stale(record: Result | Duel, task: Task | None) -> str | None:
     """Why a record cannot be verified any more; None where it can. `task`: the challenge's, if it still has it."""
-    if record.protocol > PROTOCOL:
+    if record.protocol > MEASUREMENT_VERSION:
         return f"recorded under other rules: protocol {record.protocol} is newer than this evaluator; update it"
     if task is None or task.digest() != record.task_digest:
         return "recorded under other rules: the task's settings, or the host's code that it names, have changed since"

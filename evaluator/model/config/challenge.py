@@ -72,6 +72,14 @@ class SubmissionLimits(Frozen):
     image_mib: int = Field(default=4096, ge=1, le=1 << 20)
     """Size of an image that a submission names, in MiB."""
 
+    def size_fault(self, files: int, size: int) -> str | None:
+        """Why a folder of so many files and bytes may not come in; None if it may."""
+        if files > self.files:
+            return f"the folder holds more than {self.files} files; leave out what the agent does not need"
+        if size > self.kib * 1024:
+            return f"the folder holds more than {self.kib} KiB; shrink or quantise weights"
+        return None
+
 
 class ParallelEpisodes(Frozen):
     """How many episodes are alive at once."""

@@ -10,7 +10,7 @@ from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Limits
 from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
-from evaluator.model.measurement_version import PROTOCOL
+from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.result import LOG_TAIL, MESSAGE, Beacon, Cost, FirstAttempt, Provenance, SandboxKind, Tier
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
@@ -269,7 +269,7 @@ class WantedDuel(Frozen):
     """Which season."""
     beacon: str
     """Which unforeseeable value."""
-    protocol: int = PROTOCOL
+    protocol: int = MEASUREMENT_VERSION
     """By which rules; today's when left out."""
 
     def key(self) -> str:

@@ -19,7 +19,7 @@ from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.training_script import ScriptRecord
 from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
-from evaluator.model.measurement_version import PROTOCOL
+from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import SealedPart
 
@@ -248,7 +248,7 @@ class WantedResult(Frozen):
     """Which season."""
     beacon: str
     """Which unforeseeable value."""
-    protocol: int = PROTOCOL
+    protocol: int = MEASUREMENT_VERSION
     """By which rules; today's when left out."""
 
     def key(self) -> str:

@@ -35,8 +35,8 @@ from leaderboard.pages.agent.table_rows import (
     table_heads,
 )
 from leaderboard.pages.html_frame import PageValues
-from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import TemplateRenderer, Templates, template_environment
+from leaderboard.site_context import SiteContext
 from leaderboard.text import escape_html, serialise, urls
 
 # A page at the same depth as all of them: relative links from it are valid on each.
@@ -44,7 +44,7 @@ _ANY_AGENT_PAGE = "agents/_/_.md"
 
 
 def render_agent_pages(
-    standings: Standings, context: PageContext, share: Partition = WHOLE
+    standings: Standings, context: SiteContext, share: Partition = WHOLE
 ) -> Iterator[tuple[str, PageValues]]:
     """The page of each agent of a share: its file below the site's root, and its values for the frame."""
     profiles = agent_profiles(standings, share)
@@ -62,7 +62,7 @@ def render_agent_pages(
 class _AgentPageRenderer:
     """Renders agents' pages; what all of them share is computed once."""
 
-    def __init__(self, standings: Standings, context: PageContext, profiles: Iterable[AgentProfile]) -> None:
+    def __init__(self, standings: Standings, context: SiteContext, profiles: Iterable[AgentProfile]) -> None:
         self._standings, self._context = standings, context
         self._repository = context.repository or standings.challenge.repository
         self._templates = TemplateRenderer(standings, context, _html())

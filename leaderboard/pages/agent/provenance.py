@@ -16,9 +16,9 @@ from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Standings
 from leaderboard.core.versions import VersionFolders
 from leaderboard.pages.agent.profile import AgentProfile
-from leaderboard.pages.page_context import PageContext
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import ranking, value_or_none
+from leaderboard.site_context import SiteContext
 from leaderboard.text import format, serialise, urls
 from leaderboard.text.escape_html import escape_line, linked_line
 
@@ -243,7 +243,7 @@ class BadgeSnippets:
     markdown: str
 
 
-def reader_commands(standings: Standings, context: PageContext, profile: AgentProfile) -> ReaderCommands:
+def reader_commands(standings: Standings, context: SiteContext, profile: AgentProfile) -> ReaderCommands:
     """The commands for one agent."""
     entry, repository = profile.entry, context.repository or standings.challenge.repository
     results = [entered.result for entered in profile.task_results if entered.result]
@@ -272,7 +272,7 @@ def _attested(repository: str, recorded: str) -> str:
     return f'for file in {recorded}/*.json; do gh attestation verify "$file" --repo {name}; done'
 
 
-def badge_snippets(challenge: Challenge, context: PageContext, profile: AgentProfile) -> BadgeSnippets | None:
+def badge_snippets(challenge: Challenge, context: SiteContext, profile: AgentProfile) -> BadgeSnippets | None:
     """The agent's badges: overall, if it has a place there, then of each task.
 
     None without `badges: true` in challenge.yml, or while the agent is anonymous.

@@ -17,7 +17,7 @@ from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem
 from scripts.github.workflow.event import COMMIT_SHA
-from scripts.github.workflow.run_context import season_secret
+from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.layout import LOCAL
 
 # GitHub ends a run, also one that waits for runners, after 35 days.

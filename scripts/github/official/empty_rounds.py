@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.planning.missing import DuelWorkItem
@@ -17,10 +16,10 @@ from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
 from scripts.github.api.client import GitHub, open_failure_issues, update_issue
 from scripts.github.api.responses import GitHubIssue, WorkflowRun
-from scripts.github.official.publish import CheckedRound
+from scripts.github.official.check_shards import CheckedRound
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
-from scripts.github.official.workload import OfficialRun, WorkloadItem, read_workload
+from scripts.github.official.workload import OfficialRun, WorkloadItem, read_rules, read_workload
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.layout import RESULTS_BRANCH, record_store
@@ -85,16 +84,12 @@ def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[
     sha = line.split("\t")[0]
     clone.fetch(sha)
     try:
-        challenge = parse_challenge(clone.run("show", f"{sha}:challenge.yml"))
-        rules = b"moderation.yml" in clone.run("ls-tree", "--name-only", sha).splitlines()
-        moderation = parse_moderation(clone.run("show", f"{sha}:moderation.yml")) if rules else None
-    except LoadError:
+        challenge, moderation = read_rules(clone, sha)
+    except CommandError:
         return list(items)
     final = checked_season_commits(clone, sha, challenge).final
     entries = read_entries(clone, final.sha if final else sha, challenge)[0]
-    standing = {
-        (entry.name, entry.digest) for entry in entries if not moderation or not moderation.of(entry.login, entry.agent)
-    }
+    standing = {(entry.name, entry.digest) for entry in entries if not moderation.of(entry.login, entry.agent)}
     tasks = {task.id: task.digest() for task in challenge.tasks}
     return [
         item
@@ -109,13 +104,13 @@ def _item_entries(item: WorkloadItem) -> tuple[Entry, ...]:
 
 
 @contextmanager
-def report_failures(github: GitHub, surroundings: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
+def report_failures(github: GitHub, workflow: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
     """Report any failure of the block in the issue, and raise it again."""
     try:
         yield
     except Exception as error:
         why = str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}"
-        _update_publish_issue(github, surroundings, [code(escape_commands(why)), *loss_lines(accepted)])
+        _update_publish_issue(github, workflow, [code(escape_commands(why)), *loss_lines(accepted)])
         raise
 
 
@@ -130,23 +125,23 @@ def refuse_empty_round(items: Sequence[WorkloadItem]) -> None:
         raise CommandError(OUR_FAULT, f"nothing was recorded, though {len(items)} results were asked for: {names}")
 
 
-def _update_publish_issue(github: GitHub, surroundings: WorkflowEnvironment, lines: Sequence[str]) -> None:
+def _update_publish_issue(github: GitHub, workflow: WorkflowEnvironment, lines: Sequence[str]) -> None:
     body = (
-        f"<!-- pullrank:publish run={surroundings.run_id} -->\n"
-        f"What the official run was asked for could not be recorded: {surroundings.run_url}\n\n"
+        f"<!-- pullrank:publish run={workflow.run_id} -->\n"
+        f"What the official run was asked for could not be recorded: {workflow.run_url}\n\n"
         + "".join(f"- {line}\n" for line in lines)
         + "\nNothing of it is held against an entrant, and the next run tries again. This issue is kept by the bot: "
         "it names the last run that failed so, and is closed once a run succeeds.\n"
     )
     try:
-        update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, body)
+        update_issue(github, open_failure_issues(github, workflow.bot), PUBLISH_ISSUE_TITLE, body)
     except CommandError as error:  # It must not hide the failure that is being reported.
         say(f"The issue could not be written: {error}")
 
 
-def close_publish_issue(github: GitHub, surroundings: WorkflowEnvironment) -> None:
+def close_publish_issue(github: GitHub, workflow: WorkflowEnvironment) -> None:
     """Close the issue: results were recorded, or none are missing."""
-    update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, "")
+    update_issue(github, open_failure_issues(github, workflow.bot), PUBLISH_ISSUE_TITLE, "")
 
 
 def close_if_recovered(github: GitHub, opened: Sequence[GitHubIssue], ended: Sequence[WorkflowRun]) -> None:

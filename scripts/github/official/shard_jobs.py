@@ -29,10 +29,10 @@ from scripts.git.data_branches import newest_results
 from scripts.git.main_entries import submission_at
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_workload
 from scripts.github.workflow.outputs import escape_commands
-from scripts.github.workflow.run_context import season_secret
+from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
-from scripts.runs.evaluate_missing import Evaluator
+from scripts.runs.local_evaluator import Evaluator
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 from scripts.runs.play_duels import DuelRunner, WorkflowDuelOptions, duel_line, workflow_request
 
@@ -89,8 +89,8 @@ class PlannedShards:
     labels: tuple[str, ...]
     at_once: int
     expected_minutes: float
-    moment: str = ""
-    """The serialised `RunContext` for the other jobs."""
+    plan_context: str = ""
+    """The serialised `PlanContext` for the other jobs."""
     unasked: int = 0
     """Records whose commits GitHub was not asked about yet; publish asks."""
     held: tuple[str, ...] = ()
@@ -100,8 +100,8 @@ class PlannedShards:
         """The job's outputs."""
         return {
             "shards": list(self.shards), "total": len(self.shards), "count": self.count, "left": self.left, "sha": self.sha,
-            "results_sha": self.results_sha, "labels": list(self.labels), "at_once": self.at_once, "moment": self.moment,
-            "unasked": self.unasked,
+            "results_sha": self.results_sha, "labels": list(self.labels), "at_once": self.at_once,
+            "plan_context": self.plan_context, "unasked": self.unasked,
         }  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def plan_shards(official: OfficialRun, results_sha: str | None = None) -> Planne
         labels=runners.labels,
         at_once=runners.at_once,
         expected_minutes=minutes(work.packing, runners.at_once),
-        moment=work.moment.serialised(),
+        plan_context=work.plan_context.serialised(),
         unasked=len(work.unasked),
         held=tuple(f"{work_in_words(held.item)}: {reason_in_words(held.reason)}" for held in work.held),
     )

@@ -29,11 +29,11 @@ from scripts.git.season_commits import checked_season_commits
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts, known_facts
 from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.outputs import escape_commands
-from scripts.github.workflow.run_context import (
+from scripts.github.workflow.plan_context import (
     MembershipLookup,
-    RunContext,
+    PlanContext,
     admission_at,
-    current_run_context,
+    current_plan_context,
     members_of,
     refuse_changed_seeds,
 )
@@ -59,7 +59,7 @@ class OfficialRun:
     run_url: str | None
     secret: str = field(default="", repr=False)
     """The sealed season's secret, for the jobs that play and check; not validated yet."""
-    moment: RunContext = field(default_factory=current_run_context)
+    plan_context: PlanContext = field(default_factory=current_plan_context)
     """The same in all jobs of a run."""
     is_member: MembershipLookup | None = None
     """Asks GitHub about organisations and teams; only the plan job does."""
@@ -87,7 +87,7 @@ class Workload:
     packing: Packing
     held: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
-    moment: RunContext = field(default_factory=current_run_context, compare=False)
+    plan_context: PlanContext = field(default_factory=current_plan_context, compare=False)
     facts: Mapping[str, CommitFacts] = field(default_factory=dict)
     """What is recorded of commits already."""
     unasked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -134,10 +134,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     clone = official.clone
     if clone.resolve("HEAD") != full_sha(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
-    challenge = _read_document(clone, sha, "challenge.yml", parse_challenge)
-    moderation = read_moderation(clone, sha)
-    if challenge is None:
-        raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
+    challenge, moderation = read_rules(clone, sha)
     wanted, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
     commits = {(e.login, e.agent, e.digest): origin.versions[AgentName(e.login, e.agent)].sha for e in wanted}
     aside: dict[str, bytes] = {}
@@ -145,8 +142,8 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     results = without_quarantined(every_result, moderation, only_replayed=True)
     duels = without_quarantined(every_duel, moderation, only_replayed=True)
     refuse_changed_seeds(challenge, results)
-    moment = _with_members(official, challenge, wanted)
-    gate = admission_at(moment.now, origin, moment.members)
+    plan_context = _with_members(official, challenge, wanted)
+    gate = admission_at(plan_context.now, origin, plan_context.members)
     admitted = admit(challenge, wanted, results, duels, measured, gate)
     items = _newcomers_first(admitted.items)
     if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
@@ -157,10 +154,23 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     packing = pack_shards(expected_seconds(items, results, duels), capacity, expected_bytes(items, results))
     return Workload(
         challenge=challenge, sha=sha, entries_sha=entries_sha, items=tuple(items),
-        version_commits=commits, packing=packing, held=admitted.held, moment=moment,
+        version_commits=commits, packing=packing, held=admitted.held, plan_context=plan_context,
         facts=known_facts(_first_draws((*results, *duels), commits)),
         unasked=_unasked_commits(challenge, (*results, *duels), commits),
     )  # fmt: skip
+
+
+def read_rules(clone: GitRepository, sha: str) -> tuple[Challenge, Moderation]:
+    """challenge.yml and moderation.yml at a commit.
+
+    Raises:
+        CommandError: there is no challenge.yml, or one of the two is faulty.
+    """
+    challenge = _read_document(clone, sha, "challenge.yml", parse_challenge)
+    moderation = read_moderation(clone, sha)
+    if challenge is None:
+        raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
+    return challenge, moderation
 
 
 def read_moderation(clone: GitRepository, sha: str) -> Moderation:
@@ -189,7 +199,7 @@ def _standing_entries(
     is_drawn_alike = challenge.sealed_beacon or final
     measured = MeasurementContext(
         runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or (final.sha if final else "none"),
-        beacons={} if is_drawn_alike else {where: tuple(one.sha for one in own) for where, own in origin.tasks.items()},
+        beacons={} if is_drawn_alike else {where: tuple(b.sha for b in beacons) for where, beacons in origin.tasks.items()},
         order=beacon_order(clone, sha), locks=lock_digests(),
     )  # fmt: skip
     return wanted, entries_sha, origin, measured
@@ -222,14 +232,14 @@ def _unasked_commits(
     return unasked
 
 
-def _with_members(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]) -> RunContext:
+def _with_members(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]) -> PlanContext:
     """The run's context with the memberships that phases need."""
-    moment = official.moment
-    if moment.members is None and official.is_member and any(phase.teams for phase in challenge.phases):
+    plan_context = official.plan_context
+    if plan_context.members is None and official.is_member and any(phase.teams for phase in challenge.phases):
         logins = [entry.login for entry in entries if is_participant(challenge.people, entry)]
-        return replace(moment, members=members_of(challenge, logins, official.is_member))
+        return replace(plan_context, members=members_of(challenge, logins, official.is_member))
     # Nobody else asks after the plan: an unknown member is none.
-    return moment if moment.members is not None else replace(moment, members={})
+    return plan_context if plan_context.members is not None else replace(plan_context, members={})
 
 
 def _newcomers_first(items: Iterable[WorkloadItem]) -> list[WorkloadItem]:

@@ -18,7 +18,7 @@ from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.core.store import write_atomically
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent
-from scripts.repository.checkout import Checkout, SubmissionEntry
+from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.runs.play_duels import duel_line, player_names
 
 MAX_NOTES, NOTE_CHARACTERS = 100, 1000
@@ -31,7 +31,7 @@ class ChangedAgent:
 
     login: str
     agent: str
-    entry: SubmissionEntry | None = None
+    entry: AgentFolder | None = None
     """None if the folder cannot be used."""
     tasks: tuple[Task, ...] = ()
     faults: tuple[str, ...] = ()

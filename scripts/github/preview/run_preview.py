@@ -26,7 +26,7 @@ from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.planning.admission import AdmissionContext
-from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, preview_state
 from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
@@ -36,10 +36,10 @@ from scripts.github.preview.artifact import LOG_FILE
 from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, evaluation_name
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
-from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry, open_checkout
+from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import LOCAL, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
-from scripts.runs.evaluate_missing import Evaluator, open_evaluator
+from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, WorkflowDuelOptions, duel_line, workflow_request
 
 # The workflow's job times out after 60 minutes; what was not started is left for the official run.
@@ -49,7 +49,7 @@ BASELINES_MET = 3
 
 
 def preview_pull_request(
-    surroundings: WorkflowEnvironment,
+    workflow: WorkflowEnvironment,
     head: Path,
     out: Path,
     *,
@@ -60,7 +60,7 @@ def preview_pull_request(
     """Preview the pull request of the event; returns 0 once there is an outcome that explains itself.
 
     Args:
-        surroundings: of a `pull_request` event.
+        workflow: of a `pull_request` event.
         head: a clone that holds the pull request's head and main's commit; never executed, never imported.
         out: where preview.json and preview.log go.
         sandbox: None for the one that challenge.yml names; `process` only for tests with trusted code.
@@ -71,10 +71,10 @@ def preview_pull_request(
         CommandError: it failed on our side; the summary says so, and the results so far are written.
         KeyboardInterrupt: it was stopped; likewise.
     """
-    pull = pull_event(surroundings)
-    checkout = open_checkout(surroundings.workspace.resolve())
+    pull = pull_event(workflow)
+    checkout = open_checkout(workflow.workspace.resolve())
     session = PreviewSession(
-        checkout=checkout, pull=pull, evaluator_sha=_commit(checkout.root), out=out, run_url=surroundings.run_url
+        checkout=checkout, pull=pull, evaluator_sha=_commit(checkout.root), out=out, run_url=workflow.run_url
     )
     session.write()
     try:
@@ -82,13 +82,13 @@ def preview_pull_request(
         state = _preview_state(session, GitRepository(head), chosen, _TimeBudget(clock, clock() + budget))
     except CommandError as error:
         session.write()
-        _summarise(surroundings, session, Broken(head_sha=pull.head_sha, reason=str(error), run_url=session.run_url))
+        _summarise(workflow, session, Broken(head_sha=pull.head_sha, reason=str(error), run_url=session.run_url))
         raise
     except KeyboardInterrupt:
         session.skip("everything else: the run was stopped before it came to that")
-        _summarise(surroundings, session, _comment_state(session, GuardedPaths(agents=(), removed=(), faults=())))
+        _summarise(workflow, session, _comment_state(session, GuardedPaths(agents=(), removed=(), faults=())))
         raise
-    _summarise(surroundings, session, state)
+    _summarise(workflow, session, state)
     return OK
 
 
@@ -155,7 +155,7 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
         session.folders.append(folder)
         try:
             read = assemble(clone.blobs(session.pull.head_sha, path), session.checkout.challenge.submissions)
-            submission = SubmissionEntry(login=login, agent=agent, path=session.checkout.root / path, folder=read)
+            submission = AgentFolder(login=login, agent=agent, path=session.checkout.root / path, folder=read)
             tasks = eligible_tasks(submission, list(session.checkout.challenge.tasks))
             if faults := (*wording_faults(submission, path), *people_faults(session.checkout.challenge, submission, path)):
                 raise LoadError(*faults)
@@ -186,7 +186,7 @@ def _play_tasks(session: PreviewSession, evaluator: Evaluator, budget: _TimeBudg
         session.write()
 
 
-def _agent_tasks(session: PreviewSession) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
+def _agent_tasks(session: PreviewSession) -> Iterator[tuple[ChangedAgent, AgentFolder, Task]]:
     for task in session.checkout.challenge.solo_tasks:
         for folder in session.folders:
             if folder.entry and task in folder.tasks:
@@ -201,7 +201,7 @@ def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentSta
     return preview_state(preview, recorded, run_url=session.run_url, removed=guarded.withdrawn, log=log)
 
 
-def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName, SubmissionEntry]]:
+def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[AgentName, AgentFolder]]:
     """The official board as it is checked out, and its agents."""
     results = without_quarantined(checkout.recorded[0], checkout.moderation)
     duels = checkout.duels
@@ -214,7 +214,7 @@ def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName
     final = final_entries(checkout) if checkout.challenge.is_final else None
     entries = final.entries if final else [submission.entry() for submission in ranking.values()]
     shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent) is None)
-    return RecordedResults(
+    return OfficialLeaderboard(
         challenge=checkout.challenge,
         entries=shown,
         results=tuple(results),
@@ -224,11 +224,11 @@ def _official_board(checkout: Checkout) -> tuple[RecordedResults, dict[AgentName
     ), ranking
 
 
-def _summarise(surroundings: WorkflowEnvironment, session: PreviewSession, state: CommentState) -> None:
+def _summarise(workflow: WorkflowEnvironment, session: PreviewSession, state: CommentState) -> None:
     """Write the comment's text as the step's summary: this tier may not write comments."""
-    repository = f"{surroundings.server_url}/{surroundings.repository}"
-    context = CommentContext(run_id=surroundings.run_id, repository=repository, pull=session.pull.number)
-    write_summary(surroundings.summary_path, render_comment(state, context))
+    repository = f"{workflow.server_url}/{workflow.repository}"
+    context = CommentContext(run_id=workflow.run_id, repository=repository, pull=session.pull.number)
+    write_summary(workflow.summary_path, render_comment(state, context))
 
 
 @dataclass(kw_only=True)
@@ -237,8 +237,8 @@ class PreviewGames:
 
     session: PreviewSession
     evaluator: Evaluator
-    recorded: RecordedResults
-    standing: dict[AgentName, SubmissionEntry]
+    recorded: OfficialLeaderboard
+    standing: dict[AgentName, AgentFolder]
     """Possible opponents: the agents of main that rank, and the baselines."""
     budget: _TimeBudget
     met: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
@@ -254,13 +254,13 @@ class PreviewGames:
                 if _is_validated(folder, task) and (opponent := self._opponent(folder, submission, task)):
                     self._meet(folder, submission, task, opponent)
 
-    def _entered(self) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
+    def _entered(self) -> Iterator[tuple[ChangedAgent, AgentFolder, Task]]:
         for task in self.session.checkout.challenge.games:
             for folder in self.session.folders:
                 if folder.entry and task in folder.tasks:
                     yield folder, folder.entry, task
 
-    def _meet(self, folder: ChangedAgent, submission: SubmissionEntry, task: Task, other: SubmissionEntry) -> None:
+    def _meet(self, folder: ChangedAgent, submission: AgentFolder, task: Task, other: AgentFolder) -> None:
         if self.budget.is_up():
             self._skip(submission, task)
             return
@@ -280,13 +280,13 @@ class PreviewGames:
         folder.duels.append(duel)
         session.write()
 
-    def _skip(self, submission: SubmissionEntry, task: Task) -> None:
+    def _skip(self, submission: AgentFolder, task: Task) -> None:
         if (_agent_name(submission), task.id) not in self.late:
             self.late.add((_agent_name(submission), task.id))
             name = evaluation_name(submission.login, submission.agent, task.id)
             self.session.skip(f"{name}: the preview’s time was up; the official run plays the rest after the merge")
 
-    def _opponent(self, folder: ChangedAgent, submission: SubmissionEntry, task: Task) -> SubmissionEntry | None:
+    def _opponent(self, folder: ChangedAgent, submission: AgentFolder, task: Task) -> AgentFolder | None:
         """The next opponent: a baseline, else the one with the nearest rating; None if none is left."""
         board = next(board for board in self.recorded.now.games if board.task.id == task.id)
         gone = {_agent_name(submission)} | {
@@ -304,7 +304,7 @@ class PreviewGames:
         nearest = min(rated, key=lambda row: (0.0 if elo is None else abs(row.rating.elo - elo), row.place, row.entry.name))
         return self.standing[nearest.entry.name]
 
-    def _baselines(self, task: Task, board: GameStandings) -> list[SubmissionEntry]:
+    def _baselines(self, task: Task, board: GameStandings) -> list[AgentFolder]:
         """The baselines that play this game, in the order of challenge.yml."""
         refused = {failure.entry.name for failure in board.failures}
         challenge = self.session.checkout.challenge
@@ -325,11 +325,11 @@ class PreviewGames:
         return game.rating.elo if game and game.rating else None
 
 
-def _agent_name(submission: SubmissionEntry) -> AgentName:
+def _agent_name(submission: AgentFolder) -> AgentName:
     return AgentName.folded(submission.login, submission.agent)
 
 
-def _is_named(submission: SubmissionEntry, named: str) -> bool:
+def _is_named(submission: AgentFolder, named: str) -> bool:
     name = submission.agent if submission.login == LOCAL else f"{submission.login}/{submission.agent}"
     return name.casefold() == named.casefold()
 

@@ -152,22 +152,22 @@ def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
             continue
         body, is_complete = _comment(context, merge)
         stickies = snapshot_stickies(context, snapshot)
-        own: list[GraphQLChange] = []
+        new_changes: list[GraphQLChange] = []
         if not _is_said(stickies, body):
-            if newest_run(stickies) > context.surroundings.run_id:
+            if newest_run(stickies) > context.workflow.run_id:
                 continue
             # A merge is final, so nothing is checked again before writing.
-            own += sticky_changes(context, snapshot, body)
-            write_summary(context.surroundings.summary_path, body)
+            new_changes += sticky_changes(context, snapshot, body)
+            write_summary(context.workflow.summary_path, body)
         elif not is_complete:
             say(f"#{merge.pull.number}: nothing is new.")
             continue
         if is_complete:
             nodes = label_nodes_of(context.github, {OFFICIAL_LABEL})
-            own.append(label_change(snapshot, nodes[OFFICIAL_LABEL]))
+            new_changes.append(label_change(snapshot, nodes[OFFICIAL_LABEL]))
         elif OFFICIAL_LABEL in merge.pull.labels:
             context.github.remove_label(merge.pull.number, OFFICIAL_LABEL)
-        changes += [(merge.pull, change) for change in own]
+        changes += [(merge.pull, change) for change in new_changes]
         done[merge.pull.number] = is_complete
     failed = make_changes(context, changes)
     for number, is_complete in done.items():

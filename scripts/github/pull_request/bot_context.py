@@ -10,7 +10,7 @@ from evaluator.model.records.result import Result
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.standings import Entry
-from leaderboard.preview.hypothetical_standings import RecordedResults
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
@@ -25,7 +25,7 @@ from scripts.repository.checkout import Checkout, say_damaged
 class BotContext:
     """One privileged step of a workflow."""
 
-    surroundings: WorkflowEnvironment
+    workflow: WorkflowEnvironment
     github: GitHub
     checkout: Checkout
     """Main's checkout: rules and recorded results."""
@@ -91,10 +91,10 @@ class BotContext:
         return frozenset(self.clone.first_parent(self.main))
 
     @cached_property
-    def recorded(self) -> RecordedResults:
+    def recorded(self) -> OfficialLeaderboard:
         """What the official leaderboard is computed from: once submissions have ended, with the versions that stood then."""
         final = self.final
-        return RecordedResults(
+        return OfficialLeaderboard(
             challenge=self.checkout.challenge, entries=final.entries if final else tuple(self.entries), at=self.now,
             results=tuple(self.results), duels=tuple(self.duels), final_beacon=final.beacon if final else None,
         )  # fmt: skip
@@ -102,18 +102,18 @@ class BotContext:
     @property
     def repository_url(self) -> str:
         """The board's page on GitHub."""
-        return f"{self.surroundings.server_url}/{self.surroundings.repository}"
+        return f"{self.workflow.server_url}/{self.workflow.repository}"
 
     @property
     def site(self) -> str | None:
         """The address of the board's site, where GitHub Pages puts it."""
-        owner, name = self.surroundings.repository.split("/")
-        if self.surroundings.server_url != "https://github.com":
+        owner, name = self.workflow.repository.split("/")
+        if self.workflow.server_url != "https://github.com":
             return None
         host = f"{owner.lower()}.github.io"
         return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
 
     def comment_context(self, pull: PullRequest, run_id: int | None = None) -> CommentContext:
         """What the text of a comment refers to; the run is this one if left out."""
-        run_id = self.surroundings.run_id if run_id is None else run_id
+        run_id = self.workflow.run_id if run_id is None else run_id
         return CommentContext(run_id=run_id, repository=self.repository_url, pull=pull.number, site=self.site)

@@ -82,7 +82,7 @@ def snapshot_stickies(context: BotContext, snapshot: PullSnapshot) -> list[Stick
     """The bot's sticky comments that a snapshot has, oldest first; read anew if it has not all comments."""
     if snapshot.comments is None:
         return sticky_comments(context, snapshot.pull)
-    return our_comments(snapshot.comments, context.surroundings.bot)
+    return our_comments(snapshot.comments, context.workflow.bot)
 
 
 def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullSnapshot]]) -> list[str]:
@@ -137,7 +137,7 @@ def _comment_changes(context: BotContext, delivery: Delivery, snapshot: PullSnap
         return
     run_id = max(delivery.run_id, _spoken_run(context, snapshot) if delivery.is_last_word else 0)
     body = render_comment(delivery.outcome.state, context.comment_context(delivery.pull, run_id))
-    write_summary(context.surroundings.summary_path, body)
+    write_summary(context.workflow.summary_path, body)
     yield from sticky_changes(context, snapshot, body)
 
 
@@ -168,7 +168,7 @@ def label_change(snapshot: PullSnapshot, label_node: str) -> GraphQLChange:
 
 def _write_status(context: BotContext, delivery: Delivery, snapshot: PullSnapshot) -> None:
     pull, outcome, status = delivery.pull, delivery.outcome, snapshot.status
-    is_ours = status is not None and status.creator == context.surroundings.bot
+    is_ours = status is not None and status.creator == context.workflow.bot
     if status is None or not is_ours or (status.state, status.description) != (outcome.status, outcome.words):
         address = f"{context.repository_url}/pull/{pull.number}"
         context.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
@@ -193,7 +193,7 @@ def our_comments(comments: Iterable[IssueComment], bot: str) -> list[StickyComme
 
 def sticky_comments(context: BotContext, pull: PullRequest) -> list[StickyComment]:
     """The bot's sticky comments on a pull request, oldest first."""
-    return our_comments(context.github.comments(pull.number), context.surroundings.bot)
+    return our_comments(context.github.comments(pull.number), context.workflow.bot)
 
 
 def newest_run(stickies: Iterable[StickyComment]) -> int:

@@ -26,7 +26,7 @@ def set_queue_status(context: BotContext) -> int:
     Raises:
         CommandError: the event is not of main's queue, or git or GitHub failed.
     """
-    group = merge_group(context.surroundings)
+    group = merge_group(context.workflow)
     if group.base_ref != f"refs/heads/{MAIN_BRANCH}" or _pull_number(group.head_ref.removeprefix(QUEUE_PREFIX)) is None:
         raise CommandError(USAGE, f"the event is of {group.head_ref[:100]!r}, which is not in {MAIN_BRANCH}'s merge queue")
     numbers = _queued_pulls(context, group)
@@ -36,7 +36,7 @@ def set_queue_status(context: BotContext) -> int:
     faults = [f"#{number} has not passed: {fault}" for number in numbers if (fault := _pull_fault(context, number))]
     passed = ", ".join(f"#{number}" for number in numbers) + (" has passed" if len(numbers) == 1 else " have passed")
     state, words = (StatusState.FAILURE, faults[0]) if faults else (StatusState.SUCCESS, passed)
-    context.github.set_status(group.head_sha, state, words, context.surroundings.run_url)
+    context.github.set_status(group.head_sha, state, words, context.workflow.run_url)
     for line in faults or [passed]:
         say(f"{line}.")
     return OK
@@ -71,7 +71,7 @@ def _pull_fault(context: BotContext, number: int) -> str:
     pull = context.github.pull(number)
     if pull.state != "open" or pull.base_ref != MAIN_BRANCH:
         return f"it is not an open pull request into {MAIN_BRANCH}"
-    status = bot_status(context.github, pull.head_sha, context.surroundings.bot)
+    status = bot_status(context.github, pull.head_sha, context.workflow.bot)
     if status is None:
         return "nothing was said of its newest commit"
     return "" if status.state == StatusState.SUCCESS else status.state

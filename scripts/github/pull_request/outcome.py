@@ -23,12 +23,12 @@ from leaderboard.planning.admission import phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from leaderboard.planning.quota import OwnerAccounts
 from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
-from leaderboard.preview.hypothetical_standings import RecordedResults
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard
 from leaderboard.text.format import format_utc
 from scripts.git.beacon import VersionOrigins
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.workflow.run_context import MembershipLookup, admission_at, members_of
+from scripts.github.workflow.plan_context import MembershipLookup, admission_at, members_of
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
 VERDICT_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
@@ -152,15 +152,15 @@ UNSEEN = (
 
 
 def rules_before_merge(
-    recorded: RecordedResults, logins: Iterable[str], now: datetime, asked: MembershipLookup
+    recorded: OfficialLeaderboard, logins: Iterable[str], now: datetime, asked: MembershipLookup
 ) -> tuple[str, ...]:
     """What merging now would mean: phases that one may not enter, bans, what is left of quotas, what is hidden."""
     challenge, lines = recorded.challenge, list[str]()
     if challenge.is_final:
         lines.append(reason_in_words(SubmissionsEnded(challenge.season)))
-    own = sorted({login.casefold() for login in logins if not challenge.people.is_host(login)})
-    members = members_of(challenge, own, asked)
-    for login in own:
+    participants = sorted({login.casefold() for login in logins if not challenge.people.is_host(login)})
+    members = members_of(challenge, participants, asked)
+    for login in participants:
         if ban := challenge.people.ban_of(login):
             lines.append(f"{login} may not take part: {ban.why}; nothing of it is evaluated")
         for phase in challenge.phases:
@@ -168,10 +168,10 @@ def rules_before_merge(
             if refusal and refusal.kind is PhaseRefusalKind.NOT_ALLOWED:
                 unseen = UNSEEN.format(phase=phase.id, teams=", ".join(phase.teams), login=login)
                 lines.append(unseen if phase.teams else reason_in_words(refusal))
-    return (*lines, *_quotas(recorded, own, now, waits=True), *hidden_until(challenge, now))
+    return (*lines, *_quotas(recorded, participants, now, waits=True), *hidden_until(challenge, now))
 
 
-def _quotas(recorded: RecordedResults, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
+def _quotas(recorded: OfficialLeaderboard, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
     challenge = recorded.challenge
     accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
     tasks = [task.id for task in challenge.tasks]
@@ -190,7 +190,7 @@ def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
 
 
 def rules_after_merge(
-    recorded: RecordedResults,
+    recorded: OfficialLeaderboard,
     origins: VersionOrigins,
     agents: Sequence[AgentName],
     now: datetime,
@@ -210,8 +210,8 @@ def rules_after_merge(
     for entry in mine:
         for task in challenge.tasks:
             if entry.submission.plays(task):
-                stays = origins.tasks.get((AgentName(entry.login, entry.agent), task.id))
-                beacon = challenge.sealed_beacon or (stays[-1].sha if stays else "")
+                periods = origins.tasks.get((AgentName(entry.login, entry.agent), task.id))
+                beacon = challenge.sealed_beacon or (periods[-1].sha if periods else "")
                 reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, beacon, now)
                 if reason:
                     held[entry.name, task.id] = reason

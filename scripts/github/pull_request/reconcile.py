@@ -34,7 +34,7 @@ def reconcile_pulls(context: BotContext) -> int:
     Outcomes that need no scores, such as refusals, are delivered before any preview is scored.
     """
     trouble: list[str] = []
-    issues = open_failure_issues(context.github, context.surroundings.bot)
+    issues = open_failure_issues(context.github, context.workflow.bot)
     issue_url = next((issue.html_url for issue in issues if issue.title == FAILURE_ISSUE_TITLE), None)
     runs = context.github.runs_of_workflow(PREVIEW_FILE, None, RUNS_LISTED)
     backlog = find_backlog(context, runs, trouble, is_complete=True)

@@ -1,7 +1,7 @@
 """`pullrank bot report`: tells a pull request about its preview run. The head is never checked out or run."""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -35,7 +35,7 @@ from scripts.github.pull_request.outcome import (
     rules_before_merge,
     running_outcome,
 )
-from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment, dispatch_input, workflow_run_id
+from scripts.github.workflow.event import WorkflowEnvironment, as_pull_event, dispatched_commit, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
@@ -108,37 +108,29 @@ def _run_refusal(run: WorkflowRun, repository_id: int) -> NoPull | None:
     return None
 
 
-def dispatched_pull(surroundings: WorkflowEnvironment, github: GitHub) -> PullRequest | NoPull:
+def dispatched_pull(workflow: WorkflowEnvironment, github: GitHub) -> PullRequest | NoPull:
     """The pull request that the inputs of a `workflow_dispatch` event name.
 
     Raises:
         CommandError: the inputs are not a pull request's number and a commit.
     """
-    number, sha = dispatch_input(surroundings, "pull"), dispatch_input(surroundings, "sha")
-    if not (number.isascii() and number.isdecimal()) or not COMMIT_SHA.fullmatch(sha):
-        raise CommandError(USAGE, "the inputs are 'pull', a number, and 'sha', all 40 digits of a commit")
-    pull = github.pull(int(number))
+    number, sha = dispatched_commit(workflow)
+    pull = github.pull(number)
     if pull.state != "open" or pull.head_sha != sha or pull.base_ref != MAIN_BRANCH:
         return NoPull(NoPullReason.MOVED_ON, f"#{number}")
     return pull
 
 
-def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub) -> WorkflowEnvironment:
-    """The same run with the event that a push to the pull request would have.
+def dispatched_pull_event(workflow: WorkflowEnvironment, github: GitHub) -> WorkflowEnvironment:
+    """A `workflow_dispatch` run with the event that a push to the pull request would have.
 
     Raises:
         CommandError: the pull request is closed or at another commit.
     """
-    pull = dispatched_pull(surroundings, github)
+    pull = dispatched_pull(workflow, github)
     if isinstance(pull, NoPull):
         raise CommandError(USAGE, f"{pull.words}; ask for its newest commit")
-    event = {
-        "number": pull.number,
-        "user": {"login": pull.author, "id": pull.author_id},
-        "head": {"sha": pull.head_sha, "ref": "", "repo": {"id": pull.head_repository_id or 0}},
-        "base": {"sha": surroundings.sha, "ref": pull.base_ref},
-    }
-    return replace(surroundings, event={"pull_request": event})
+    return as_pull_event(workflow, pull)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +145,7 @@ class PreviewCase:
 
 def report_preview(context: BotContext) -> int:
     """Report the run that triggered this one to its pull request, if it belongs to one."""
-    case = _dispatched_case(context) if context.surroundings.event_name == WORKFLOW_DISPATCH else _triggering_case(context)
+    case = _dispatched_case(context) if context.workflow.event_name == WORKFLOW_DISPATCH else _triggering_case(context)
     if isinstance(case, NoPull):
         say(f"Nobody is told: {case.words}.")
         return OK
@@ -165,27 +157,30 @@ def report_preview(context: BotContext) -> int:
 
 def _triggering_case(context: BotContext) -> PreviewCase | NoPull:
     """The case of a `workflow_run` event; or why there is none."""
-    preview_run = context.github.run(workflow_run_id(context.surroundings))
+    preview_run = context.github.run(workflow_run_id(context.workflow))
     head = f"{preview_run.head_owner}:{preview_run.head_branch}"
     candidates = context.github.open_pulls(head=head) if preview_run.head_owner else []
-    pull = find_pull(preview_run, candidates, context.surroundings.repository_id)
+    pull = find_pull(preview_run, candidates, context.workflow.repository_id)
     return pull if isinstance(pull, NoPull) else PreviewCase(run=preview_run, pull=pull, trusted=False)
 
 
 def _dispatched_case(context: BotContext) -> PreviewCase | NoPull:
     """The case of a `workflow_dispatch` event: a maintainer named the pull request and the commit."""
-    pull = dispatched_pull(context.surroundings, context.github)
+    pull = dispatched_pull(context.workflow, context.github)
     if isinstance(pull, NoPull):
         return pull
-    return PreviewCase(run=context.github.run(context.surroundings.run_id), pull=pull, trusted=True)
+    return PreviewCase(run=context.github.run(context.workflow.run_id), pull=pull, trusted=True)
 
 
 def latest_run(context: BotContext, pull: PullRequest) -> WorkflowRun | None:
     """The latest preview run of the pull request's newest commit."""
-    repository_id = context.surroundings.repository_id
-    runs = context.github.runs_of(pull.head_sha)
-    own = [run for run in runs if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
-    return max(own, key=lambda run: run.id, default=None)
+    return latest_run_among(context.github.runs_of(pull.head_sha), pull, context.workflow.repository_id)
+
+
+def latest_run_among(runs: Iterable[WorkflowRun], pull: PullRequest, repository_id: int) -> WorkflowRun | None:
+    """The latest of some runs that is a preview of the pull request's newest commit."""
+    previews = [run for run in runs if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
+    return max(previews, key=lambda run: run.id, default=None)
 
 
 def rerun(context: BotContext, pull: PullRequest, run: WorkflowRun) -> bool:

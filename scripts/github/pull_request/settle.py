@@ -21,8 +21,8 @@ from scripts.github.pull_request.report import (
     PREVIEW_WORKFLOW,
     WORKFLOW_DISPATCH,
     PreviewCase,
-    find_pull,
     latest_run,
+    latest_run_among,
     outcome_without_scores,
     report_preview,
     scored_outcome,
@@ -52,10 +52,10 @@ class Backlog:
 
 def report_recent(context: BotContext) -> int:
     """Report the previews that ended; a run that has just begun is announced while requests last."""
-    if context.surroundings.event_name == WORKFLOW_DISPATCH:
+    if context.workflow.event_name == WORKFLOW_DISPATCH:
         return report_preview(context)
     runs = context.github.runs_of_workflow(PREVIEW_FILE, None, LISTED_AT_ONCE, status="completed")
-    if context.surroundings.event.get("action") == "in_progress" and not is_short(context, REQUESTS_PLENTY):
+    if context.workflow.event.get("action") == "in_progress" and not is_short(context, REQUESTS_PLENTY):
         report_preview(context)
     faults: list[str] = []
     backlog = find_backlog(context, runs, faults, is_complete=False)
@@ -81,7 +81,7 @@ def find_backlog(context: BotContext, runs: Sequence[WorkflowRun], faults: list[
     by_head: dict[str, list[WorkflowRun]] = {}
     for run in runs:
         by_head.setdefault(run.head_sha, []).append(run)
-    own_run = context.surroundings.event.get("workflow_run")
+    own_run = context.workflow.event.get("workflow_run")
     own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
     backlog = Backlog()
     for page in recent_pulls(context.github, MAIN_BRANCH):
@@ -104,8 +104,8 @@ def find_backlog(context: BotContext, runs: Sequence[WorkflowRun], faults: list[
 def _own_status(context: BotContext, snapshot: PullSnapshot) -> CommitStatus | None:
     """The bot's latest status; a status that another account set under our name does not count."""
     status = snapshot.status
-    if status is not None and status.creator != context.surroundings.bot:
-        return bot_status(context.github, snapshot.pull.head_sha, context.surroundings.bot)
+    if status is not None and status.creator != context.workflow.bot:
+        return bot_status(context.github, snapshot.pull.head_sha, context.workflow.bot)
     return status
 
 
@@ -119,11 +119,10 @@ def _sort_in(
     is_complete: bool,
 ) -> bool:
     """Note a pull request that is to be told something; returns whether there may be more such around it."""
-    repository_id, words = context.surroundings.repository_id, status.description if status else ""
+    repository_id, words = context.workflow.repository_id, status.description if status else ""
     if pull.mergeable is False and words == no_run_outcome(pull, NoRunReason.CONFLICT).words:
         return False
-    own = [run for run in known if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
-    run = max(own, key=lambda one: one.id, default=None)
+    run = latest_run_among(known, pull, repository_id)
     if run is None and is_complete:
         run = latest_run(context, pull)
     if run is None:

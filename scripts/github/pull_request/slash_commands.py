@@ -51,7 +51,7 @@ def parse_command(body: str) -> SlashCommand | None:
 
 def run_slash_command(context: BotContext) -> int:
     """Execute the command of a comment, if there is one and its author may give it."""
-    comment = comment_event(context.surroundings)
+    comment = comment_event(context.workflow)
     command = parse_command(comment.body)
     if comment.action != "created" or not comment.on_pull or comment.author_type != "User" or command is None:
         say("The comment is no command.")

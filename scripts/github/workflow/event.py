@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.identifiers import LOGIN
 from scripts.console import USAGE, CommandError
+from scripts.github.api.responses import PullRequest
 
 BOT_LOGIN = "github-actions[bot]"
 EVENT_BYTES = 25 << 20  # GitHub's limit.
@@ -122,13 +123,13 @@ def read_workflow_environment(environ: Mapping[str, str]) -> WorkflowEnvironment
     )
 
 
-def pull_event(surroundings: WorkflowEnvironment) -> PullEvent:
+def pull_event(workflow: WorkflowEnvironment) -> PullEvent:
     """The pull request that triggered the run.
 
     Raises:
         CommandError: the event has none.
     """
-    event = surroundings.event
+    event = workflow.event
     repository = _value(event, "pull_request", "head", "repo")
     return PullEvent(
         number=_number(event, "pull_request", "number"),
@@ -142,22 +143,22 @@ def pull_event(surroundings: WorkflowEnvironment) -> PullEvent:
     )
 
 
-def workflow_run_id(surroundings: WorkflowEnvironment) -> int:
+def workflow_run_id(workflow: WorkflowEnvironment) -> int:
     """The run whose end triggered this one.
 
     Raises:
         CommandError: the event has none.
     """
-    return _number(surroundings.event, "workflow_run", "id")
+    return _number(workflow.event, "workflow_run", "id")
 
 
-def comment_event(surroundings: WorkflowEnvironment) -> CommentEvent:
+def comment_event(workflow: WorkflowEnvironment) -> CommentEvent:
     """The comment that triggered the run.
 
     Raises:
         CommandError: the event has none.
     """
-    event = surroundings.event
+    event = workflow.event
     return CommentEvent(
         action=_text(event, "action"),
         comment_id=_number(event, "comment", "id"),
@@ -170,13 +171,13 @@ def comment_event(surroundings: WorkflowEnvironment) -> CommentEvent:
     )
 
 
-def merge_group(surroundings: WorkflowEnvironment) -> MergeGroup:
+def merge_group(workflow: WorkflowEnvironment) -> MergeGroup:
     """The merge queue's commit that triggered the run.
 
     Raises:
         CommandError: the event has none.
     """
-    event = surroundings.event
+    event = workflow.event
     return MergeGroup(
         head_sha=_sha(event, "merge_group", "head_sha"),
         head_ref=_text(event, "merge_group", "head_ref"),
@@ -184,10 +185,33 @@ def merge_group(surroundings: WorkflowEnvironment) -> MergeGroup:
     )
 
 
-def dispatch_input(surroundings: WorkflowEnvironment, name: str) -> str:
+def dispatch_input(workflow: WorkflowEnvironment, name: str) -> str:
     """An input of a `workflow_dispatch` event; empty if it was not given."""
-    value = _value(surroundings.event, "inputs", name)
+    value = _value(workflow.event, "inputs", name)
     return value if isinstance(value, str) else ""
+
+
+def dispatched_commit(workflow: WorkflowEnvironment) -> tuple[int, str]:
+    """The pull request and its commit that the inputs of a `workflow_dispatch` event name.
+
+    Raises:
+        CommandError: the inputs are not a number and a commit.
+    """
+    number, sha = dispatch_input(workflow, "pull"), dispatch_input(workflow, "sha")
+    if not (number.isascii() and number.isdecimal()) or not COMMIT_SHA.fullmatch(sha):
+        raise CommandError(USAGE, "the inputs are 'pull', a number, and 'sha', all 40 digits of a commit")
+    return int(number), sha
+
+
+def as_pull_event(workflow: WorkflowEnvironment, pull: PullRequest) -> WorkflowEnvironment:
+    """The same run with the event that a push to a pull request would have."""
+    event = {
+        "number": pull.number,
+        "user": {"login": pull.author, "id": pull.author_id},
+        "head": {"sha": pull.head_sha, "ref": "", "repo": {"id": pull.head_repository_id or 0}},
+        "base": {"sha": workflow.sha, "ref": pull.base_ref},
+    }
+    return replace(workflow, event={"pull_request": event})
 
 
 def _variable(environ: Mapping[str, str], name: str, form: re.Pattern[str] | None = None) -> str:

@@ -1,1 +1,1 @@
-"""Recorded measurements, which must stay the same to the last bit until PROTOCOL is raised."""
+"""Recorded measurements, which must stay the same to the last bit until MEASUREMENT_VERSION is raised."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from evaluator.host.deterministic import run_pinned
 from evaluator.host.digests import image_files
-from evaluator.model.measurement_version import PROTOCOL
+from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from tests.evaluator.conformance.cases import CASES, measured
 from tests.rooms import process
 
@@ -25,16 +25,16 @@ AGAIN = f"python -m {MODULE}"
 def head() -> dict[str, Any]:
     """What a recording is good for."""
     packages = {name: image_files.measuring(content.decode()) for name, content in image_files.current().items()}
-    return {"protocol": PROTOCOL, "machine": platform.machine(), "packages": packages}
+    return {"protocol": MEASUREMENT_VERSION, "machine": platform.machine(), "packages": packages}
 
 
 def refusal(before: dict[str, Any], now: dict[str, Any]) -> str | None:
     """Why a recording may not be written over, if so."""
     if before["protocol"] > now["protocol"]:
-        return f"the recording is of protocol {before['protocol']}, and PROTOCOL is {now['protocol']}; it is never lowered"
+        return f"the recording is of protocol {before['protocol']}, the code's is {now['protocol']}; never lower it"
     if (before["protocol"], before["packages"]) == (now["protocol"], now["packages"]):
         return (
-            f"there is a recording of protocol {now['protocol']} with these packages; raise PROTOCOL in "
+            f"there is a recording of protocol {now['protocol']} with these packages; raise MEASUREMENT_VERSION in "
             "evaluator/model/measurement_version.py where a measurement changed, or add --force where only cases were added"
         )
     return None
@@ -43,7 +43,7 @@ def refusal(before: dict[str, Any], now: dict[str, Any]) -> str | None:
 def fault(before: dict[str, Any], now: dict[str, Any], title: str, measured: dict[str, Any] | None) -> str | None:
     """What a developer is to do where a case is not as it was recorded; None where it is."""
     if before["protocol"] != now["protocol"]:
-        return f"the recording is of protocol {before['protocol']}, and PROTOCOL is {now['protocol']}: run {AGAIN}"
+        return f"the recording is of protocol {before['protocol']}, the code's is {now['protocol']}: run {AGAIN}"
     if before["packages"] != now["packages"]:
         return f"the packages that measure have changed, which makes results stale by itself: run {AGAIN}"
     if title not in before["cases"]:
@@ -53,7 +53,7 @@ def fault(before: dict[str, Any], now: dict[str, Any], title: str, measured: dic
     was = before["cases"][title]
     parts = sorted(name for name in {*was, *(measured or {})} if was.get(name) != (measured or {}).get(name))
     return (
-        f"'{title}' is measured differently ({', '.join(parts)}): undo that, or raise PROTOCOL in "
+        f"'{title}' is measured differently ({', '.join(parts)}): undo that, or raise MEASUREMENT_VERSION in "
         f"evaluator/model/measurement_version.py, which makes every recorded result stale, and run {AGAIN}"
     )
 
@@ -74,7 +74,7 @@ def main(words: list[str]) -> int:
         return 1
     document = {**now, "cases": {title: measured(case, process()) for title, case in CASES.items()}}
     FILE.write_text(written(document))
-    print(f"Recorded {len(CASES)} cases of protocol {PROTOCOL} in {FILE}.")
+    print(f"Recorded {len(CASES)} cases of protocol {MEASUREMENT_VERSION} in {FILE}.")
     return 0
 
 

@@ -107,7 +107,7 @@ def test_a_referee_that_pays_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(TaxiEnv, "step", generous)
     fault = faults_of(TAXI)
 
-    assert fault.startswith(f"'{TAXI}' is measured differently (met, returns): undo that, or raise PROTOCOL in ")
+    assert fault.startswith(f"'{TAXI}' is measured differently (met, returns): undo that, or raise MEASUREMENT_VERSION in ")
     assert fault.endswith("run python -m tests.evaluator.conformance.record")
 
 
@@ -140,9 +140,9 @@ def test_the_recording_says_what_to_do() -> None:
     assert "run python -m tests.evaluator.conformance.record" in str(record.fault(RECORDED, newer, TAXI, case))
     assert "packages that measure have changed" in str(record.fault(RECORDED, bumped, TAXI, case))
     assert "is not recorded" in str(record.fault(RECORDED, now, "a new one", case))
-    assert "raise PROTOCOL" in str(record.fault(RECORDED, now, TAXI, None))
-    assert "raise PROTOCOL" in str(record.refusal(RECORDED, now))
-    assert "never lowered" in str(record.refusal({**RECORDED, "protocol": now["protocol"] + 1}, now))
+    assert "raise MEASUREMENT_VERSION" in str(record.fault(RECORDED, now, TAXI, None))
+    assert "raise MEASUREMENT_VERSION" in str(record.refusal(RECORDED, now))
+    assert "never lower it" in str(record.refusal({**RECORDED, "protocol": now["protocol"] + 1}, now))
     assert record.refusal(RECORDED, newer) is None
     assert record.refusal(RECORDED, bumped) is None
 

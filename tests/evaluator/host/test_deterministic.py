@@ -1,4 +1,4 @@
-"""Replays hold on another machine: dispatch is pinned, whatever the surroundings ask for."""
+"""Replays hold on another machine: dispatch is pinned, whatever the workflow ask for."""
 
 import json
 import os
@@ -98,9 +98,9 @@ def test_pins_that_were_expected_wrongly_are_set_right(tmp_path: Path) -> None:
         "print(os.environ['NPY_DISABLE_CPU_FEATURES'])\n",
         encoding="utf-8",
     )
-    surroundings = {name: value for name, value in os.environ.items() if name != "PULLRANK_PINNED"}
+    workflow = {name: value for name, value in os.environ.items() if name != "PULLRANK_PINNED"}
     done = subprocess.run(
-        [sys.executable, program], cwd=ROOT, env={**surroundings, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        [sys.executable, program], cwd=ROOT, env={**workflow, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
         check=True,
     )  # fmt: skip
 

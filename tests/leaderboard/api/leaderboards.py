@@ -10,14 +10,14 @@ from evaluator.model.config.moderation import Exclusion, VerifiedEntry
 from evaluator.model.config.training_script import ScriptRules
 from leaderboard.api.files import api_files
 from leaderboard.core.former_entries import FormerEntry
+from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Standings
-from leaderboard.pages.episode_replays import EpisodeReplay
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from tests.leaderboard.pages import game_samples, samples
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 SITE = "https://board.example/sub/"
-CONTEXT = PageContext(generated_at="2026-01-02 03:04 UTC", repository=samples.REPOSITORY, site_url=SITE, now=NOW)
+CONTEXT = SiteContext(generated_at="2026-01-02 03:04 UTC", repository=samples.REPOSITORY, site_url=SITE, now=NOW)
 SCRIPT = Task(
     id="Script-v0",
     script=ScriptRules(worst=-500, last=3, self_reported=True),
@@ -28,7 +28,7 @@ SCRIPT = Task(
 )
 
 
-def documents(board: Standings, context: PageContext = CONTEXT) -> dict[str, bytes]:
+def documents(board: Standings, context: SiteContext = CONTEXT) -> dict[str, bytes]:
     return dict(api_files(board, context))
 
 
@@ -46,7 +46,7 @@ def scripts() -> Standings:
     return samples.board(samples.task_board(SCRIPT, [row], [claims], [waits], excluded=(out,), withdrawn=(left,)))
 
 
-def departed() -> PageContext:
+def departed() -> SiteContext:
     """A context in which one was excluded and one was withdrawn, with an earlier version and a rendered episode."""
     gone = samples.entry("gone", "dora")
     result = samples.result(gone, samples.POLE, (3.0,))
@@ -72,7 +72,7 @@ def departed() -> PageContext:
     )
 
 
-def all_boards() -> dict[str, tuple[Standings, PageContext]]:
+def all_boards() -> dict[str, tuple[Standings, SiteContext]]:
     made: dict[str, tuple[Standings, Any]] = {
         name: (getattr(samples, name)(), CONTEXT) for name in ("empty", "one", "tied", "failed", "crowded")
     }

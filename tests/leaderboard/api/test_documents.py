@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameExcluded
 from scripts.terminal_tables import standings_tables

@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from evaluator.model.config.phase import Phase
 from evaluator.model.sealed_fields import SealedPart
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from leaderboard.visibility import as_shown
 from tests.leaderboard.api.leaderboards import CONTEXT, documents
 from tests.leaderboard.pages import samples
@@ -110,7 +110,7 @@ def test_no_document_names_anybody_before_the_date():
     season = replace(season, results=(*season.results, *left))
     shown = as_shown(season, BEFORE)
     assert len(board(shown).tasks[0].withdrawn) == 1
-    context = PageContext(
+    context = SiteContext(
         generated_at="now", repository="https://github.com/o/b", results=shown.results, now=BEFORE,
         pulls={(name, f"{name}-agent"): 99887766 for name in names},
     )  # fmt: skip
@@ -130,7 +130,7 @@ def test_a_hidden_board_is_named_and_nothing_more():
     season = whole(rules(A, B).model_copy(update={"phases": (phase,)}), [secretive("ann")])
     shown = as_shown(season, BEFORE)
 
-    files = documents(board(shown), PageContext(generated_at="now", hidden=(B,), now=BEFORE, results=shown.results))
+    files = documents(board(shown), SiteContext(generated_at="now", hidden=(B,), now=BEFORE, results=shown.results))
 
     tasks = {task["id"]: task for task in json.loads(files["api/tasks.json"])}
     assert (tasks["b"]["hidden"], tasks["b"]["leaderboard"], tasks["b"]["feed"]) == (True, None, None)

@@ -1,4 +1,4 @@
-"""What cards say, and that their pictures can be draw_card."""
+"""What cards say, and that their pictures can be drawn."""
 
 import io
 
@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from leaderboard.charts import social_cards
-from leaderboard.charts.social_cards import CARD_HEIGHT, CARD_WIDTH, cut_to_width, draw_card, first_drawable
+from leaderboard.charts.social_cards import CARD_HEIGHT, CARD_WIDTH, cut_to_width, first_printable, render_card
 from scripts.static_site.build_site import card_pictures
 from tests.leaderboard.pages import game_samples, samples
 from tests.leaderboard.pages.test_page_renderer import hostile_board
@@ -82,7 +82,7 @@ def test_an_agents_card_has_its_places():
     ],
 )
 def test_what_the_font_has_not_falls_back(names, shown):
-    assert first_drawable(names) == shown
+    assert first_printable(names) == shown
 
 
 def test_long_text_is_cut():
@@ -96,4 +96,4 @@ def test_long_text_is_cut():
 )  # fmt: skip
 @pytest.mark.parametrize("text", ["<img src=x>", "\u202eمرحبا", "😀" * 9, "a\nb\x00c", " "])
 def test_hostile_names_are_drawn_or_replaced(text):
-    assert all(draw_card(card) for card in social_cards.social_cards(hostile_board(text)))
+    assert all(render_card(card) for card in social_cards.social_cards(hostile_board(text)))

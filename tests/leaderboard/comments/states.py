@@ -7,22 +7,22 @@ from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import (
-    AgentPreview,
+    AgentReport,
     Broken,
     CommentContext,
     CommentState,
-    GamePreview,
+    GameReport,
     HelpText,
     NoRun,
     NoRunReason,
     OfficialScore,
-    OverallPreview,
+    OverallReport,
     PreviewDuel,
     Previewed,
     Ranked,
     Refused,
     Running,
-    TaskPreview,
+    TaskReport,
     WithdrawnEntry,
 )
 from leaderboard.core.game_standings import Rating, WinCount
@@ -59,27 +59,27 @@ def result(task: Task, verdict: Verdict = Verdict.OK, **fields: Any) -> Result:
     )  # fmt: skip
 
 
-def scored(task: Task, score: float, error: float, **fields: Any) -> TaskPreview:
+def scored(task: Task, score: float, error: float, **fields: Any) -> TaskReport:
     usual: dict[str, Any] = {
         "result": result(task), "estimate": Estimate(score=score, low=score - error, high=score + 0.9 * error),
         "place": 3, "rank_low": 2, "rank_high": 5, "entries": 13,
     }  # fmt: skip
-    return TaskPreview(task=task, **{**usual, **fields})
+    return TaskReport(task=task, **{**usual, **fields})
 
 
-def failed(task: Task, verdict: Verdict, message: str) -> TaskPreview:
-    return TaskPreview(task=task, result=result(task, verdict, message=message), retryable=verdict.is_retryable)
+def failed(task: Task, verdict: Verdict, message: str) -> TaskReport:
+    return TaskReport(task=task, result=result(task, verdict, message=message), retryable=verdict.is_retryable)
 
 
 def estimate(score: float, error: float) -> Estimate:
     return Estimate(score=score, low=score - error, high=score + error)
 
 
-def agent(*rows: TaskPreview, **fields: Any) -> AgentPreview:
-    return AgentPreview(**{"login": "alice", "agent": "angle-rule", "name": "Angle rule", "rows": rows, **fields})
+def agent(*rows: TaskReport, **fields: Any) -> AgentReport:
+    return AgentReport(**{"login": "alice", "agent": "angle-rule", "name": "Angle rule", "rows": rows, **fields})
 
 
-def previewed(*agents: AgentPreview, **fields: Any) -> Previewed:
+def previewed(*agents: AgentReport, **fields: Any) -> Previewed:
     return Previewed(head_sha=HEAD, evaluator_sha=EVALUATOR, run_url=RUN, agents=agents, **fields)
 
 
@@ -111,7 +111,7 @@ LOG = (
 )
 LATE = failed(WALKER, Verdict.TIMEOUT, "no answer within 2 s for 16 live episodes")
 OURS = failed(LANDER, Verdict.INTERNAL_ERROR, "EngineError at container.py:88: the engine does not answer")
-OVERALL = OverallPreview(estimate=estimate(0.412, 0.03), place=4, rank_low=3, rank_high=6, entries=21, played=7, tasks=8)
+OVERALL = OverallReport(estimate=estimate(0.412, 0.03), place=4, rank_low=3, rank_high=6, entries=21, played=7, tasks=8)
 
 
 FOUR = Task(id="connect_four", title="Connect Four", game="pettingzoo.classic.connect_four_v3")
@@ -119,17 +119,17 @@ TIC = Task(id="tictactoe", title="Tic-tac-toe", game="pettingzoo.classic.tictact
 
 
 def meeting(opponent: str, wins: int, draws: int, losses: int, **fields: Any) -> PreviewDuel:
-    count = WinCount(wins=wins, draws=draws, losses=losses, errors=fields.pop("errors", 0))
+    count = WinCount(wins=wins, ties=draws, losses=losses, errors=fields.pop("errors", 0))
     return PreviewDuel(opponent=opponent, count=count, **fields)
 
 
-def rated(task: Task, elo: float, error: float, **fields: Any) -> GamePreview:
+def rated(task: Task, elo: float, error: float, **fields: Any) -> GameReport:
     usual: dict[str, Any] = {
         "rating": Rating(elo=elo, low=elo - error, high=elo + error), "place": 3, "rank_low": 2, "rank_high": 5,
         "players": 9, "anchor": "local/random", "leader": Rating(elo=610, low=480, high=740), "leader_name": "bob/search",
         "meetings": (meeting("local/random", 97, 1, 2, is_baseline=True), meeting("bob/search", 12, 8, 80)),
     }  # fmt: skip
-    return GamePreview(task=task, **{**usual, **fields})
+    return GameReport(task=task, **{**usual, **fields})
 
 
 FOUR_ROW = rated(FOUR, 212.4, 88, own_last=Rating(elo=150, low=60, high=240))
@@ -137,10 +137,10 @@ TIC_ROW = rated(
     TIC, 640, 300, place=1, rank_low=1, rank_high=4, with_leader=True, one_sided=True,
     meetings=(meeting("local/random", 0, 0, 100, errors=100, fault="It did not answer in time. no move within 2 s"),),
 )  # fmt: skip
-REFUSED = GamePreview(task=TIC, refusal="match 3, move 5: the illegal move 4, after 0 4 8 2", position="X . .\n. O .\nO . X")
-NOT_MET = GamePreview(task=FOUR, meetings=(meeting("local/random", 3, 1, 0),))
-LONE = GamePreview(task=FOUR)
-GAME_OURS = GamePreview(task=FOUR, failed="EngineError at container.py:88: the engine does not answer")
+REFUSED = GameReport(task=TIC, refusal="match 3, move 5: the illegal move 4, after 0 4 8 2", position="X . .\n. O .\nO . X")
+NOT_MET = GameReport(task=FOUR, meetings=(meeting("local/random", 3, 1, 0),))
+LONE = GameReport(task=FOUR)
+GAME_OURS = GameReport(task=FOUR, failed="EngineError at container.py:88: the engine does not answer")
 GAME_LOG = "| == alice/angle-rule on tictactoe: ok\n| > I like the centre\n"
 
 
@@ -152,7 +152,7 @@ def states() -> dict[str, CommentState]:
 def game_states() -> dict[str, CommentState]:
     """Those with games."""
     placed = rated(FOUR, 212.4, 88, place=2, official=True)
-    refused = GamePreview(task=TIC, refusal=REFUSED.refusal, position=REFUSED.position, log="a word\n", official=True)
+    refused = GameReport(task=TIC, refusal=REFUSED.refusal, position=REFUSED.position, log="a word\n", official=True)
     return {
         "game_passed": previewed(agent(games=(FOUR_ROW,))),
         "game_passed_many": previewed(

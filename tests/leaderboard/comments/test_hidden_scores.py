@@ -11,7 +11,7 @@ from evaluator.model.config.phase import Phase
 from leaderboard.comments import render_comment
 from leaderboard.comments.phrases import official_headline
 from leaderboard.comments.states import CommentContext, OfficialScore, Ranked
-from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, standing
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state, standing
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
@@ -38,7 +38,7 @@ def state_at(at: datetime, *hidden: str, others: bool = True) -> OfficialScore:
         duel(ANN, BOB, "wwwwwd", on=GAME),
         duel(BOB, CYD, "wl", on=GAME),
     ]
-    recorded = RecordedResults(
+    recorded = OfficialLeaderboard(
         challenge=phased(*hidden), entries=(ANN, BOB, CYD), results=tuple(results), duels=tuple(duels), at=at
     )
     return official_state(recorded, [("ann", "agent")], "c" * 40)
@@ -77,7 +77,7 @@ def test_of_a_sealed_result_the_headline_has_the_rounded_score_and_nothing_more(
     rules = challenge(LATER).model_copy(update={"sealed": sealing})
     plain = result(ANN, [71234.5] * 9, on=LATER, beacon=SECRET.beacon, log_tail="71234.5", message="")
     closed, _ = encrypt_result(plain, b'{"trace": 1}\n', 71230.0, SECRET)
-    recorded = RecordedResults(challenge=rules, entries=(ANN,), results=(closed,), at=BEFORE)
+    recorded = OfficialLeaderboard(challenge=rules, entries=(ANN,), results=(closed,), at=BEFORE)
     own = standing(recorded, "ann", "agent")
     assert own is not None
 

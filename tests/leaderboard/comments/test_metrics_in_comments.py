@@ -8,7 +8,7 @@ from evaluator.model.config.training_script import ScriptRules
 from leaderboard.comments import phrases as words
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext
-from leaderboard.preview.hypothetical_standings import RecordedResults, official_state
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state
 from tests.leaderboard.make import challenge, entry, hypothetical_row, result, task
 
 OWN = "module:function"
@@ -20,7 +20,7 @@ ANN, BOB = entry("ann"), entry("bob")
 
 def board(on=TASK, **fields):
     results = (result(ANN, [5.0] * 4, on=on, **fields), result(BOB, [9.0] * 4, on=on, **fields))
-    return RecordedResults(challenge=challenge(on), entries=(ANN, BOB), results=results)
+    return OfficialLeaderboard(challenge=challenge(on), entries=(ANN, BOB), results=results)
 
 
 def test_a_lower_cost_leads() -> None:
@@ -70,7 +70,7 @@ def test_a_script_on_a_board_of_learning_curves_gets_its_place() -> None:
 
     ann = dataclasses.replace(ANN, submission=ANN.submission.model_copy(update={"kind": SubmissionKind.SCRIPT}))
     row = hypothetical_row(
-        RecordedResults(challenge=challenge(on), entries=(ann,), results=(played(ann, 20),)), played(entry("zoe"), 10)
+        OfficialLeaderboard(challenge=challenge(on), entries=(ann,), results=(played(ann, 20),)), played(entry("zoe"), 10)
     )
 
     assert (row.place, row.entries, row.estimate.score) == (1, 2, 20)

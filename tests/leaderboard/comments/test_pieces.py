@@ -45,13 +45,13 @@ def test_every_line_is_equally_wide_and_has_its_mark(ends: list[list[float]], de
 
 
 @given(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(0, 10_000))
-def test_shares_fill_the_bar_and_hide_nothing(wins: int, draws: int, losses: int) -> None:
-    drawn = text_shares(wins, draws, losses)
-    whole = wins + draws + losses
+def test_shares_fill_the_bar_and_hide_nothing(wins: int, ties: int, losses: int) -> None:
+    drawn = text_shares(wins, ties, losses)
+    whole = wins + ties + losses
 
     assert len(drawn) == (TEXT_WIDTH if whole else 0)
     assert re.fullmatch("█*▒*·*", drawn)
-    for sign, count in zip("█▒·", (wins, draws, losses), strict=True):
+    for sign, count in zip("█▒·", (wins, ties, losses), strict=True):
         assert (sign in drawn) == (count > 0)
         assert not whole or abs(drawn.count(sign) - TEXT_WIDTH * count / whole) < 3
 

@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.model.config.metric import Metric
 from evaluator.model.records.result import Result
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.store import CompactResults
 from tests.leaderboard import make
 from tests.leaderboard.api.leaderboards import CONTEXT, documents

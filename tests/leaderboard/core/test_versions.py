@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.owners import person_index
 from leaderboard.core.standings import Entry
 from leaderboard.core.versions import version_folders, without_twins

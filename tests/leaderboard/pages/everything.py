@@ -3,10 +3,10 @@
 from leaderboard.core.standings import Standings
 from leaderboard.pages import html_frame, page_renderer
 from leaderboard.pages.agent import agent_page
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 
 
-def render(standings: Standings, context: PageContext) -> dict[str, str]:
+def render(standings: Standings, context: SiteContext) -> dict[str, str]:
     """Path to source: Markdown with front matter, or HTML for the pages of agents, under the names that links use."""
     pages = page_renderer.render_pages(standings, context)
     pages.pop(html_frame.FRAME_PAGE)

@@ -21,8 +21,8 @@ from leaderboard.core.game_standings import (
     RatingSnapshot,
     WinCount,
 )
+from leaderboard.core.replays import AllFrames, ReplayFrames
 from leaderboard.core.standings import Entry, Standings
-from leaderboard.game_boards.match_replay import AllFrames, ReplayFrames
 from tests.leaderboard.pages import samples
 
 TICTACTOE = Task(id="tictactoe", title="Tic-tac-toe", game="pettingzoo.classic.tictactoe_v3", matches=12)
@@ -124,7 +124,7 @@ def counted(record: Duel, side: int) -> WinCount:
     wins = sum(m.winner == side for m in record.matches)
     draws = sum(m.winner is None and not m.offenders for m in record.matches)
     errors = sum(side in m.offenders for m in record.matches)
-    return WinCount(wins=wins, draws=draws, losses=len(record.matches) - wins - draws, errors=errors)
+    return WinCount(wins=wins, ties=draws, losses=len(record.matches) - wins - draws, errors=errors)
 
 
 def rows(entries: list[Entry], **fields: Any) -> tuple[GameRow, ...]:
@@ -137,7 +137,7 @@ def rows(entries: list[Entry], **fields: Any) -> tuple[GameRow, ...]:
                 "with_leader": i < 2,
                 "entry": entry,
                 "rating": Rating(elo=412.4 - 130 * i, low=330.0 - 130 * i, high=497.0 - 130 * i),
-                "count": WinCount(wins=40 - 5 * i, draws=3, losses=5 * i, errors=int(i == 2)),
+                "count": WinCount(wins=40 - 5 * i, ties=3, losses=5 * i, errors=int(i == 2)),
                 "points_place": i + 1,
                 "opponents": len(entries) - 1,
                 "attempts": 1,

@@ -19,11 +19,11 @@ from leaderboard.core.standings import (
     TaskStandings,
     WithdrawnScore,
 )
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 
 REPOSITORY = "https://github.com/example/board"
 NOON = "2026-01-01T12:00:00Z"
-CONTEXT = PageContext(generated_at="2026-01-02 03:04 UTC", repository=REPOSITORY)
+CONTEXT = SiteContext(generated_at="2026-01-02 03:04 UTC", repository=REPOSITORY)
 
 POLE = Task(
     id="CartPole-v1",

@@ -10,10 +10,10 @@ import pytest
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
 from leaderboard.charts.interval_chart import ChartScale, interval_element
+from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Estimate
 from leaderboard.pages.agent.provenance import LISTED_VERSIONS
-from leaderboard.pages.episode_replays import EpisodeReplay
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from leaderboard.text import escape_html, urls
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.everything import render
@@ -143,7 +143,7 @@ def test_a_page_shows_no_badge_where_the_board_has_none():
 
 def test_the_source_is_the_folder_at_the_commit():
     assert f"/tree/{'c' * 40}/submissions/alice/angle-rule" in of(samples.entry())
-    assert "/tree/" not in of(samples.entry(), context=PageContext(generated_at="now"))
+    assert "/tree/" not in of(samples.entry(), context=SiteContext(generated_at="now"))
 
 
 def test_commands_quote_what_a_shell_would_read():

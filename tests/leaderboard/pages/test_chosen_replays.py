@@ -6,10 +6,10 @@ import pytest
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
+from leaderboard.core.replays import EpisodeReplay
 from leaderboard.core.standings import Estimate, Standings, TaskStandings
 from leaderboard.pages.episode_replays import (
     REPLAYED_ENTRIES,
-    EpisodeReplay,
     chosen_results,
     replay_figure,
     replay_thumbnail,

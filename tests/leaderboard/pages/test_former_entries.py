@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from evaluator.model.config.moderation import Moderation
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.former_entries import former_entries
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.everything import render

@@ -9,9 +9,10 @@ import pytest
 
 from leaderboard.charts.history_charts import rating_history
 from leaderboard.core.game_standings import GameExcluded, HeadToHead, RatingSnapshot
-from leaderboard.game_boards.match_replay import ReplayFrames, match_replay
+from leaderboard.core.replays import ReplayFrames
+from leaderboard.game_pictures.match_replay import match_replay
 from leaderboard.pages.game_page import CROSSTABLE_PLAYERS
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from leaderboard.text import urls
 from tests.leaderboard.pages import game_samples as games
 from tests.leaderboard.pages import samples
@@ -65,7 +66,7 @@ def test_the_crosstable_counts_from_the_rows_side(full):
     one = (("alice", "minimax"), ("bob", "mcts"))
     for pair in (one, one[::-1]):
         count = crosstable[pair].count
-        assert f"{count.wins}–{count.draws}–{count.losses}" in words(full[BOARD])
+        assert f"{count.wins}–{count.ties}–{count.losses}" in words(full[BOARD])
 
 
 def test_what_moving_first_is_worth_is_said_where_somebody_does(full):
@@ -300,6 +301,6 @@ def test_mkdocs_copies_the_pages_of_duels_and_every_link_leads_somewhere(site):
 
 
 def test_without_a_repository_a_duel_links_nowhere_else():
-    page = render(games.full(), PageContext(generated_at="now"))[DUEL]
+    page = render(games.full(), SiteContext(generated_at="now"))[DUEL]
 
     assert "https:" not in page

@@ -9,11 +9,11 @@ import pytest
 
 from evaluator.model.records.duel_record import MatchEnd
 from leaderboard.core.former_entries import FormerEntry
+from leaderboard.core.replays import EpisodeReplay
 from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.pages import home_page
-from leaderboard.pages.episode_replays import EpisodeReplay
-from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render_pages
+from leaderboard.site_context import SiteContext
 from leaderboard.text import urls
 from tests.leaderboard.pages import game_samples, samples
 from tests.leaderboard.pages.test_page_renderer import words
@@ -152,7 +152,7 @@ def test_a_champions_best_episode_is_shown():
     }  # fmt: skip
 
     def shown(*episodes):
-        context = PageContext(generated_at="now", episodes={row.result.key: episodes})
+        context = SiteContext(generated_at="now", episodes={row.result.key: episodes})
         return home_page.episode_picture(row, context, "../")
 
     assert "../episodes/best.webp" in shown(made["median"], made["best"])

@@ -6,11 +6,11 @@ import re
 import pytest
 
 from evaluator.model.config.metric import Metric
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.charts.interval_chart import chart_scale, interval_svg
 from leaderboard.comments.text_charts import TextBar, text_chart
 from leaderboard.core.standings import Estimate
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from leaderboard.text.format import number, span
 from tests.leaderboard import make
 from tests.leaderboard.pages.everything import render
@@ -32,7 +32,7 @@ def pages():
         make.result(WHO[2], [3.0] * 3, on=TASK),
         *[make.result(who, [0.5] * 3, on=OTHER) for who in WHO],
     ]
-    return render(build_standings(make.challenge(TASK, OTHER), WHO, results, official=True), PageContext(generated_at="now"))
+    return render(build_standings(make.challenge(TASK, OTHER), WHO, results, official=True), SiteContext(generated_at="now"))
 
 
 def words(text):
@@ -66,9 +66,9 @@ def test_the_best_of_lower_is_better_is_the_lowest(pages):
 
 
 def test_the_home_page_names_weights_only_where_they_differ(pages):
-    plain = render(build_standings(make.challenge(OTHER), WHO, [], official=True), PageContext(generated_at="now"))
+    plain = render(build_standings(make.challenge(OTHER), WHO, [], official=True), SiteContext(generated_at="now"))
     results = [make.result(who, [0.5] * 3, on=OTHER) for who in WHO]
-    equal = render(build_standings(make.challenge(OTHER), WHO, results, official=True), PageContext(generated_at="now"))
+    equal = render(build_standings(make.challenge(OTHER), WHO, results, official=True), SiteContext(generated_at="now"))
 
     assert "The weighted mean over all tasks" in words(pages["index.md"])
     assert "Weights: task 2, other 1." in words(pages["index.md"])

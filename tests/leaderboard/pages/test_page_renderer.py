@@ -6,7 +6,7 @@ import re
 import pytest
 
 from evaluator.model.config.challenge import Task
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from leaderboard.text import urls
 from leaderboard.text.format import number, seconds, size
 from tests.leaderboard.pages import samples
@@ -159,7 +159,7 @@ def test_an_unverified_beacon_is_marked():
 
 
 def test_without_a_repository_nothing_links_out(board):
-    for text in render(board, PageContext(generated_at="now")).values():
+    for text in render(board, SiteContext(generated_at="now")).values():
         assert "&#47;tree&#47;main" not in text
         assert "&#47;blob&#47;results" not in text
         assert "&#47;commit&#47;" not in text

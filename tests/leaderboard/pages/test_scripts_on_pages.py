@@ -7,12 +7,12 @@ from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import CURVE_POINTS, curve_ends, learning_curve_svg
 from leaderboard.charts.interval_chart import is_other_claim
-from leaderboard.pages.page_context import PageContext
+from leaderboard.site_context import SiteContext
 from tests.leaderboard.pages.everything import render
 from tests.leaderboard.pages.samples import board, entry, failure, result, row, task_board
 
 LAKE = Task(id="lake", env="FrozenLake-v1", decimals=2, script=ScriptRules(steps=5000, last=100, worst=0, window=10))
-CONTEXT = PageContext(generated_at="2026-01-02")
+CONTEXT = SiteContext(generated_at="2026-01-02")
 
 
 def recorded(count: int = 300, **fields: object) -> ScriptRecord:

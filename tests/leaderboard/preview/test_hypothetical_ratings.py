@@ -6,10 +6,10 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import SandboxKind, Tier
-from leaderboard.build import build_standings
-from leaderboard.comments.states import GamePreview
+from leaderboard.build_standings import build_standings
+from leaderboard.comments.states import GameReport
 from leaderboard.core.standings import Entry
-from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, preview_state, standing
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state, preview_state, standing
 from tests.leaderboard.make import duel, entry, game
 
 GAME = game("tictactoe", title="Tic-tac-toe")
@@ -19,10 +19,10 @@ BOB = dataclasses.replace(entry("bob"), baseline=True)
 BOARD = (ANN, BOB, CYD, DAN)
 
 
-def recorded(*duels: Duel, entries: tuple[Entry, ...] = BOARD) -> RecordedResults:
+def recorded(*duels: Duel, entries: tuple[Entry, ...] = BOARD) -> OfficialLeaderboard:
     validations = [duel(one, on=GAME) for one in BOARD]
     pairs = [duel(ANN, BOB, "wwwdwl", on=GAME), duel(BOB, CYD, "wwdwwl", on=GAME), duel(ANN, CYD, "wwdwlw", on=GAME)]
-    return RecordedResults(challenge=RULES, entries=entries, results=(), duels=(*validations, *pairs, *duels))
+    return OfficialLeaderboard(challenge=RULES, entries=entries, results=(), duels=(*validations, *pairs, *duels))
 
 
 def previewing(*duels: Duel, who: Entry = ZOE) -> Preview:
@@ -33,7 +33,7 @@ def previewing(*duels: Duel, who: Entry = ZOE) -> Preview:
     return Preview.model_construct(head_sha="a" * 40, evaluator_sha="b" * 40, agents=(agent,), skipped=())
 
 
-def shown(board: RecordedResults, preview: Preview) -> GamePreview:
+def shown(board: OfficialLeaderboard, preview: Preview) -> GameReport:
     (agent,) = preview_state(preview, board, run_url=None).agents
     (game,) = agent.games
     return game
@@ -50,7 +50,7 @@ def test_a_newcomer_gets_the_rating_and_place_that_the_board_would_give() -> Non
         row.rating, row.place, row.rank_low, row.rank_high
     )  # fmt: skip
     assert (game.players, game.anchor, game.one_sided) == (4, "bob/agent", False)
-    assert [(m.opponent, m.is_baseline, m.count.wins, m.count.draws, m.count.losses) for m in game.meetings] == [
+    assert [(m.opponent, m.is_baseline, m.count.wins, m.count.ties, m.count.losses) for m in game.meetings] == [
         ("bob/agent", True, 3, 1, 2), ("ann/agent", False, 2, 1, 3),
     ]  # fmt: skip
     assert (game.count.wins, game.count.matches) == (5, 12)
@@ -108,7 +108,7 @@ def test_an_offence_against_another_is_told() -> None:
 
 
 def test_a_board_without_duels_rates_nobody_yet() -> None:
-    empty = RecordedResults(challenge=RULES, entries=BOARD, results=())
+    empty = OfficialLeaderboard(challenge=RULES, entries=BOARD, results=())
     game = shown(empty, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
 
     assert game.rating is None

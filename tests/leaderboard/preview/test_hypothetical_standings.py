@@ -8,12 +8,12 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.core.standings import Entry, Estimate
 from leaderboard.preview.hypothetical_standings import (
-    RecordedResults,
+    OfficialLeaderboard,
     official_state,
     preview_state,
     standing,
@@ -25,10 +25,10 @@ HEAD, EVALUATOR = "a" * 40, "b" * 40
 ONE, TWO = task("one"), task("two")
 
 
-def recorded(*pairs: tuple[Entry, Result | None], rules: Challenge | None = None) -> RecordedResults:
+def recorded(*pairs: tuple[Entry, Result | None], rules: Challenge | None = None) -> OfficialLeaderboard:
     entries = dict.fromkeys((who.login, who.agent) for who, _ in pairs)
     newest = {(who.login, who.agent): who for who, _ in pairs}
-    return RecordedResults(
+    return OfficialLeaderboard(
         challenge=rules or challenge(ONE),
         entries=tuple(newest[name] for name in entries),
         results=tuple(r for _, r in pairs if r),
@@ -111,7 +111,7 @@ def test_once_submissions_have_ended_the_final_draws_alone_count_and_are_no_trie
     assert [(row.tries, round(row.estimate.score, 6)) for row in board.now.tasks[0].rows] == [(1, 0.5), (1, 0.4)]
 
 
-def ended(*others: Result) -> RecordedResults:
+def ended(*others: Result) -> OfficialLeaderboard:
     """A board after the end: bob's two versions, and ann's, each with a final draw."""
     first, second, ann = entry("bob"), entry("bob", agent="second"), entry("ann")
     board = recorded(

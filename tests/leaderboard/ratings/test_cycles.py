@@ -78,11 +78,11 @@ def test_the_shortest_of_the_longer_cycles_is_named():
 
 def test_who_only_drew_has_met_where_draws_are_given():
     wins = table(3, (0, 1, 20, 0), (1, 2, 20, 0))
-    draws = np.zeros((3, 3))
-    draws[0, 2] = draws[2, 0] = 20
+    ties = np.zeros((3, 3))
+    ties[0, 2] = ties[2, 0] = 20
 
     assert find_cycle(wins).triads == 0
-    assert find_cycle(wins, draws) == CycleOfPlayers((), 0.0, 1)
+    assert find_cycle(wins, ties) == CycleOfPlayers((), 0.0, 1)
 
 
 def test_nobody_and_nothing():

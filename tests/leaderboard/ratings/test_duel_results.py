@@ -21,17 +21,17 @@ ALICE, BOB = make.entry("alice"), make.entry("bob")
 
 
 def rated(duel):
-    """Wins of both sides and draws, whoever moved first."""
+    """Wins of both sides and ties, whoever moved first."""
     totals = duel_totals(duel).rated.values()
-    return sum(t.wins[0] for t in totals), sum(t.wins[1] for t in totals), sum(t.draws for t in totals)
+    return sum(t.wins[0] for t in totals), sum(t.wins[1] for t in totals), sum(t.ties for t in totals)
 
 
 def test_each_side_has_its_own_count():
     counted = duel_totals(make.duel(ALICE, BOB, "wwldtIOF"))
 
     assert counted.counts == (
-        WinCount(wins=5, draws=2, losses=1, errors=0, score=4.0),
-        WinCount(wins=1, draws=2, losses=5, errors=3, score=-4.0),
+        WinCount(wins=5, ties=2, losses=1, errors=0, score=4.0),
+        WinCount(wins=1, ties=2, losses=5, errors=3, score=-4.0),
     )
     assert rated(make.duel(ALICE, BOB, "wwldtIOF")) == (5, 1, 2)
 
@@ -44,7 +44,7 @@ def test_the_sides_are_ordered_whoever_is_named_first():
 def test_where_both_offend_both_lose_and_the_rating_learns_nothing():
     counted = duel_totals(make.duel(ALICE, BOB, "bbdw"))
 
-    assert [(one.wins, one.draws, one.losses, one.errors) for one in counted.counts] == [(1, 1, 2, 2), (0, 1, 3, 2)]
+    assert [(one.wins, one.ties, one.losses, one.errors) for one in counted.counts] == [(1, 1, 2, 2), (0, 1, 3, 2)]
     assert rated(make.duel(ALICE, BOB, "bbdw")) == (1, 0, 1)
 
 

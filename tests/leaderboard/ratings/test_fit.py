@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from leaderboard.ratings.connectivity import bounds_draws, core_of
+from leaderboard.ratings.connectivity import bounds_ties, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, chances, covariance
 from leaderboard.ratings.fit import ELO, PairedTotals, fit_ratings
 
@@ -31,12 +31,12 @@ def negative_log(parameters, pairings):
     """Davidson's likelihood in π and ν, with the strength of the player that moves second multiplied by e^−γ."""
     strength, gamma, nu = np.exp(parameters[:-2]), parameters[-2], math.exp(parameters[-1])
     total = 0.0
-    for a, b, wins_a, wins_b, draws, first in pairings:
+    for a, b, wins_a, wins_b, ties, first in pairings:
         upper, lower = strength[a] * math.exp(-gamma * (first == -1)), strength[b] * math.exp(-gamma * (first == 1))
         middle = nu * math.sqrt(upper * lower)
         whole = upper + lower + middle
         total -= wins_a * math.log(upper / whole) + wins_b * math.log(lower / whole)
-        total -= draws * math.log(middle / whole) if draws else 0
+        total -= ties * math.log(middle / whole) if ties else 0
     return total
 
 
@@ -46,8 +46,8 @@ def simulated(players, matches, theta, nu, random, gamma=None):
     first = np.repeat([0] if gamma is None else [1, -1], len(pairs))
     pairs = np.tile(pairs, (len(first) // len(pairs), 1))
     expected = chances(theta[pairs[:, 0]] - theta[pairs[:, 1]] + (gamma or 0) * first, nu)
-    win = expected.score - expected.draw / 2
-    played = random.multinomial(matches, np.stack([win, 1 - win - expected.draw, expected.draw], axis=1))
+    win = expected.score - expected.tie / 2
+    played = random.multinomial(matches, np.stack([win, 1 - win - expected.tie, expected.tie], axis=1))
     return np.column_stack([pairs, played, first]).astype(float)
 
 
@@ -167,7 +167,7 @@ def test_the_order_of_pairings_and_of_sides_changes_no_bit(opposite):
     for _ in range(5):
         mixed = [pairings[i] for i in random.permutation(80)]
         if opposite:
-            mixed = [PairedTotals(p.b, p.a, p.wins_b, p.wins_a, p.draws, -p.first) for p in mixed]
+            mixed = [PairedTotals(p.b, p.a, p.wins_b, p.wins_a, p.ties, -p.first) for p in mixed]
         ratings = fit_ratings(mixed, 12, 4)
 
         assert ratings.theta.tobytes() == expected.theta.tobytes()
@@ -217,7 +217,7 @@ def test_a_player_outside_the_core_changes_no_advantage():
 
 
 def test_splitting_a_pairing_changes_nothing():
-    half = [PairedTotals(p.a, p.b, p.wins_a / 2, p.wins_b / 2, p.draws / 2) for p in FOUR]
+    half = [PairedTotals(p.a, p.b, p.wins_a / 2, p.wins_b / 2, p.ties / 2) for p in FOUR]
 
     assert fit_ratings([*half, *half], 4, 0).elo.tolist() == fit_ratings(FOUR, 4, 0).elo.tolist()
 
@@ -294,7 +294,7 @@ def test_equal_players_share_a_place_and_the_next_is_skipped():
     ],
 )
 def test_draws_are_bounded_where_a_way_round_has_more_wins(pairings, bounded):
-    assert bounds_draws(matches_of(pairings), 3) is bounded
+    assert bounds_ties(matches_of(pairings), 3) is bounded
 
 
 def test_the_core_prefers_size_then_the_anchor_then_matches():

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.core.game_standings import WinCount
 from leaderboard.ratings.fit import EQUAL
 from leaderboard.ratings.game_leaderboard import build_game_standings, points_places
 from tests.leaderboard import make
-from tests.leaderboard.test_build import excluding
+from tests.leaderboard.test_build_standings import excluding
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 ALICE, BOB, CAROL, DAVE = PLAYERS = tuple(make.entry(login) for login in ("alice", "bob", "carol", "dave"))
@@ -59,8 +59,8 @@ def test_the_stronger_stands_first_with_its_counts():
     first, second = standings.rows
     assert (first.entry, first.place, second.entry, second.place) == (BOB, 1, ALICE, 2)
     assert first.rating.elo > second.rating.elo
-    assert first.count == WinCount(wins=4, draws=1, losses=1, errors=0, score=3.0)
-    assert second.count == WinCount(wins=1, draws=1, losses=4, errors=1, score=-3.0)
+    assert first.count == WinCount(wins=4, ties=1, losses=1, errors=0, score=3.0)
+    assert second.count == WinCount(wins=1, ties=1, losses=4, errors=1, score=-3.0)
     assert (first.points_place, second.points_place, first.opponents, first.attempts) == (1, 2, 1, 1)
     assert first.since == LATE
     assert first.rating.low <= first.rating.elo <= first.rating.high
@@ -262,7 +262,7 @@ def test_to_be_measured_again_makes_nobody_later():
 
 
 def test_points_places_are_1_1_3_by_points_then_wins_then_score():
-    counts = [WinCount(draws=2), WinCount(wins=1, score=1), WinCount(wins=1, score=1), WinCount(wins=1, score=2), WinCount()]
+    counts = [WinCount(ties=2), WinCount(wins=1, score=1), WinCount(wins=1, score=1), WinCount(wins=1, score=2), WinCount()]
 
     assert points_places(counts) == [4, 2, 2, 1, 5]
     assert points_places([WinCount(wins=1), WinCount(wins=1), WinCount()]) == [1, 1, 3]

@@ -28,7 +28,7 @@ def test_a_stream_is_a_function_of_its_content():
 @pytest.mark.parametrize("scoring", ["mean", "iqm"])
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 102])
 def test_every_resample_has_all_of_the_weight(size, scoring):
-    table = bootstrap.draw_counts(size, scoring, bootstrap.random_stream("test"))
+    table = bootstrap.resample_counts(size, scoring, bootstrap.random_stream("test"))
 
     assert table.shape == (size, bootstrap.RESAMPLES)
     assert (table >= 0).all()
@@ -38,9 +38,9 @@ def test_every_resample_has_all_of_the_weight(size, scoring):
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 30])
 def test_the_product_is_the_trimmed_mean_of_each_resample(size):
     values = np.sort(np.random.default_rng(1).normal(size=size))
-    copies = bootstrap.draw_counts(size, "mean", bootstrap.random_stream("test")).astype(int)
+    copies = bootstrap.resample_counts(size, "mean", bootstrap.random_stream("test")).astype(int)
     table, kept = (
-        bootstrap.draw_counts(size, "iqm", bootstrap.random_stream("test")),
+        bootstrap.resample_counts(size, "iqm", bootstrap.random_stream("test")),
         size - 2 * bootstrap.trimmed_mean(size, "iqm"),
     )
 
@@ -50,8 +50,8 @@ def test_the_product_is_the_trimmed_mean_of_each_resample(size):
 
 
 def test_pseudo_episodes_stand_at_the_bounds():
-    assert bootstrap.draw_sample([[2, 1]], (0, 5)).tolist() == [[0, 1, 2, 5]]
-    assert bootstrap.draw_sample([[2, 1]], None).tolist() == [[1, 2]]
+    assert bootstrap.sorted_values([[2, 1]], (0, 5)).tolist() == [[0, 1, 2, 5]]
+    assert bootstrap.sorted_values([[2, 1]], None).tolist() == [[1, 2]]
 
 
 def test_results_of_any_lengths_are_resampled():
@@ -89,7 +89,7 @@ def test_tasks_are_resampled_apart():
 def test_the_order_of_addition_does_not_matter(values, scoring):
     ordered = np.sort(values)[np.newaxis]
     size, kept = len(values), len(values) - 2 * bootstrap.trimmed_mean(len(values), scoring)
-    table = bootstrap.draw_counts(size, scoring, bootstrap.random_stream("test"))
+    table = bootstrap.resample_counts(size, scoring, bootstrap.random_stream("test"))
     steps = []
 
     class Recorded(np.ndarray):

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from leaderboard.api.standings_json import standings_document
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.scoring.improvement import compared_values, improvement, mean_improvement
 from tests.leaderboard import make
 

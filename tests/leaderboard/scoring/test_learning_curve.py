@@ -5,7 +5,7 @@ import dataclasses
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.scoring import metrics
 from tests.leaderboard import make
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from evaluator.model.config.metric import Direction, Metric
 from leaderboard.api.standings_json import standings_document
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import metrics_of, oriented_value, ranking
 from tests.leaderboard import make

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.scoring.overall import BACKGROUND_ENTRIES
 from tests.leaderboard import make
 

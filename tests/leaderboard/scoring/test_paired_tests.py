@@ -8,7 +8,7 @@ from scipy import stats
 
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.records.result import Result, with_self_hash
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.scoring.significance import compare_paired, paired
 from tests.leaderboard import make
 

@@ -22,7 +22,7 @@ from leaderboard.api.inputs import api_inputs
 from leaderboard.api.leaderboards import task_rows
 from leaderboard.api.standings_json import ranked_row, task_improvements
 from leaderboard.api.table import task_table
-from leaderboard.build import build_standings
+from leaderboard.build_standings import build_standings
 from leaderboard.text import serialise
 from tests.leaderboard import make
 from tests.leaderboard.api.leaderboards import CONTEXT

@@ -11,12 +11,12 @@ from typing import Any
 
 from evaluator.model.records.result import with_self_hash
 from leaderboard.core.store import RESULT
-from scripts.github.official import publish, record_results, shard_jobs
+from scripts.github.official import check_shards, record_results, shard_jobs
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts
 from scripts.github.official.shard_jobs import PlannedShards, ShardAssignment
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.repository.checkout import Checkout
-from scripts.runs.evaluate_missing import Evaluator, open_evaluator
+from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from tests.scripts.github.remotes import Clone, git
 
 RUN = "https://github.example/o/b/actions/runs/7"
@@ -66,10 +66,10 @@ class Round:
         shard_jobs.evaluate_shard(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
         return self.folder(shard)
 
-    def check(self, *folders: Path, run: OfficialRun | None = None) -> publish.CheckedRound:
+    def check(self, *folders: Path, run: OfficialRun | None = None) -> check_shards.CheckedRound:
         shutil.rmtree(self.place / "accepted", ignore_errors=True)
         now = datetime.now(UTC)
-        return publish.check_shards(
+        return check_shards.check_shards(
             run or self.run, self.assignment(), folders or [self.place], self.place / "accepted", now
         )
 

@@ -66,10 +66,10 @@ class Scene:
 
     def context(self, event: str = "schedule", payload: Mapping[str, Any] | None = None, run_id: int = NOW) -> BotContext:
         """What a privileged step has at hand."""
-        surroundings = read_workflow_environment(self.environment(event, payload, run_id))
+        workflow = read_workflow_environment(self.environment(event, payload, run_id))
         git(self.clone.path, "checkout-index", "-f", "challenge.yml")
         clone = GitRepository(self.clone.path)
-        return BotContext(surroundings=surroundings, github=self.github, checkout=Checkout(self.clone.path), clone=clone)
+        return BotContext(workflow=workflow, github=self.github, checkout=Checkout(self.clone.path), clone=clone)
 
     def push(self, files: Mapping[str, bytes | None], number: int = 7, author: str = "alice") -> str:
         """Somebody pushes a commit on main's tip to his fork; his pull request then stands there."""

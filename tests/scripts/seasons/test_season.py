@@ -22,9 +22,9 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import SandboxKind, Tier, with_self_hash
 from leaderboard.core.store import ResultStore
 from scripts.git.git_repository import GitRepository
-from scripts.repository.checkout import Checkout, SubmissionEntry
+from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.repository.season_file import seal_result
-from scripts.runs.evaluate_missing import open_evaluator
+from scripts.runs.local_evaluator import open_evaluator
 from scripts.seasons.archive import Citation
 from tests.scripts.checkouts import ROOT, run
 from tests.scripts.github.remotes import git
@@ -73,9 +73,7 @@ def play(root: Path, place: Path, drawn_from: str | None = None) -> None:
             patch.setenv(name, value)
         board = Checkout(root)
         path = root / "submissions" / "alice" / "pole"
-        outcome = SubmissionEntry(
-            login="alice", agent="pole", path=path, folder=read_folder(path, board.challenge.submissions)
-        )
+        outcome = AgentFolder(login="alice", agent="pole", path=path, folder=read_folder(path, board.challenge.submissions))
         bench = open_evaluator(board, "process")
         order = bench.request(outcome, board.challenge.tasks[0], drawn_from or SECRET.beacon)
         commit = GitRepository(root).resolve("HEAD")

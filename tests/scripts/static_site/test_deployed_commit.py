@@ -8,8 +8,8 @@ from leaderboard.api.files import api_files
 from leaderboard.core.parallel import WHOLE
 from leaderboard.core.standings import Standings
 from leaderboard.pages.agent.agent_page import render_agent_pages as agent_pages
-from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render_pages
+from leaderboard.site_context import SiteContext
 from leaderboard.visibility import hidden
 from scripts.static_site.deployed_commit import time_dependent_state
 from tests.leaderboard.pages import samples
@@ -33,7 +33,7 @@ def board() -> Standings:
 
 def site(table: Standings, now: datetime) -> dict[str, str]:
     """Pages and documents at a moment, without the moment itself."""
-    context = PageContext(
+    context = SiteContext(
         generated_at="2026-01-02 03:04 UTC", repository=samples.REPOSITORY, now=now,
         hidden=hidden(table.challenge, now),
     )  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from evaluator.model.records.result import Result
-from leaderboard.pages.episode_replays import Episodes
+from leaderboard.core.replays import Episodes
 from scripts.git.recorded_standings import recorded_standings
 from scripts.repository.checkout import open_checkout
 from scripts.static_site.render_episodes import (

@@ -12,7 +12,7 @@ from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import ParallelEpisodes, Task
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from scripts.repository.checkout import open_checkout
-from scripts.runs.evaluate_missing import open_evaluator
+from scripts.runs.local_evaluator import open_evaluator
 from scripts.verification.rerun import LIMIT_REACHED, NOT_DETERMINISTIC, NOT_REPRODUCED, OTHER_MACHINE, compare_duel, rerun
 from scripts.verification.verify_records import verify_files
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.model.measurement_version import PROTOCOL
+from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from tests.scripts.checkouts import LEGAL, put, records, run
 
 BEFORE = Path(__file__).parent / "schema_1"
@@ -113,7 +113,7 @@ def test_what_was_recorded_before_results_named_a_protocol_is_current_in_protoco
 
     assert findings(board) == {"CartPole-v1": ("verified", []), "tictactoe": ("verified", [])}
     stale = dict.fromkeys(("CartPole-v1", "tictactoe"), "the evaluator changed")
-    assert wanted(board) == ({} if PROTOCOL == 1 else stale)
+    assert wanted(board) == ({} if MEASUREMENT_VERSION == 1 else stale)
     assert len(before) == 2
     assert all(b'"schema": 1,' in content and b'"protocol"' not in content for content in before.values())
 

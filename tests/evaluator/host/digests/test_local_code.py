@@ -67,7 +67,7 @@ def test_what_comes_with_the_project_is_as_the_protocol_vouches_for_it(module: s
 
     assert hashlib.sha256(source).hexdigest() == SHIPPED[module], (
         f"{module} was edited: where the conformance suite passes as it is, write the new hash into SHIPPED; where it does "
-        "not, also raise PROTOCOL and record the suite anew"
+        "not, also raise MEASUREMENT_VERSION and record the suite anew"
     )
 
 

@@ -13,7 +13,7 @@ from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.solo import verify_result as verifying
 from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
 from evaluator.model.config.challenge import Task
-from evaluator.model.measurement_version import PROTOCOL
+from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import WantedDuel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import WantedResult, with_self_hash
@@ -65,7 +65,7 @@ def test_new_records_name_todays_protocol_and_old_ones_none() -> None:
     duel = duelled(FIRST_LEGAL, None, TICTACTOE).document()
 
     assert list(result)[:2] == list(duel)[:2] == ["schema", "protocol"]
-    assert [(one["schema"], one["protocol"]) for one in (result, duel)] == [(2, PROTOCOL)] * 2
+    assert [(one["schema"], one["protocol"]) for one in (result, duel)] == [(2, MEASUREMENT_VERSION)] * 2
     for path in sorted((BEFORE / "recorded").rglob("*.json")):
         content = path.read_bytes()
         parsed = (parse_duel if b'"kind": "duel"' in content else parse_result)(content)
@@ -82,15 +82,15 @@ def test_an_old_record_has_todays_key_in_protocol_1(judged: Any, document: dict[
 def test_a_record_is_verified_by_its_own_number_when_the_number_was_raised(
     judged: Any, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verifying, "PROTOCOL", PROTOCOL + 1)
+    monkeypatch.setattr(verifying, "MEASUREMENT_VERSION", MEASUREMENT_VERSION + 1)
 
     assert judged(key=document["key"]).status is VerificationStatus.VERIFIED
-    assert judged(schema=2, protocol=PROTOCOL + 1).status is VerificationStatus.VERIFIED
+    assert judged(schema=2, protocol=MEASUREMENT_VERSION + 1).status is VerificationStatus.VERIFIED
 
 
 @KINDS
 def test_a_record_of_a_newer_protocol_is_stale_here_and_says_why(judged: Any, document: dict[str, Any]) -> None:
-    newer = PROTOCOL + 1
+    newer = MEASUREMENT_VERSION + 1
     finding = judged(schema=2, protocol=newer)
 
     assert finding.status is VerificationStatus.STALE

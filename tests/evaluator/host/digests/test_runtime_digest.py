@@ -32,7 +32,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The files that an image and a digest are made of, to be edited."""
     shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
     shutil.copytree(ROOT / "evaluator", tmp_path / "evaluator", ignore=shutil.ignore_patterns("host", "__pycache__"))
-    monkeypatch.setattr(runtime, "PROTOCOL", 1)
+    monkeypatch.setattr(runtime, "MEASUREMENT_VERSION", 1)
     monkeypatch.setattr(image_files, "ROOT", tmp_path)
     monkeypatch.setattr(image_files, "ROOT", tmp_path)
     lock_digests.cache_clear()
@@ -96,9 +96,9 @@ def test_the_agents_packages_count(copy: Path) -> None:
 
 
 def test_a_raised_protocol_makes_results_stale(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "PROTOCOL", 2)
+    monkeypatch.setattr(runtime, "MEASUREMENT_VERSION", 2)
     second = digests()
-    monkeypatch.setattr(runtime, "PROTOCOL", 3)
+    monkeypatch.setattr(runtime, "MEASUREMENT_VERSION", 3)
 
     assert len({*BEFORE.values(), *second.values(), *digests().values()}) == 3 * len(BEFORE)
     lock_digests.cache_clear()

@@ -257,7 +257,7 @@ def served(script: bytes, *, shut: bool = True, cpu_seconds: float = 6) -> Scrip
     """What comes of bytes in place of a script's frames, after the handshake."""
     ours, theirs = socket.socketpair()
     stream = SocketStream(ours)
-    ready = wire.frame(wire.Op.READY, json.dumps({"protocol": wire.VERSION}).encode())
+    ready = wire.frame(wire.Op.READY, json.dumps({"protocol": wire.PROTOCOL_VERSION}).encode())
 
     def speak() -> None:
         theirs.sendall(ready)

@@ -12,7 +12,7 @@ import pytest
 from evaluator.model.records.parse import parse_record, parse_result
 from scripts.git.data_branches import newest_results, read_recorded
 from scripts.github.api.client import GitHub
-from scripts.github.official import commit_facts, publish, record_results, shard_jobs
+from scripts.github.official import check_shards, commit_facts, record_results, shard_jobs
 from scripts.github.official.commit_facts import POINTS_RESERVED, CommitFacts
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
@@ -269,7 +269,7 @@ def test_a_round_of_many_new_agents_is_recorded_whatever_is_left_of_the_limit(
         standin.world.person(login, 5000 + number)
         merge(standin, item.wanted.beacon, 10 + number, login)
     standin.world.left["graphql"] = left
-    checked = publish.check_shards(run, assignment, [tmp_path / "in"], tmp_path / "accepted", datetime.now(UTC))
+    checked = check_shards.check_shards(run, assignment, [tmp_path / "in"], tmp_path / "accepted", datetime.now(UTC))
     published = record_results.record_accepted(run, "1", tmp_path / "accepted", datetime.now(UTC), ALONE)
     recorded = read_recorded(clone.repository, newest_results(clone.repository))[0]
     ids = {person.login: person.id for person in standin.world.people.values()}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.github.official import publish
-from scripts.github.official.publish import MANIFESTS, SUBJECT_BYTES, SUBJECTS, write_manifests
+from scripts.github.official import check_shards
+from scripts.github.official.check_shards import MANIFESTS, SUBJECT_BYTES, SUBJECTS, write_manifests
 
 
 def files(place: Path, count: int) -> list[Path]:
@@ -49,7 +49,7 @@ def test_no_list_has_more_bytes_than_can_be_attested(tmp_path: Path) -> None:
 def test_what_is_beyond_all_lists_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(publish, "ATTESTED_LISTS", 2)
+    monkeypatch.setattr(check_shards, "ATTESTED_LISTS", 2)
 
     assert write_manifests(files(tmp_path, 2 * SUBJECTS + 3), tmp_path) == 2
     assert len(listed(tmp_path)) == 2

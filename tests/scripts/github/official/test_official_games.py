@@ -17,7 +17,7 @@ from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from scripts.git.data_branches import newest_results, read_recorded
-from scripts.github.official import publish, shard_jobs
+from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import Workload, read_workload
 from scripts.repository.layout import RESULTS_BRANCH
@@ -334,7 +334,7 @@ def test_too_large_a_duel_costs_that_duel_alone(begun: Round) -> None:
 
 def test_the_accepted_files_are_listed_and_published_once(begun: Round) -> None:
     begun.check()
-    lines = (begun.place / "accepted" / publish.MANIFESTS / "0.sha256").read_text().splitlines()
+    lines = (begun.place / "accepted" / check_shards.MANIFESTS / "0.sha256").read_text().splitlines()
     assert len(lines) == 3
     assert len(begun.record().recorded) == 3
     again = begun.record()

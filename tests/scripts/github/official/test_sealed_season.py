@@ -28,17 +28,17 @@ from leaderboard.api.standings_json import standings_document
 from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import ResultStore
-from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render_pages
-from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, preview_state
+from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state, preview_state
+from leaderboard.site_context import SiteContext
 from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import export_results, newest_results
 from scripts.git.recorded_standings import recorded_standings
-from scripts.github.official import publish, shard_jobs
+from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.artifact import ArtifactError, read_artifact
-from scripts.github.workflow.run_context import PACE_SECONDS, seconds_to_wait
+from scripts.github.workflow.plan_context import PACE_SECONDS, seconds_to_wait
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.season_file import RevealedSecret, SeasonFile
@@ -235,7 +235,7 @@ def test_a_wrong_secret_is_refused_before_anything_is_played_or_believed(
     with pytest.raises(CommandError, match=why):
         shard_jobs.evaluate_shard(run, bench(played.clone.path), played.assignment(), out)
     with pytest.raises(CommandError, match=why):
-        publish.check_shards(run, played.assignment(), [played.place], tmp_path / "accepted", datetime.now(UTC))
+        check_shards.check_shards(run, played.assignment(), [played.place], tmp_path / "accepted", datetime.now(UTC))
     assert not out.exists()
 
 
@@ -300,14 +300,14 @@ def test_one_surprising_file_of_a_sealed_season_costs_that_result_alone(played: 
 def test_what_has_no_score_to_show_cannot_be_sealed_and_costs_that_result_alone(
     played: Round, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, real = copied(played, tmp_path), publish.sealed_record
+    begun, real = copied(played, tmp_path), check_shards.sealed_record
 
     def sealing(challenge: Challenge, secret: SeasonSecret, result: Result, trace: bytes | None) -> Any:
         if result.login == "alice" and result.verdict is Verdict.OK:
             raise CommandError(3, "a metric has no value to rank by")
         return real(challenge, secret, result, trace)
 
-    monkeypatch.setattr(publish, "sealed_record", sealing)
+    monkeypatch.setattr(check_shards, "sealed_record", sealing)
     checked = begun.check()
 
     assert [line.partition(": ")[2] for line in checked.refused] == ["cannot be sealed"]
@@ -341,7 +341,7 @@ def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(playe
     board = open_board(played, tmp_path, revealed=False)
     table = recorded_standings(board, official=False)
     task = table.tasks[0]
-    pages = html.unescape("".join(render_pages(table, PageContext(generated_at="now")).values()))
+    pages = html.unescape("".join(render_pages(table, SiteContext(generated_at="now")).values()))
 
     assert [row.entry.login for row in task.rows] == ["alice", "carol"]
     assert all(row.estimate.low != row.estimate.low and row.rank_high == len(task.rows) for row in task.rows)
@@ -377,7 +377,7 @@ def test_after_the_reveal_everything_verifies_and_the_board_has_its_returns(play
     findings = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
     table = recorded_standings(board, official=False)
     task = table.tasks[0]
-    pages = html.unescape("".join(render_pages(table, PageContext(generated_at="now")).values()))
+    pages = html.unescape("".join(render_pages(table, SiteContext(generated_at="now")).values()))
 
     assert {finding.status for finding in findings} == {VerificationStatus.VERIFIED}
     assert sum(finding.steps for finding in findings) > 0
@@ -420,7 +420,7 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
     entries = tuple(submission.entry() for submission in board.read_all()[0] if submission.login != "local")
     promoted = [with_self_hash({**result.document(), "sandbox": "docker"}) for result in board.recorded[0]]
-    recorded = RecordedResults(challenge=board.challenge, entries=entries, results=tuple(promoted))
+    recorded = OfficialLeaderboard(challenge=board.challenge, entries=entries, results=tuple(promoted))
     (probe,) = (entry for entry in entries if entry.login == "alice")
     context = CommentContext(run_id=1, repository="https://github.example/o/b")
     comment = render_comment.render_comment(official_state(recorded, [("alice", "probe")], "1" * 40), context)

@@ -16,7 +16,7 @@ from scripts.console import CommandError
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment
 from scripts.github.official.workload import planned_runtime_digest, read_workload
-from scripts.github.workflow.run_context import parse_run_context
+from scripts.github.workflow.plan_context import parse_plan_context
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, make_board
 from tests.scripts.github.rounds import RUN, bench, open_run, plan_round, whole_round
 
@@ -45,7 +45,7 @@ def test_everything_entered_is_planned_and_the_outputs_are_json(board: Clone, tm
     planned = plan_round(board, tmp_path).planned
 
     outputs = json.loads(json.dumps(planned.outputs()))
-    assert parse_run_context(outputs.pop("moment")).now.tzinfo is not None
+    assert parse_plan_context(outputs.pop("plan_context")).now.tzinfo is not None
     assert outputs == {
         "shards": [0, 1], "total": 2, "count": 4, "left": 0, "sha": board.head, "results_sha": "",
         "labels": ["ubuntu-24.04"], "at_once": 20, "unasked": 0,

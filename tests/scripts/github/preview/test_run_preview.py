@@ -22,7 +22,7 @@ from scripts.github.preview import preview_session, run_preview
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.runs.evaluate_missing import Evaluator
+from scripts.runs.local_evaluator import Evaluator
 from tests.leaderboard import make
 from tests.leaderboard.comments.github_markdown import Seen
 from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board
@@ -50,7 +50,7 @@ class PreviewBoard:
     def change(self, files: Mapping[str, bytes | None]) -> str:
         return self.head.commit(files)
 
-    def surroundings(self, login: str = "alice", base: str | None = None) -> WorkflowEnvironment:
+    def workflow(self, login: str = "alice", base: str | None = None) -> WorkflowEnvironment:
         pull = {
             "number": 7,
             "user": {"login": login, "id": 11},
@@ -66,7 +66,7 @@ class PreviewBoard:
 
     def run(self, login: str = "alice", **options: Any) -> Preview:
         options = {"sandbox": "process", **options}
-        assert run_preview.preview_pull_request(self.surroundings(login), self.head.path, self.out, **options) == 0
+        assert run_preview.preview_pull_request(self.workflow(login), self.head.path, self.out, **options) == 0
         return self.written()
 
     def written(self) -> Preview:
@@ -270,7 +270,7 @@ def test_what_was_done_before_a_stop_is_kept(preview_board: PreviewBoard, monkey
 
     with pytest.raises(KeyboardInterrupt):
         run_preview.preview_pull_request(
-            preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process"
+            preview_board.workflow(), preview_board.head.path, preview_board.out, sandbox="process"
         )
 
     assert [r.task for r in preview_board.written().agents[0].results] == ["CartPole-v1"]
@@ -285,7 +285,7 @@ def test_a_kill_leaves_what_was_done(preview_board: PreviewBoard) -> None:
         try:
             Evaluator.run = stopped_after(1, lambda: SystemExit(os._exit(9)))  # type: ignore[method-assign]
             run_preview.preview_pull_request(
-                preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process"
+                preview_board.workflow(), preview_board.head.path, preview_board.out, sandbox="process"
             )
         finally:  # Whatever is raised here must not go on as a second run of the tests.
             os._exit(1)
@@ -300,7 +300,7 @@ def test_a_failure_of_ours_is_told_and_raised(preview_board: PreviewBoard, monke
 
     with pytest.raises(CommandError):
         run_preview.preview_pull_request(
-            preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process"
+            preview_board.workflow(), preview_board.head.path, preview_board.out, sandbox="process"
         )
 
     assert preview_board.written().agents[0].results == ()
@@ -332,7 +332,7 @@ def test_results_that_do_not_fit_are_named(preview_board: PreviewBoard, monkeypa
 def test_notes_are_bounded(preview_board: PreviewBoard) -> None:
     session = preview_session.PreviewSession(
         checkout=open_checkout(preview_board.main.path),
-        pull=pull_event(preview_board.surroundings()),
+        pull=pull_event(preview_board.workflow()),
         evaluator_sha="e" * 40,
         out=preview_board.out,
         run_url="u",

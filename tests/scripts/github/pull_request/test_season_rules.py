@@ -13,7 +13,7 @@ from scripts.git.recorded_standings import rank, recorded_input
 from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce
 from scripts.github.pull_request.outcome import rules_before_merge
-from scripts.github.workflow.run_context import RunContext, parse_run_context
+from scripts.github.workflow.plan_context import PlanContext, parse_plan_context
 from tests.leaderboard import make
 from tests.scripts.github.preview.test_run_preview import PreviewBoard
 from tests.scripts.github.remotes import CHALLENGE, Clone, agent_files, make_board
@@ -71,12 +71,12 @@ def test_only_the_plan_job_asks_who_is_a_member_and_the_others_are_handed_it(boa
 
     assert planned(board, TEAM)[0] == {"FrozenLake-v1"}  # nobody could ask, so nobody is a member
     work_tasks, _ = planned(board, TEAM, is_member=is_member)
-    handed = RunContext(now=datetime(2026, 3, 1, tzinfo=UTC), members={"lab/rl": frozenset(["alice"])})
+    handed = PlanContext(now=datetime(2026, 3, 1, tzinfo=UTC), members={"lab/rl": frozenset(["alice"])})
 
     assert work_tasks == {"CartPole-v1", "FrozenLake-v1"}
     assert asked == [("alice", "lab/rl")]
-    assert planned(board, TEAM, moment=parse_run_context(handed.serialised()))[0] == work_tasks
-    assert parse_run_context(handed.serialised()) == handed
+    assert planned(board, TEAM, plan_context=parse_plan_context(handed.serialised()))[0] == work_tasks
+    assert parse_plan_context(handed.serialised()) == handed
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_only_the_plan_job_asks_who_is_a_member_and_the_others_are_handed_it(boa
 )
 def test_a_moment_that_no_plan_handed_on_is_refused(text: str) -> None:
     with pytest.raises(CommandError):
-        parse_run_context(text)
+        parse_plan_context(text)
 
 
 def test_people_are_left_out_of_the_plan_until_they_keep_the_rules(board: Clone) -> None:
@@ -237,9 +237,9 @@ def test_a_merge_of_a_member_whom_only_the_plan_could_see_is_not_called_a_strang
     scene.bring()
     scene.merge()
     context = scene.context("push")
-    handed = RunContext(now=context.now, members={"lab/rl": frozenset(["alice"])})
+    handed = PlanContext(now=context.now, members={"lab/rl": frozenset(["alice"])})
 
-    announce.announce_merged(replace(context, members=parse_run_context(handed.serialised()).members))
+    announce.announce_merged(replace(context, members=parse_plan_context(handed.serialised()).members))
     member = "\n".join(scene.bodies())
     announce.announce_merged(replace(context, members={"lab/rl": frozenset()}))
     stranger = "\n".join(scene.bodies())

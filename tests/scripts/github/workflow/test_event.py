@@ -89,9 +89,9 @@ def test_an_event_that_is_no_json_object_is_refused(tmp_path: Path, event: str) 
 
 
 def test_a_pull_request_event(tmp_path: Path) -> None:
-    surroundings = read_workflow_environment(environment(tmp_path, {"pull_request": PULL}))
+    workflow = read_workflow_environment(environment(tmp_path, {"pull_request": PULL}))
 
-    assert pull_event(surroundings) == PullEvent(
+    assert pull_event(workflow) == PullEvent(
         number=7, author="alice", author_id=11, head_sha=SHA, head_ref="$(touch x)", head_repository_id=2000,
         base_sha="b" * 40, base_ref="main",
     )  # fmt: skip
@@ -130,9 +130,7 @@ def test_a_comment_event(tmp_path: Path) -> None:
 
 
 def test_the_run_and_the_inputs_of_other_events(tmp_path: Path) -> None:
-    surroundings = read_workflow_environment(
-        environment(tmp_path, {"workflow_run": {"id": 31}, "inputs": {"sha": SHA, "n": 1}})
-    )
+    workflow = read_workflow_environment(environment(tmp_path, {"workflow_run": {"id": 31}, "inputs": {"sha": SHA, "n": 1}}))
 
-    assert workflow_run_id(surroundings) == 31
-    assert [dispatch_input(surroundings, name) for name in ("sha", "n", "missing")] == [SHA, "", ""]
+    assert workflow_run_id(workflow) == 31
+    assert [dispatch_input(workflow, name) for name in ("sha", "n", "missing")] == [SHA, "", ""]

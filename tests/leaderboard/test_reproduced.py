@@ -1,6 +1,6 @@
 """Results that came out again."""
 
-from leaderboard.pages.page_context import reproduced
+from leaderboard.site_context import reproduced
 from tests.leaderboard import make
 
 LATER, LATEST = "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.game_boards.svg import (
+from leaderboard.game_pictures.svg import (
     REFUSED_SYMBOL,
     BoardKind,
     BoardMark,
@@ -38,7 +38,7 @@ def _square(action: int) -> Cell | None:
     return divmod(action, 3) if 0 <= action < 9 else None
 
 
-def _draw_tictactoe(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
+def _render_tictactoe(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
     stones, owners = [], {}
     for ply, action in enumerate(moves):
         if cell := _square(action):
@@ -72,7 +72,7 @@ TICTACTOE = BoardKind(
         ),
     ),
     words=tuple(f"plays {place}" for place in _PLACES),
-    draw=_draw_tictactoe,
+    render=_render_tictactoe,
     order=_alternate,
     text=_text_tictactoe,
 )
@@ -89,7 +89,7 @@ def _dropped(moves: Sequence[int]) -> list[Cell | None]:
     return cells
 
 
-def _draw_connect_four(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
+def _render_connect_four(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
     stones, owners = [], {}
     for ply, cell in enumerate(_dropped(moves)):
         if cell:
@@ -124,7 +124,7 @@ CONNECT_FOUR = BoardKind(
         ),
     ),
     words=tuple(f"drops into column {column + 1}" for column in range(_FOUR_COLUMNS)),
-    draw=_draw_connect_four,
+    render=_render_connect_four,
     order=_alternate,
     text=_text_connect_four,
 )

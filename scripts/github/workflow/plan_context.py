@@ -20,7 +20,7 @@ MembershipLookup = Callable[[str, str], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunContext:
+class PlanContext:
     """The time of the plan, and who was a member of which team."""
 
     now: datetime
@@ -33,28 +33,28 @@ class RunContext:
         return json.dumps({"now": self.now.isoformat(), "members": members}, separators=(",", ":"))
 
 
-def current_run_context() -> RunContext:
+def current_plan_context() -> PlanContext:
     """The current time, to the second, without memberships."""
-    return RunContext(now=datetime.now(UTC).replace(microsecond=0))
+    return PlanContext(now=datetime.now(UTC).replace(microsecond=0))
 
 
-def parse_run_context(text: str) -> RunContext:
+def parse_plan_context(text: str) -> PlanContext:
     """The context of the plan job; the current time if there is none.
 
     Raises:
         CommandError: it is malformed.
     """
     if not text:
-        return current_run_context()
+        return current_plan_context()
     try:
         document = parse_strict(text.encode())
         now = datetime.fromisoformat(document["now"])
         members = {str(team): frozenset(map(str, logins)) for team, logins in document["members"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CommandError(OUR_FAULT, f"--moment is not what the plan job hands on ({error})") from error
+        raise CommandError(OUR_FAULT, f"--plan-context is not what the plan job hands on ({error})") from error
     if now.tzinfo is None:
-        raise CommandError(OUR_FAULT, "--moment has no time zone; hand on what the plan job says")
-    return RunContext(now=now, members=members)
+        raise CommandError(OUR_FAULT, "--plan-context has no time zone; hand on what the plan job says")
+    return PlanContext(now=now, members=members)
 
 
 def members_of(challenge: Challenge, logins: Iterable[str], is_member: MembershipLookup) -> dict[str, frozenset[str]]:
@@ -78,7 +78,7 @@ def admission_at(
         now=now,
         arrived={AgentName.folded(*name): _merged_at(beacon) for name, beacon in origins.versions.items()},
         entered={
-            (AgentName.folded(*name), task_id): _merged_at(stays[0]) for (name, task_id), stays in origins.tasks.items()
+            (AgentName.folded(*name), task_id): _merged_at(periods[0]) for (name, task_id), periods in origins.tasks.items()
         },
         members=members,
     )

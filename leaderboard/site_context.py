@@ -1,4 +1,4 @@
-"""What pages show beside the standings, and which results were reproduced."""
+"""What pages and documents show beside the standings, and which results were reproduced."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -12,13 +12,12 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
 from leaderboard.core.former_entries import FormerEntry
-from leaderboard.game_boards.match_replay import AllFrames
-from leaderboard.pages.episode_replays import Episodes
+from leaderboard.core.replays import AllFrames, Episodes
 
 
 @dataclass(frozen=True, kw_only=True)
-class PageContext:
-    """What pages show that is not in the standings."""
+class SiteContext:
+    """What pages and documents show that is not in the standings."""
 
     generated_at: str
     """The time of the build, as it is shown."""

@@ -21,7 +21,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
 from scripts.git.data_branches import export_results, newest_results, read_recorded, traces_branch
-from scripts.github.official import publish, record_results
+from scripts.github.official import check_shards, record_results
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES, MAX_TRACE_BYTES
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
@@ -56,7 +56,7 @@ def begun(played: Round, tmp_path: Path) -> Round:
     return Round(clone, open_run(clone), played.planned, tmp_path / "in")
 
 
-def kept(checked: publish.CheckedRound) -> list[str]:
+def kept(checked: check_shards.CheckedRound) -> list[str]:
     """What was accepted as measured."""
     return sorted(f"{r.login} {r.task}" for r in checked.accepted if r.verdict is not Verdict.INTERNAL_ERROR)
 
@@ -85,7 +85,7 @@ def test_first_use_creates_both_branches_with_one_commit_for_all_results(begun: 
 def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: Round) -> None:
     begun.check()
     accepted = begun.place / "accepted"
-    (manifest,) = (accepted / publish.MANIFESTS).iterdir()
+    (manifest,) = (accepted / check_shards.MANIFESTS).iterdir()
     named = dict(reversed(line.split("  ")) for line in manifest.read_text().splitlines())
 
     assert set(named) == {str(path.relative_to(accepted)) for path in (accepted / "results").rglob("*.json")}
@@ -524,7 +524,7 @@ def test_a_publish_that_is_run_again_does_not_count_a_failure_twice(begun: Round
 
 def test_a_result_from_the_future_is_refused(begun: Round) -> None:
     late = datetime.now(UTC) + timedelta(days=-40)
-    checked = publish.check_shards(begun.run, begun.assignment(), [begun.place], begun.place / "accepted", late)
+    checked = check_shards.check_shards(begun.run, begun.assignment(), [begun.place], begun.place / "accepted", late)
 
     assert kept(checked) == []
 
@@ -572,7 +572,7 @@ def test_no_refusal_is_a_command_to_the_runner(begun: Round) -> None:
 def test_what_there_is_no_time_to_replay_is_left_for_the_next_round_and_counts_as_no_failure(
     begun: Round, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(publish, "REPLAY_SECONDS", 0.0)
+    monkeypatch.setattr(check_shards, "REPLAY_SECONDS", 0.0)
     forge(begun.folder(0), CARTPOLE, lambda d: d | {"season": "2"})
     checked = begun.check()
     published = begun.record()

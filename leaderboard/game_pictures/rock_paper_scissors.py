@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.game_boards.svg import REFUSED_SYMBOL, BoardKind, BoardMark, BoardStyle, SvgSymbol
+from leaderboard.game_pictures.svg import REFUSED_SYMBOL, BoardKind, BoardMark, BoardStyle, SvgSymbol
 
 _CHOICES = ("rock", "paper", "scissors")
 _ICONS = ("m-.28 0a.28.28 0 1 0 .56 0a.28.28 0 1 0-.56 0", "m-.22-.3h.44v.6h-.44z", "m-.24-.3l.48.6m0-.6l-.48.6")
@@ -27,7 +27,7 @@ def _place(ply: int, side: int) -> tuple[float, float]:
     return column + 0.5, _PITCH * row + side + 0.5
 
 
-def _draw(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
+def _render(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
     lights, icons = [], []
     for ply, choice in enumerate(moves):
         side = first ^ ply % 2
@@ -76,7 +76,7 @@ def rounds_kind(count: int) -> BoardKind:
             ),
         ),
         words=tuple(f"shows {choice}" for choice in _CHOICES),
-        draw=_draw,
+        render=_render,
         order=_order,
         text=_text,
     )

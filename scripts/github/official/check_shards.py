@@ -27,7 +27,7 @@ from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, rece
 from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, Workload, read_workload
 from scripts.github.workflow.outputs import escape_commands
-from scripts.github.workflow.run_context import season_secret
+from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
 from scripts.verification.verify_records import VerificationJob, verify_jobs

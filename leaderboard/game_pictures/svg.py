@@ -62,7 +62,7 @@ class BoardKind:
     look: BoardStyle
     words: tuple[str, ...]
     """Each action in words, such as `drops into column 1`."""
-    draw: Callable[[Sequence[int], Side, int | None], list[BoardMark]]
+    render: Callable[[Sequence[int], Side, int | None], list[BoardMark]]
     """From the moves, the side that began and a refused last move; marks on top of others come later."""
     order: Callable[[int], int]
     """Whether the side that began makes a move (0) or the other side (1)."""

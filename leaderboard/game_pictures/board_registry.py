@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
-from leaderboard.game_boards.grid_games import CONNECT_FOUR, TICTACTOE
-from leaderboard.game_boards.quarto_board import QUARTO
-from leaderboard.game_boards.rock_paper_scissors import rounds_kind
-from leaderboard.game_boards.svg import BoardKind
+from leaderboard.game_pictures.grid_games import CONNECT_FOUR, TICTACTOE
+from leaderboard.game_pictures.quarto_board import QUARTO
+from leaderboard.game_pictures.rock_paper_scissors import rounds_kind
+from leaderboard.game_pictures.svg import BoardKind
 
 _GAME_VERSION = re.compile(r"_v[0-9]+$")
 _BOARD_KINDS = {

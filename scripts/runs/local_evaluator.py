@@ -21,7 +21,7 @@ from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
 from scripts.console import OUR_FAULT, USAGE, CommandError, say, stderr_console
-from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry, base_image
+from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, base_image
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Evaluator:
     sandbox: "SelectedSandbox"
     runtime_digest: str
 
-    def request(self, entry: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
+    def request(self, entry: AgentFolder, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
         """The request to evaluate an agent on a task; the default beacon gives the preview's public seeds."""
         from evaluator.host.envs.gym_task import load_gym_task
         from evaluator.host.solo.evaluate_agent import EvaluationRequest
@@ -112,8 +112,8 @@ class RunOptions:
     """The most that are played at once; None for as many as the machine has room for."""
 
 
-def evaluate_missing(
-    evaluator: Evaluator, wanted: Sequence[tuple[SubmissionEntry, Task]], options: RunOptions
+def evaluate_locally(
+    evaluator: Evaluator, wanted: Sequence[tuple[AgentFolder, Task]], options: RunOptions
 ) -> Iterator[tuple[Result, bool]]:
     """Each agent's result on a task, and whether it is new: first what is recorded, then what is missing as it ends."""
     store, requests = options.store, []

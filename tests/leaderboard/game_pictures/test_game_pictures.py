@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.model.config.challenge import Task
-from leaderboard.game_boards.board_registry import action_word, kind_of, position_text
-from leaderboard.game_boards.svg import final_position_svg
+from leaderboard.game_pictures.board_registry import action_word, kind_of, position_text
+from leaderboard.game_pictures.svg import final_position_svg
 from tests.leaderboard.pages import game_samples
 
 GAMES = {task.id: task for task in game_samples.DRAWN}
@@ -19,7 +19,7 @@ def standing(task, moves, first=0, refused=None, ply=None):
     """The marks after so many moves, as (style, x, y)."""
     kind = kind_of(task)
     ply = len(moves) if ply is None else ply
-    marks = kind.draw(moves, first, refused)
+    marks = kind.render(moves, first, refused)
     return [(kind.look.symbols[m.symbol], m.x, m.y) for m in marks if m.begin <= ply and (m.end is None or ply < m.end)]
 
 
@@ -71,7 +71,7 @@ def test_quarto_shows_every_piece_exactly_once():
     for moves, _ in matches(game_samples.QUARTO):
         kind = kind_of(game_samples.QUARTO)
         for ply in range(len(moves) + 1):
-            marks = [m for m in kind.draw(moves, 0, None) if m.begin <= ply and (m.end is None or ply < m.end)]
+            marks = [m for m in kind.render(moves, 0, None) if m.begin <= ply and (m.end is None or ply < m.end)]
             shown = environment(game_samples.QUARTO, moves[:ply]).observe("player_0")["observation"].tolist()
             cells = {(m.x - 0.5, m.y - 0.5): m.symbol for m in marks if m.symbol < 16 and m.y < 4}
 
@@ -111,7 +111,7 @@ def test_a_refused_move_is_crossed_out(name):
 )
 def test_a_record_that_makes_no_sense_is_drawn_all_the_same(name, moves, first, refused):
     kind = kind_of(GAMES[name])
-    marks = kind.draw(moves, first, None if refused < 0 else refused)
+    marks = kind.render(moves, first, None if refused < 0 else refused)
 
     assert all(0 <= mark.symbol < len(kind.look.symbols) for mark in marks)
     assert "<svg" in final_position_svg(kind, marks, "words")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.game_boards.svg import (
+from leaderboard.game_pictures.svg import (
     DIRECTIONS,
     REFUSED_SYMBOL,
     BoardKind,
@@ -81,7 +81,7 @@ def _turns(moves: Sequence[int]) -> Iterator[tuple[int, int, int | None, int | N
             yield ply, action, ply + 1 if is_placed else None, placed if is_placed else None
 
 
-def _draw(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
+def _render(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
     marks, on_board = [], dict[Cell, int]()
     stored = dict.fromkeys(range(_QUARTO_PIECES), -1)
     for given, piece, placed, cell in _turns(moves):
@@ -146,7 +146,7 @@ QUARTO = BoardKind(
         *(f"gives the {_named(piece)} piece" for piece in range(_QUARTO_PIECES)),
         *(f"places it on row {cell // 4 + 1}, column {cell % 4 + 1}" for cell in range(_QUARTO_CELLS)),
     ),
-    draw=_draw,
+    render=_render,
     order=_order,
     text=_text,
 )

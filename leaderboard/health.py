@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.game_standings import shown_duels
 from leaderboard.core.standings import Standings, results_of
-from leaderboard.pages.game_page import shown_duels
 
 # Stands for a verdict: the validation of a player has none.
 REFUSED_PLAYERS = "refused"

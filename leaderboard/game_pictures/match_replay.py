@@ -1,7 +1,6 @@
 """The matches of a duel for its page: cards, and one JSON document for the replay script."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,25 +9,12 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Side
 from evaluator.model.records.verdict import Verdict
-from leaderboard.game_boards.board_registry import action_word, kind_of, milliseconds_of, moves_of
-from leaderboard.game_boards.svg import BoardKind, BoardMark, final_position_svg, packed_marks, shared_ground
+from leaderboard.core.replays import AllFrames, ReplayFrames
+from leaderboard.game_pictures.board_registry import action_word, kind_of, milliseconds_of, moves_of
+from leaderboard.game_pictures.svg import BoardKind, BoardMark, final_position_svg, packed_marks, shared_ground
 from leaderboard.text.format import plain
 
-
-@dataclass(frozen=True, kw_only=True)
-class ReplayFrames:
-    """The frames of one match, rendered by its environment: one before each move and one at the end."""
-
-    texts: tuple[str, ...] = ()
-    images: tuple[str, ...] = ()
-    """Addresses `data:image/png;base64,…`, used if there are no texts."""
-    movers: tuple[int, ...] = ()
-    """The side that made each move."""
-
-
 _PNG_PREFIX = "data:image/png;base64,"
-AllFrames = Mapping[tuple[str, int], ReplayFrames]
-"""By the duel's key and the match's index."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +60,7 @@ def match_replay(duel: Duel, task: Task, frames: AllFrames) -> MatchReplay:
     for index, (match, moves, times) in enumerate(records):
         rendered = frames.get((duel.key, index), ReplayFrames())
         first: Side = 1 if index % 2 else 0
-        marks = kind.draw(moves, first, match.refused) if kind else []
+        marks = kind.render(moves, first, match.refused) if kind else []
         card = ReplayCard(
             number=index + 1,
             winner=match.winner,

@@ -89,7 +89,7 @@ class Evaluator:
         self.sandbox.prepare(request.folder.submission.needs)
         return ParallelJob(
             title=f"{request.agent} on {request.gym_task.task.id}", play=partial(self.run, request),
-            cpus=request.allowed.cpus, memory_mib=request.allowed.memory_mib,
+            processors=request.allowed.processors(), memory_mib=request.allowed.memory_mib,
         )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ nor measured processor time depend on a neighbour. It alone records what the oth
 """
 
 import contextlib
-import math
 import multiprocessing
 import os
 import signal
@@ -30,8 +29,6 @@ Other = TypeVar("Other")
 AUTO = "auto"
 # Beside the sandboxes of an evaluation: its referee with the environments, and what the machine needs for itself.
 REFEREE_MIB, SPARE_MIB = 300, 500
-# A referee works while the agent does, but less.
-REFEREE_CPUS = 0.5
 _REPORT_SECONDS = 0.1
 _END_SECONDS = 30.0
 
@@ -43,19 +40,14 @@ class ParallelJob(Generic[Value]):
     title: str
     play: Callable[[ReportProgress], Value]
     """Plays it; the value is sent to the command's own process."""
-    cpus: float
-    """Share of processor time of its sandboxes, in cores."""
+    processors: int
+    """Processors that it needs so that neither sandbox nor referee waits for the other."""
     memory_mib: int
     """The most memory that its sandboxes may use."""
 
-    @property
-    def processors(self) -> int:
-        """Processors that it needs so that neither sandbox nor referee waits for the other."""
-        return math.ceil(self.cpus + REFEREE_CPUS)
-
     def playing(self, play: Callable[[ReportProgress], Other]) -> "ParallelJob[Other]":
         """A job that needs the same and does something else with it."""
-        return ParallelJob(title=self.title, play=play, cpus=self.cpus, memory_mib=self.memory_mib)
+        return ParallelJob(title=self.title, play=play, processors=self.processors, memory_mib=self.memory_mib)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,12 +66,11 @@ class DuelRunner:
 
     def job(self, request: DuelRequest) -> ParallelJob[Duel]:
         """A duel that can be played beside others; both players may think at once."""
-        allowed = [player.folder.submission.allowed(request.limits) for player in request.contenders]
         for player in request.contenders:
             self.evaluator.sandbox.prepare(player.folder.submission.needs)
         return ParallelJob(
-            title=duel_title(request), play=partial(self.play, request), cpus=sum(limits.cpus for limits in allowed),
-            memory_mib=sum(limits.memory_mib for limits in allowed),
+            title=duel_title(request), play=partial(self.play, request), processors=request.limits.processors(2),
+            memory_mib=sum(who.folder.submission.allowed(request.limits).memory_mib for who in request.contenders),
         )  # fmt: skip
 
 

@@ -21,8 +21,8 @@ MACHINE = Machine(processors=PROCESSORS, memory_mib=1 << 20)
 several = pytest.mark.skipif(len(PROCESSORS) < 2, reason="one processor has nothing to hand out")
 
 
-def job(play: object, *, cpus: float = 0.5, memory_mib: int = 1, title: str = "a job") -> ParallelJob[object]:
-    return ParallelJob(title=title, play=lambda report: play, cpus=cpus, memory_mib=memory_mib)
+def job(play: object, *, processors: int = 1, memory_mib: int = 1, title: str = "a job") -> ParallelJob[object]:
+    return ParallelJob(title=title, play=lambda report: play, processors=processors, memory_mib=memory_mib)
 
 
 def seen(report: ReportProgress) -> tuple[int, set[int], float, float]:
@@ -36,7 +36,7 @@ def seen(report: ReportProgress) -> tuple[int, set[int], float, float]:
 
 @several
 def test_no_two_at_once_share_a_processor() -> None:
-    jobs = [ParallelJob(title=str(cpus), play=seen, cpus=cpus, memory_mib=1) for cpus in (0.5, 0.5, 1.5, 0.5, 0.5, 1.5, 0.5)]
+    jobs = [ParallelJob(title="", play=seen, processors=count, memory_mib=1) for count in (1, 1, 2, 1, 1, 2, 1)]
     found = dict(run_jobs(jobs, None, quiet=True, machine=MACHINE))
 
     assert sorted(found) == list(range(len(jobs)))
@@ -51,14 +51,14 @@ def test_no_two_at_once_share_a_processor() -> None:
 @several
 def test_memory_bounds_how_many_play_at_once() -> None:
     small = Machine(processors=PROCESSORS, memory_mib=1000)
-    jobs = [ParallelJob(title="large", play=seen, cpus=0.5, memory_mib=600) for _ in range(3)]
+    jobs = [ParallelJob(title="large", play=seen, processors=1, memory_mib=600) for _ in range(3)]
     times = sorted(value[2:] for _, value in run_jobs(jobs, None, quiet=True, machine=small))
 
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(times))
 
 
 def test_one_job_and_one_at_a_time_stay_in_this_process() -> None:
-    here = ParallelJob(title="pid", play=lambda report: os.getpid(), cpus=0.5, memory_mib=1)
+    here = ParallelJob(title="pid", play=lambda report: os.getpid(), processors=1, memory_mib=1)
 
     assert list(run_jobs([here], None, quiet=True, machine=MACHINE)) == [(0, os.getpid())]
     assert [value for _, value in run_jobs([here] * 3, 1, quiet=True, machine=MACHINE)] == [os.getpid()] * 3
@@ -84,8 +84,8 @@ def test_a_failure_in_a_process_ends_the_others() -> None:
 
     for play, line in ((fail, "one line\nanother"), (die, "dying: its process was killed, perhaps for memory")):
         jobs = [
-            ParallelJob(title="dying", play=play, cpus=0.5, memory_mib=1),
-            ParallelJob(title="sleeping", play=lambda report: time.sleep(600), cpus=0.5, memory_mib=1),
+            ParallelJob(title="dying", play=play, processors=1, memory_mib=1),
+            ParallelJob(title="sleeping", play=lambda report: time.sleep(600), processors=1, memory_mib=1),
         ]
         with pytest.raises(CommandError) as caught:
             list(run_jobs(jobs, None, quiet=True, machine=MACHINE))

@@ -144,11 +144,11 @@ def pack_shards(
         parts: the part of a machine that each takes; all of it if left out.
     """
     seconds = [max(each, SHORTEST_SECONDS) for each in seconds]
-    replays = [REPLAY_SHARE * each for each in seconds]
+    lengths = seconds
     if parts:
         seconds = [each * part for each, part in zip(seconds, parts, strict=True)]
-    taken, left = _first_that_fit(seconds, replays, trace_bytes or [0.0] * len(seconds), capacity)
-    count = _shard_count(sum(seconds[i] for i in taken), len(taken), capacity)
+    taken, left = _first_that_fit(seconds, lengths, trace_bytes or [0.0] * len(seconds), capacity)
+    count = _shard_count(sum(lengths[i] for i in taken), sum(seconds[i] for i in taken), len(taken), capacity)
     shards: list[list[int]] = [[] for _ in range(count)]
     loads = [0.0] * count
     heap = [(0.0, number) for number in range(count)]
@@ -161,7 +161,7 @@ def pack_shards(
 
 
 def _first_that_fit(
-    seconds: Sequence[float], replays: Sequence[float], sizes: Sequence[float], capacity: Capacity
+    seconds: Sequence[float], lengths: Sequence[float], sizes: Sequence[float], capacity: Capacity
 ) -> tuple[list[int], list[int]]:
     """Split evaluations into those that fit a round and its publish, at least one, and the rest.
 
@@ -171,18 +171,25 @@ def _first_that_fit(
     longest = min(max(seconds, default=0.0), capacity.shard_seconds / 2)
     room = capacity.shards * (capacity.shard_seconds - longest)
     total = replay = stored = 0.0
-    for index, (each, replaying, size) in enumerate(zip(seconds, replays, sizes, strict=True)):
+    for index, (each, length, size) in enumerate(zip(seconds, lengths, sizes, strict=True)):
         total += min(each, capacity.shard_seconds)
-        replay += replaying
+        replay += REPLAY_SHARE * length
         stored += size
         if index and (total > room or replay > capacity.replay_seconds or stored > capacity.trace_bytes):
             return list(range(index)), list(range(index, len(seconds)))
     return list(range(len(seconds))), []
 
 
-def _shard_count(total: float, items: int, capacity: Capacity) -> int:
-    """As many shards as repay the start of a machine, and more waves only where each shard still has enough to do."""
-    one_wave = min(capacity.at_once, math.ceil(total / START_SECONDS))
+def _shard_count(alone: float, total: float, items: int, capacity: Capacity) -> int:
+    """As many shards as repay the start of a machine, and more waves only where each shard still has enough to do.
+
+    Args:
+        alone: seconds that one processor after another would take.
+        total: seconds of machines, which play several at once.
+        items: number of evaluations.
+        capacity: the limits of the round.
+    """
+    one_wave = min(capacity.at_once, math.ceil(alone / START_SECONDS))
     return min(capacity.shards, items, max(one_wave, math.ceil(total / WAVE_SECONDS)))
 
 

@@ -116,7 +116,7 @@ POINTS = (
     ),
     # The same with a process for each duel.
     FaultPoint(
-        name="duel-beside", run="side by side", at="evaluator.host.duels.evaluate_duel:play_duel", ends=(3,), usual=True,
+        name="duel-beside", run="beside", at="evaluator.host.duels.evaluate_duel:play_duel", ends=(3,), usual=True,
         words="when the process of one of several evaluations plays a duel; the command ends with a message",
     ),
     # The official run.

@@ -332,7 +332,7 @@ def runs() -> dict[str, Run]:
         ),
         "process": Run(words=_words(*solo, "process"), prepare=_copied(_solo_board, "process"), snapshot=stored),
         "tournament": Run(words=_words(*tournament, "1"), prepare=_copied(_game_board, "games"), snapshot=stored),
-        "side by side": Run(words=_words(*tournament, "2"), prepare=_copied(_game_board, "games"), snapshot=stored),
+        "beside": Run(words=_words(*tournament, "2"), prepare=_copied(_game_board, "beside"), snapshot=stored),
         "demo": Run(
             words=_words("demo", "--sandbox", "process", "--jobs", "1"),
             prepare=_copied(_game_board, "demo"),

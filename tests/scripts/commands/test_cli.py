@@ -322,7 +322,7 @@ def test_a_stopped_demo_keeps_what_was_finished(board: Path, how: signal.Signals
         agent(board, f"agent-{number}", SHORT + f"# {number}\n")
     process = start(board, "demo", "--sandbox", "process")
     until = time.monotonic() + 300
-    while not list(board.glob("results/*/*/*/*.json")) and time.monotonic() < until:
+    while not list(board.glob("results/*/*/*/[!.]*.json")) and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(how)
     _, err = process.communicate(timeout=300)

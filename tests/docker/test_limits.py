@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import evaluator_image
-from evaluator.host.docker.engine import UIDS, Engine, locked_down
+from evaluator.host.docker.engine import UIDS, Engine, EngineError, locked_down
 from evaluator.host.docker.hidden_files import hidden_paths, stand_ins
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.loading.submission_folder import read_folder, stage
@@ -105,6 +105,26 @@ def test_share_is_a_core_only_until_the_first_observation(jail: DockerSandbox, e
 
     host = engine._api.inspect_container(jail._id)["HostConfig"]
     assert (host["CpuQuota"], host["CpuPeriod"]) == (50_000, 100_000)
+
+
+def test_an_agent_that_is_gone_has_no_share_to_set(jail: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(engine: Engine, container: str, cpus: float) -> None:
+        raise EngineError("could not set the share")
+
+    monkeypatch.setattr(Engine, "limit_share", fail)
+    jail._engine.kill(str(jail._id))
+    jail.limit_share()
+
+
+def test_nothing_is_shown_to_an_agent_whose_share_cannot_be_set(
+    jail: DockerSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(engine: Engine, container: str, cpus: float) -> None:
+        raise EngineError("could not set the share")
+
+    monkeypatch.setattr(Engine, "limit_share", fail)
+    with pytest.raises(EngineError, match="could not set"):
+        jail.limit_share()
 
 
 def test_agent_acts_with_its_share(docker: SelectedSandbox, tmp_path: Path) -> None:

@@ -2,15 +2,18 @@
 
 import contextlib
 import json
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from evaluator.host.progress import PlayProgress, ReportProgress
 from evaluator.model.visible_text import printable_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 OK, SUBMISSION_AT_FAULT, USAGE, OUR_FAULT = 0, 1, 2, 3
 # Outside of texts JSON has no such characters, and in one the second may be written as an escape.
@@ -23,6 +26,9 @@ class CommandError(Exception):
     def __init__(self, code: int, *lines: str) -> None:
         super().__init__("\n".join(map(printable_line, lines)))
         self.code = code
+
+    def __reduce__(self) -> tuple[type["CommandError"], tuple[int | str, ...]]:
+        return type(self), (self.code, *str(self).split("\n"))
 
 
 def say(text: str) -> None:
@@ -63,17 +69,60 @@ def stderr_console() -> "Console":
 @contextlib.contextmanager
 def progress_bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
     """A progress bar, shown on a terminal only; yields a function that sets how many steps are done."""
-    with titled_progress_bar(title, total, quiet=quiet) as update:
-        yield lambda done: update(done, None)
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = stderr_console()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+        task = progress.add_task(title, total=total)
+        yield lambda done: progress.update(task, completed=done)
+
+
+class PlayDisplay:
+    """A line for each evaluation that is being played, and one for all of them."""
+
+    def __init__(self, progress: "Progress", total: int) -> None:
+        self._progress = progress
+        self._all = progress.add_task("All", total=total, text=f"0/{total}", visible=total > 1)
+        self._done, self._total = 0, total
+
+    @contextlib.contextmanager
+    def line(self, title: str) -> Iterator[ReportProgress]:
+        """A line while the block lasts; yields the function that moves it."""
+        line = self._progress.add_task(title, total=1.0, text="starting")
+
+        def report(played: PlayProgress) -> None:
+            self._progress.update(line, completed=played.share, text=progress_in_words(played))
+
+        yield report
+        self._progress.remove_task(line)
+        self._done += 1
+        self._progress.update(self._all, completed=self._done, text=f"{self._done}/{self._total}")
+
+
+def progress_in_words(played: PlayProgress) -> str:
+    """What is done, and the mean of the scores so far with its 95 % interval."""
+    words = f"{played.done:,}/{played.total:,}"
+    if played.steps and played.steps != played.done:
+        words += f", {played.steps:,} steps"
+    if len(played.scores) > 1:
+        import statistics  # imported late: it takes as long as a small command
+
+        spread = 1.96 * statistics.stdev(played.scores) / math.sqrt(len(played.scores))
+        words += f", {statistics.fmean(played.scores):.4g} ± {spread:.2g}"
+    return words
 
 
 @contextlib.contextmanager
-def titled_progress_bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int, str | None], None]]:
-    """As `progress_bar`, but the yielded function also sets the title; None keeps it."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+def play_display(total: int, *, quiet: bool) -> Iterator[PlayDisplay]:
+    """The display of evaluations, on a terminal only."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = stderr_console()
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
-        task = progress.add_task(title, total=total)
-        yield lambda done, now: progress.update(task, completed=done, description=now)
+    columns = (
+        TextColumn("{task.description}", markup=False), BarColumn(bar_width=20),
+        TextColumn("{task.fields[text]}", markup=False), TimeRemainingColumn(),
+    )  # fmt: skip
+    hidden = quiet or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden, speed_estimate_period=120) as progress:
+        yield PlayDisplay(progress, total)

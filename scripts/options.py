@@ -7,6 +7,9 @@ import typer
 
 AgentArgument = Annotated[Path, typer.Argument(help="The agent's folder.", metavar="DIR")]
 LocalSandbox = Annotated[str, typer.Option(help="auto, docker, gvisor or process.")]
+Jobs = Annotated[
+    str, typer.Option("--jobs", help="The most played at once; auto for as many as there are processors and memory for.")
+]
 OfficialOnly = Annotated[bool, typer.Option(help="Only official results.")]
 OnlyTasks = Annotated[list[str] | None, typer.Option(help="Only this task; may be given again.")]
 PlayAgain = Annotated[bool, typer.Option(help="Play even what is recorded.")]

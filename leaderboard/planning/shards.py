@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from evaluator.model.config.challenge import Limits
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import AgentName
@@ -18,6 +19,8 @@ SHARDS = 200
 START_SECONDS = 120.0
 # Of an evaluation, where nothing is recorded yet. Too long a guess makes more shards than needed and loses nothing.
 UNKNOWN_SECONDS = 60.0
+# Of GitHub's machines. Where a machine has fewer, a shard ends later; what it has no time for is played in the next round.
+PROCESSORS = 4
 # Of a duel, besides the players' thinking: two containers and the referee.
 DUEL_SECONDS = 5.0
 # No container starts and ends faster.
@@ -121,17 +124,31 @@ class _RecordedCosts:
         return self._highest.get((task_id, name), self._medians.get(task_id, unknown))
 
 
-def pack_shards(seconds: Sequence[float], capacity: Capacity, trace_bytes: Sequence[float] = ()) -> Packing:
+def machine_parts(items: Iterable[WorkItem | DuelWorkItem], limits: Limits) -> list[float]:
+    """The part of a machine that each evaluation takes: as many play at once as there are processors for."""
+    return [
+        min(1.0, limits.processors(len(item.entries) if isinstance(item, DuelWorkItem) else 1) / PROCESSORS)
+        for item in items
+    ]
+
+
+def pack_shards(
+    seconds: Sequence[float], capacity: Capacity, trace_bytes: Sequence[float] = (), parts: Sequence[float] = ()
+) -> Packing:
     """Pack one round: the first evaluations that fit its capacity, the longest first to the least loaded shard.
 
     Args:
         seconds: the length of each evaluation.
         capacity: the limits of the round.
         trace_bytes: the size of each evaluation's trace; 0 if left out.
+        parts: the part of a machine that each takes; all of it if left out.
     """
     seconds = [max(each, SHORTEST_SECONDS) for each in seconds]
-    taken, left = _first_that_fit(seconds, trace_bytes or [0.0] * len(seconds), capacity)
-    count = _shard_count(sum(seconds[i] for i in taken), len(taken), capacity)
+    lengths = seconds
+    if parts:
+        seconds = [each * part for each, part in zip(seconds, parts, strict=True)]
+    taken, left = _first_that_fit(seconds, lengths, trace_bytes or [0.0] * len(seconds), capacity)
+    count = _shard_count(sum(lengths[i] for i in taken), sum(seconds[i] for i in taken), len(taken), capacity)
     shards: list[list[int]] = [[] for _ in range(count)]
     loads = [0.0] * count
     heap = [(0.0, number) for number in range(count)]
@@ -143,7 +160,9 @@ def pack_shards(seconds: Sequence[float], capacity: Capacity, trace_bytes: Seque
     return Packing(shards=tuple(tuple(sorted(shard)) for shard in shards), left=tuple(left), loads=tuple(loads))
 
 
-def _first_that_fit(seconds: Sequence[float], sizes: Sequence[float], capacity: Capacity) -> tuple[list[int], list[int]]:
+def _first_that_fit(
+    seconds: Sequence[float], lengths: Sequence[float], sizes: Sequence[float], capacity: Capacity
+) -> tuple[list[int], list[int]]:
     """Split evaluations into those that fit a round and its publish, at least one, and the rest.
 
     Longest-first packing exceeds the mean load by at most the longest evaluation, so room for that is kept free in every
@@ -152,18 +171,25 @@ def _first_that_fit(seconds: Sequence[float], sizes: Sequence[float], capacity: 
     longest = min(max(seconds, default=0.0), capacity.shard_seconds / 2)
     room = capacity.shards * (capacity.shard_seconds - longest)
     total = replay = stored = 0.0
-    for index, (each, size) in enumerate(zip(seconds, sizes, strict=True)):
+    for index, (each, length, size) in enumerate(zip(seconds, lengths, sizes, strict=True)):
         total += min(each, capacity.shard_seconds)
-        replay += REPLAY_SHARE * each
+        replay += REPLAY_SHARE * length
         stored += size
         if index and (total > room or replay > capacity.replay_seconds or stored > capacity.trace_bytes):
             return list(range(index)), list(range(index, len(seconds)))
     return list(range(len(seconds))), []
 
 
-def _shard_count(total: float, items: int, capacity: Capacity) -> int:
-    """As many shards as repay the start of a machine, and more waves only where each shard still has enough to do."""
-    one_wave = min(capacity.at_once, math.ceil(total / START_SECONDS))
+def _shard_count(alone: float, total: float, items: int, capacity: Capacity) -> int:
+    """As many shards as repay the start of a machine, and more waves only where each shard still has enough to do.
+
+    Args:
+        alone: seconds that one processor after another would take.
+        total: seconds of machines, which play several at once.
+        items: number of evaluations.
+        capacity: the limits of the round.
+    """
+    one_wave = min(capacity.at_once, math.ceil(alone / START_SECONDS))
     return min(capacity.shards, items, max(one_wave, math.ceil(total / WAVE_SECONDS)))
 
 

@@ -36,10 +36,12 @@ from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
 from scripts.github.workflow.plan_context import parse_plan_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.github.workflow.release_files import write_release
+from scripts.options import Jobs
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import MAIN_BRANCH
 from scripts.runs.kept_weights import keep_weights
 from scripts.runs.local_evaluator import open_evaluator
+from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.static_site import deployed_commit, episode_branch, render_episodes
 
 run = typer.Typer(help="Commands for the GitHub workflows.", no_args_is_help=True)
@@ -236,8 +238,10 @@ def evaluate(
     results_sha: ResultsSha = "",
     sandbox: SandboxOrDefault = None,
     plan_context: PlanJobContext = "",
+    jobs: Jobs = AUTO,
 ) -> int:
     """Play one shard of the official run."""
+    at_once = parse_jobs(jobs)
     environment = read_workflow_environment(os.environ)
     started, work = (
         time.monotonic(),
@@ -247,7 +251,7 @@ def evaluate(
     season_secret(work.secret, checkout.challenge)  # before anything is built
     evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox)
     assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
-    played = shard_jobs.evaluate_shard(work, evaluator, assignment, out)
+    played = shard_jobs.evaluate_shard(work, evaluator, assignment, out, at_once=at_once)
     if checkout.challenge.sealed:
         time.sleep(seconds_to_wait(time.monotonic() - started))
     say(f"{played} evaluations are in {out}.")

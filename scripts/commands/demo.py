@@ -1,5 +1,7 @@
 """`pullrank demo`: evaluates, plays, verifies and ranks everything, and builds the site."""
 
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError
@@ -10,65 +12,108 @@ from scripts.commands.tournament import failures, summary_line
 from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
 from scripts.git.recorded_standings import recorded_standings
-from scripts.options import LocalSandbox
-from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
+from scripts.options import Jobs, LocalSandbox
+from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.local_evaluator import Evaluator, evaluate_locally, open_evaluator
+from scripts.runs.local_evaluator import Evaluator, RunOptions, evaluate_locally, open_evaluator
+from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.static_site.build_site import build
+from scripts.static_site.site_inputs import fingerprint_of, is_current, remember
 from scripts.terminal_tables import standings_tables
 from scripts.verification.verify_records import SeenRecords, verify_files
 
 
-def run(sandbox: LocalSandbox = "auto") -> int:
+def run(sandbox: LocalSandbox = "auto", jobs: Jobs = AUTO) -> int:
     """Evaluate all agents, play all duels, verify by replay, rank, build the site; what is recorded is not repeated."""
+    at_once, times = parse_jobs(jobs), Stopwatch()
     checkout = open_checkout(Path.cwd())
     evaluator = open_evaluator(checkout, sandbox)
-    entries, faults = checkout.read_all()
-    for line in faults:
-        say(line)
-    results = [result for entry in entries for result in _evaluate(evaluator, entry)]
-    tournament = _play(evaluator, checkout)
+    times.lap("preparing")
+    results = _evaluate(evaluator, at_once)
+    times.lap("evaluations")
+    tournament = _play(evaluator, checkout, at_once)
+    times.lap("duels")
     duels = [checkout.store.duel_path_of(duel) for duel in checkout.recorded_duels[0]]
-    findings = _verify(checkout, [*(checkout.store.result_path(result) for result in results), *duels])
+    findings = _verify(checkout, [*(checkout.store.result_path(result) for result in results), *duels], at_once)
+    times.lap("replays")
     standings_tables(recorded_standings(checkout, official=False))
     report(findings)
-    site = build(checkout, official=False)
-    say(f"\nThe board is in {site.relative_to(checkout.root)}; open it with 'pullrank site serve'.")
+    times.lap("ranking")
+    _build_site(checkout)
+    times.lap("site")
+    say(f"\nThe board is in build/site; open it with 'pullrank site serve'. It took {times}.")
     refuted = any(finding.status is VerificationStatus.REFUTED for finding in findings)
     failed = any(result.verdict is Verdict.INTERNAL_ERROR for result in results)
     return OUR_FAULT if refuted or failed or failures(tournament) else OK
 
 
-def _play(evaluator: Evaluator, checkout: Checkout) -> TournamentSummary:
+def _build_site(checkout: Checkout) -> None:
+    """Build the site, unless it was built today and nothing has changed since."""
+    fingerprint = fingerprint_of(checkout.root, datetime.now(UTC).date().isoformat())
+    if is_current(checkout.root, fingerprint):
+        say("Nothing has changed since the site was built.")
+        return
+    build(checkout, official=False)
+    remember(checkout.root, fingerprint)
+
+
+class Stopwatch:
+    """What took how long."""
+
+    def __init__(self) -> None:
+        self._begun = self._last = time.monotonic()
+        self._laps: list[tuple[str, float]] = []
+
+    def lap(self, name: str) -> None:
+        """Name the time since the last lap."""
+        now = time.monotonic()
+        self._laps.append((name, now - self._last))
+        self._last = now
+
+    def __str__(self) -> str:
+        laps = ", ".join(f"{name} {seconds:.1f}" for name, seconds in self._laps)
+        return f"{self._last - self._begun:.1f} s: {laps}"
+
+
+def _play(evaluator: Evaluator, checkout: Checkout, at_once: int | None) -> TournamentSummary:
     if not checkout.challenge.games:
         return TournamentSummary(recorded=0, played=())
     players, _ = eligible_players(checkout)
-    tournament = play_tournament(DuelRunner(evaluator=evaluator), players, checkout.challenge.games, quiet=False)
+    games = checkout.challenge.games
+    tournament = play_tournament(DuelRunner(evaluator=evaluator), players, games, quiet=False, at_once=at_once)
     say(summary_line(tournament))
     return tournament
 
 
-def _verify(checkout: Checkout, files: list[Path]) -> list[Finding]:
+def _verify(checkout: Checkout, files: list[Path], at_once: int | None) -> list[Finding]:
     """Replay what has not been replayed on this machine before."""
     verified = SeenRecords(checkout.root / "build" / "verified.txt")
     before, new = verified.split(checkout.challenge, checkout.store, files)
-    findings = verify_files(checkout.challenge, checkout.store, new, quiet=False)
+    findings = verify_files(checkout.challenge, checkout.store, new, quiet=False, at_once=at_once)
     verified.remember(checkout.challenge, checkout.store, findings)
     if before:
         say(f"{len(before)} of {len(files)} results were replayed here before and have not changed since.")
     return [*(Finding(path=str(path), status=VerificationStatus.VERIFIED) for path in before), *findings]
 
 
-def _evaluate(evaluator: Evaluator, entry: AgentFolder) -> list[Result]:
-    checkout, results = evaluator.checkout, []
-    try:
-        tasks = [task for task in eligible_tasks(entry, list(checkout.challenge.tasks)) if task.game is None]
-    except LoadError as error:
-        say("\n".join(error.lines))
-        return []
-    for result, is_new in evaluate_locally(evaluator, entry, tasks, checkout.store, quiet=False):
+def _evaluate(evaluator: Evaluator, at_once: int | None) -> list[Result]:
+    checkout, wanted = evaluator.checkout, []
+    entries, faults = checkout.read_all()
+    for line in faults:
+        say(line)
+    for entry in entries:
+        try:
+            tasks = eligible_tasks(entry, list(checkout.challenge.tasks))
+        except LoadError as error:
+            say("\n".join(error.lines))
+            continue
+        wanted += [(entry, task) for task in tasks if task.game is None]
+    results = []
+    for result, is_new in evaluate_locally(
+        evaluator, wanted, RunOptions(store=checkout.store, quiet=False, at_once=at_once)
+    ):
         results.append(result)
         if is_new:
-            say(f"{entry.login}/{entry.agent} on {result.task}: {result.verdict}")
+            say(f"{result.login}/{result.agent} on {result.task}: {result.verdict}")
     return results

@@ -11,8 +11,8 @@ from evaluator.model.records.duel_record import Side
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import LocalSandbox, PlayAgain
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
-from scripts.runs.local_evaluator import open_evaluator
-from scripts.runs.play_duels import DuelRunner, DuelRunOptions, exit_code, find_player, play_missing_duel
+from scripts.runs.local_evaluator import RunOptions, open_evaluator
+from scripts.runs.play_duels import DuelRunner, exit_code, find_player, play_missing_duels
 from scripts.terminal_tables import duel_table
 
 
@@ -37,7 +37,7 @@ def run(
     runner = DuelRunner(evaluator=open_evaluator(checkout, sandbox))
     request = runner.request(*sides, changed_task)
     store = checkout.store if changed_task == task else None
-    duel, is_new = play_missing_duel(runner, request, DuelRunOptions(store=store, quiet=as_json, again=again))
+    [(duel, is_new)] = play_missing_duels(runner, [request], RunOptions(store=store, quiet=as_json, again=again))
     first: Side = 0 if duel.players[0].name == sides[0].name else 1
     if as_json:
         print_json(rl_arena_document(duel, request.game, first), indent=None)  # its states are rows of numbers

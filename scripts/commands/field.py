@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-from evaluator.model.records.duel_record import Duel
 from scripts.commands.evaluate import exit_code_of, print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, say
 from scripts.options import AgentArgument, LocalSandbox, OnlyTasks
 from scripts.repository.checkout import open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.local_evaluator import evaluate_locally, open_evaluator
+from scripts.runs.local_evaluator import RunOptions, evaluate_locally, open_evaluator
 from scripts.runs.newest_results import entry_in
-from scripts.runs.play_duels import DuelRunner, DuelRunOptions, play_everybody
+from scripts.runs.play_duels import DuelRunner, play_everybody
 
 
 def run(folder: AgentArgument, task: OnlyTasks = None, sandbox: LocalSandbox = "auto") -> int:
@@ -21,14 +20,11 @@ def run(folder: AgentArgument, task: OnlyTasks = None, sandbox: LocalSandbox = "
     tasks = [each for each in tasks if not task or each in checkout.tasks(task)]
     if not tasks:
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
-    evaluator = open_evaluator(checkout, sandbox)
-    solo = [each for each in tasks if each.game is None]
-    results = [result for result, _ in evaluate_locally(evaluator, entry, solo, checkout.store, quiet=False)]
-    duels: list[Duel] = []
-    for each in tasks:
-        if each.game is not None:
-            options = DuelRunOptions(store=checkout.store, quiet=False, again=False)
-            duels += [duel for duel, _ in play_everybody(DuelRunner(evaluator=evaluator), entry, each, options)]
+    evaluator, options = open_evaluator(checkout, sandbox), RunOptions(store=checkout.store, quiet=False)
+    solo = [(entry, each) for each in tasks if each.game is None]
+    results = [result for result, _ in evaluate_locally(evaluator, solo, options)]
+    games = [each for each in tasks if each.game is not None]
+    duels = [duel for duel, _ in play_everybody(DuelRunner(evaluator=evaluator), entry, games, options)]
     print_places(checkout, entry, results, duels)
     if exit_code_of(entry, results, duels) != OK:
         say(f"Not everything was played to its end: 'pullrank evaluate {folder}' says why.")

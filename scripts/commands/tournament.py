@@ -9,9 +9,10 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import game_document
 from scripts.console import OK, OUR_FAULT, print_json, say
 from scripts.git.recorded_standings import recorded_standings
-from scripts.options import JsonDocument, LocalSandbox
+from scripts.options import Jobs, JsonDocument, LocalSandbox
 from scripts.repository.checkout import open_checkout
 from scripts.runs.local_evaluator import open_evaluator
+from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.terminal_tables import game_tables
 
@@ -19,16 +20,17 @@ from scripts.terminal_tables import game_tables
 def run(
     game: Annotated[list[str] | None, typer.Option(help="Only this game; may be given again.")] = None,
     sandbox: LocalSandbox = "auto",
+    jobs: Jobs = AUTO,
     as_json: JsonDocument = False,
 ) -> int:
     """Play the duels that are wanted and not recorded, validations first, and rate the players; a stop loses one duel."""
     checkout = open_checkout(Path.cwd())
-    games = checkout.games(game)
+    games, at_once = checkout.games(game), parse_jobs(jobs)
     runner = DuelRunner(evaluator=open_evaluator(checkout, sandbox))
     players, faults = eligible_players(checkout)
     for line in faults:
         say(line)
-    summary = play_tournament(runner, players, games, quiet=as_json)
+    summary = play_tournament(runner, players, games, quiet=as_json, at_once=at_once)
     standings = recorded_standings(checkout, official=False, tasks=[task.id for task in games])
     if as_json:
         counts = {"held": len(summary.played), "recorded_before": summary.recorded, "failed": len(failures(summary))}

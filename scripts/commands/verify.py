@@ -8,10 +8,11 @@ import typer
 from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from leaderboard.core.store import RESULT
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
-from scripts.options import JsonFindings
+from scripts.options import Jobs, JsonFindings
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.moderation_file import hidden_records
 from scripts.runs.local_evaluator import open_evaluator
+from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.verification.rerun import rerun as rerun_agents
 from scripts.verification.verify_address import verify_address
 from scripts.verification.verify_records import verify_files
@@ -26,6 +27,7 @@ def run(
     rerun: Annotated[bool, typer.Option(help="Also play the agents again and compare their actions.")] = False,
     sandbox: Annotated[str, typer.Option(help="For --rerun: auto, docker, gvisor or process.")] = "auto",
     as_json: JsonFindings = False,
+    jobs: Jobs = AUTO,
 ) -> int:
     """Replay traces and moves on the environments alone: the same actions must give the same returns."""
     if paths and "://" in paths[0]:
@@ -35,10 +37,10 @@ def run(
     if agent is not None:
         raise CommandError(USAGE, "--agent is for a repository's address; here name the agent's folder in results/")
     checkout = open_checkout(Path.cwd())
-    files = _files(checkout, [Path(path) for path in paths or []])
-    findings = verify_files(checkout.challenge, checkout.store, files, quiet=as_json)
+    files, at_once = _files(checkout, [Path(path) for path in paths or []]), parse_jobs(jobs)
+    findings = verify_files(checkout.challenge, checkout.store, files, quiet=as_json, at_once=at_once)
     if rerun:
-        findings = rerun_agents(open_evaluator(checkout, sandbox), findings, quiet=as_json)
+        findings = rerun_agents(open_evaluator(checkout, sandbox), findings, quiet=as_json, at_once=at_once)
     code = _say(findings, as_json=as_json)
     for hidden in hidden_records(checkout.every_record, checkout.moderation) if checkout.moderation.quarantines else ():
         say(f"{hidden.record.path()}{RESULT}: {hidden.quarantine.in_words}: {hidden.quarantine.why}")

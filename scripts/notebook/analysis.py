@@ -16,6 +16,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.render import Bounds, Picture, RecordedActions, render_episode, with_rendering
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.public_https import PublicHttps
+from evaluator.host.progress import ignore_progress
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.solo.verify_result import checked_actions
 from evaluator.model.canonical_json import parse_strict
@@ -99,7 +100,7 @@ def evaluate(agent: Any, task: str, *, board: str | Path = ".", sandbox: str = "
         return _in_process(agent, chosen, checkout.challenge.season)
     entry = checkout.find(Path(agent).resolve())
     bench = open_evaluator(checkout, sandbox)
-    result, trace = bench.run(bench.request(entry, chosen), quiet=True)
+    result, trace = bench.run(bench.request(entry, chosen), ignore_progress)
     if result.verdict is not Verdict.OK or trace is None:
         raise CommandError(SUBMISSION_AT_FAULT, f"{agent} on {task}: {result.verdict}: {result.message}")
     parsed = parse_trace(trace)

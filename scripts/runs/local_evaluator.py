@@ -5,9 +5,10 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,10 +21,12 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
-from scripts.console import OUR_FAULT, USAGE, CommandError, progress_bar, say, stderr_console
+from scripts.console import OUR_FAULT, USAGE, CommandError, say, stderr_console
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, base_image
+from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 
 if TYPE_CHECKING:
+    from evaluator.host.progress import ReportProgress
     from evaluator.host.sandboxes.select import SelectedSandbox
     from evaluator.host.solo.evaluate_agent import EvaluationRequest
 
@@ -84,14 +87,20 @@ class Evaluator:
 
             bring_weights(GitRepository(self.checkout.root), folder.submission.weights)
 
-    def run(self, request: "EvaluationRequest", *, quiet: bool) -> tuple[Result, bytes | None]:
-        """Evaluate, with a progress bar; returns the result and its trace."""
+    def run(self, request: "EvaluationRequest", report: "ReportProgress") -> tuple[Result, bytes | None]:
+        """Evaluate; returns the result and its trace."""
         from evaluator.host.solo.evaluate_agent import evaluate_agent
 
-        title = f"{request.agent} on {request.gym_task.task.id}"
-        with progress_bar(title, request.extent, quiet=quiet) as progress:
-            outcome = evaluate_agent(request, self.sandbox.kind, self.sandbox.opener, lambda: datetime.now(UTC), progress)
+        outcome = evaluate_agent(request, self.sandbox.kind, self.sandbox.opener, lambda: datetime.now(UTC), report)
         return outcome.result, outcome.trace
+
+    def job(self, request: "EvaluationRequest") -> ParallelJob[tuple[Result, bytes | None]]:
+        """An evaluation that can be played beside others."""
+        self.sandbox.prepare(request.folder.submission.needs)
+        return ParallelJob(
+            title=f"{request.agent} on {request.gym_task.task.id}", play=partial(self.run, request),
+            processors=request.allowed.processors(), memory_mib=request.allowed.memory_mib,
+        )  # fmt: skip
 
 
 def open_evaluator(checkout: Checkout, sandbox: str) -> Evaluator:
@@ -100,33 +109,38 @@ def open_evaluator(checkout: Checkout, sandbox: str) -> Evaluator:
     return Evaluator(checkout=checkout, sandbox=selected, runtime_digest=runtime_digest(selected.base))
 
 
-def evaluate_locally(
-    evaluator: Evaluator,
-    entry: AgentFolder,
-    tasks: list[Task],
-    store: ResultStore,
-    *,
-    quiet: bool,
-    again: bool = False,
-) -> Iterator[tuple[Result, bool]]:
-    """The result of each task, and whether it is new: recorded ones are read, missing ones are evaluated and recorded.
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How evaluations and duels are played and recorded."""
 
-    Args:
-        evaluator: the checkout and its sandbox.
-        entry: the agent.
-        tasks: tasks that are played alone.
-        store: where results are read and recorded.
-        quiet: show no progress bar.
-        again: evaluate even what is recorded.
-    """
-    for task in tasks:
+    store: ResultStore | None
+    """Where they are read and recorded; None for neither."""
+    quiet: bool
+    again: bool = False
+    """Play even what is recorded."""
+    at_once: int | None = None
+    """The most that are played at once; None for as many as the machine has room for."""
+
+
+def evaluate_locally(
+    evaluator: Evaluator, wanted: Sequence[tuple[AgentFolder, Task]], options: RunOptions
+) -> Iterator[tuple[Result, bool]]:
+    """Each agent's result on a task, and whether it is new: first what is recorded, then what is missing as it ends."""
+    store, requests = options.store, []
+    for entry, task in wanted:
         request = evaluator.request(entry, task)
-        result = None if again else recorded_result(store, request)
-        is_new = result is None
+        result = None if options.again or store is None else recorded_result(store, request)
         if result is None:
-            result, trace = evaluator.run(request, quiet=quiet)
+            requests.append(request)
+        else:
+            yield result, False
+    # Training takes the longest.
+    requests.sort(key=lambda request: request.gym_task.task.script is None)
+    jobs = [evaluator.job(request) for request in requests]
+    for _, (result, trace) in run_jobs(jobs, options.at_once, quiet=options.quiet):
+        if store is not None:
             store.write(result, trace)
-        yield result, is_new
+        yield result, True
 
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:

@@ -1,6 +1,6 @@
 """Duels: one duel, an agent against the baselines, a tournament of all agents, and duels in workflows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -11,6 +11,7 @@ from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate
 from evaluator.host.envs.gym_task import EnvironmentFault
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.loading.yaml_loader import LoadError
+from evaluator.host.progress import ReportProgress
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_path
 from evaluator.model.records.parse import parse_duel
@@ -19,11 +20,12 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from leaderboard.ratings.duel_results import duel_totals, refusal, validation_fault
-from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, progress_bar, say, titled_progress_bar
+from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
 from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.local_evaluator import Evaluator, read_record
+from scripts.runs.local_evaluator import Evaluator, RunOptions, read_record
+from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,36 +61,40 @@ class DuelRunner:
             runtime_digest=self.evaluator.runtime_digest,
         )  # fmt: skip
 
-    def play(self, request: DuelRequest, progress: Callable[[int], None]) -> Duel:
-        """Play a duel; `progress` is called with the number of finished matches."""
+    def play(self, request: DuelRequest, report: ReportProgress) -> Duel:
+        """Play a duel."""
         sandbox = self.evaluator.sandbox
-        return evaluate_duel(request, sandbox.kind, sandbox.opener, lambda: datetime.now(UTC), progress)
+        return evaluate_duel(request, sandbox.kind, sandbox.opener, lambda: datetime.now(UTC), report)
+
+    def job(self, request: DuelRequest) -> ParallelJob[Duel]:
+        """A duel that can be played beside others; both players may think at once."""
+        for player in request.contenders:
+            self.evaluator.sandbox.prepare(player.folder.submission.needs)
+        return ParallelJob(
+            title=duel_title(request), play=partial(self.play, request), processors=request.limits.processors(2),
+            memory_mib=sum(who.folder.submission.allowed(request.limits).memory_mib for who in request.contenders),
+        )  # fmt: skip
 
 
 def _contender(entry: AgentFolder) -> DuelPlayer:
     return DuelPlayer(login=entry.login, login_id=None, agent=entry.agent, folder=entry.folder)
 
 
-@dataclass(frozen=True, kw_only=True)
-class DuelRunOptions:
-    """How duels are played and recorded."""
-
-    store: ResultStore | None
-    """Where duels are read and recorded; None for neither."""
-    quiet: bool
-    again: bool = False
-
-
-def play_missing_duel(runner: DuelRunner, request: DuelRequest, options: DuelRunOptions) -> tuple[Duel, bool]:
-    """A duel, and whether it is new: a recorded one is read, a missing one is played and recorded."""
-    duel = None if options.again or options.store is None else recorded_duel(options.store, request)
-    if duel is not None:
-        return duel, False
-    with progress_bar(duel_title(request), request.game.task.matches, quiet=options.quiet) as progress:
-        duel = runner.play(request, progress)
-    if options.store is not None:
-        options.store.write_duel(duel)
-    return duel, True
+def play_missing_duels(
+    runner: DuelRunner, requests: Sequence[DuelRequest], options: RunOptions
+) -> Iterator[tuple[Duel, bool]]:
+    """Each duel, and whether it is new: first those that are recorded, then those that are missing as they end."""
+    missing = []
+    for request in requests:
+        duel = None if options.again or options.store is None else recorded_duel(options.store, request)
+        if duel is None:
+            missing.append(request)
+        else:
+            yield duel, False
+    for _, duel in run_jobs([runner.job(request) for request in missing], options.at_once, quiet=options.quiet):
+        if options.store is not None:
+            options.store.write_duel(duel)
+        yield duel, True
 
 
 def duel_title(request: DuelRequest) -> str:
@@ -124,41 +130,47 @@ def find_player(checkout: Checkout, folder: Path, task: Task) -> AgentFolder:
     return entry
 
 
-def play_baselines(runner: DuelRunner, entry: AgentFolder, task: Task, options: DuelRunOptions) -> list[tuple[Duel, bool]]:
-    """An agent's validation and, if it passes, its duels with the baselines; each with whether it is new."""
-    return _play_some(runner, entry, task, options, [e for e in runner.evaluator.checkout.read_all()[0] if e.baseline])
+def play_baselines(
+    runner: DuelRunner, entry: AgentFolder, games: Sequence[Task], options: RunOptions
+) -> list[tuple[Duel, bool]]:
+    """An agent's validation in each game and, where it passes, its duels with the baselines; each with whether it is new."""
+    return _play_some(runner, entry, games, options, lambda other, _: other.baseline)
 
 
-def play_everybody(runner: DuelRunner, entry: AgentFolder, task: Task, options: DuelRunOptions) -> list[tuple[Duel, bool]]:
+def play_everybody(
+    runner: DuelRunner, entry: AgentFolder, games: Sequence[Task], options: RunOptions
+) -> list[tuple[Duel, bool]]:
     """The same with every agent of this checkout that may enter; without a validation an opponent is not rated."""
-    own = _play_some(runner, entry, task, options, [])
-    others = [each for each in runner.evaluator.checkout.read_all()[0] if each.folder.submission.plays(task)]
-    admitted = [
-        other
-        for other in others
-        if other.name != entry.name
-        and refusal(play_missing_duel(runner, runner.request(other, other, task), options)[0]) is None
+    others = [other for other in runner.evaluator.checkout.read_all()[0] if other.name != entry.name]
+    validations = [
+        runner.request(other, other, task) for task in games for other in others if other.folder.submission.plays(task)
     ]
-    return own if refusal(own[0][0]) is not None else _play_some(runner, entry, task, options, admitted)
+    played = play_missing_duels(runner, validations, options)
+    admitted = {(duel.task, duel.players[0].name) for duel, _ in played if refusal(duel) is None}
+    return _play_some(runner, entry, games, options, lambda other, task: (task.id, other.name) in admitted)
 
 
 def _play_some(
     runner: DuelRunner,
     entry: AgentFolder,
-    task: Task,
-    options: DuelRunOptions,
-    opponents: Sequence[AgentFolder],
+    games: Sequence[Task],
+    options: RunOptions,
+    is_wanted: Callable[[AgentFolder, Task], bool],
 ) -> list[tuple[Duel, bool]]:
-    validation = play_missing_duel(runner, runner.request(entry, entry, task), options)
-    if refusal(validation[0]) is not None:
-        return [validation]
-    others = [other for other in opponents if other.name != entry.name]
-    duels = [
-        play_missing_duel(runner, runner.request(entry, other, task), options)
+    validations = list(play_missing_duels(runner, [runner.request(entry, entry, task) for task in games], options))
+    passed = {duel.task for duel, _ in validations if refusal(duel) is None}
+    others = [other for other in runner.evaluator.checkout.read_all()[0] if other.name != entry.name]
+    requests = [
+        runner.request(entry, other, task)
+        for task in games
         for other in others
-        if other.folder.submission.plays(task)
+        if task.id in passed and other.folder.submission.plays(task) and is_wanted(other, task)
     ]
-    return [validation, *duels]
+    played = [*validations, *play_missing_duels(runner, requests, options)]
+    order = [task.id for task in games]
+    return sorted(
+        played, key=lambda each: (order.index(each[0].task), not each[0].is_validation, [p.name for p in each[0].players])
+    )
 
 
 def exit_code(duels: Sequence[Duel], of: AgentFolder | None = None) -> int:
@@ -204,7 +216,12 @@ def eligible_players(checkout: Checkout) -> tuple[list[AgentFolder], list[str]]:
 
 
 def play_tournament(
-    runner: DuelRunner, entries: Sequence[AgentFolder], games: Sequence[Task], *, quiet: bool
+    runner: DuelRunner,
+    entries: Sequence[AgentFolder],
+    games: Sequence[Task],
+    *,
+    quiet: bool,
+    at_once: int | None = None,
 ) -> TournamentSummary:
     """Play every missing duel of these games and record each as it ends: validations first, then pairs.
 
@@ -219,7 +236,12 @@ def play_tournament(
     game_ids = {task.id for task in games}
     played: list[Duel] = []
     while items := _next_round(runner, challenge, entries, recorded, played):
-        played.extend(_play_round(runner, challenge, entries, items, quiet=quiet))
+        requests = list(_requests(runner, challenge, entries, items))
+        options = RunOptions(store=checkout.store, quiet=quiet, again=True, at_once=at_once)
+        for duel, _ in play_missing_duels(runner, requests, options):
+            played.append(duel)
+            if not quiet:
+                say(duel_line(duel))
     return TournamentSummary(recorded=sum(duel.task in game_ids for duel in recorded), played=tuple(played))
 
 
@@ -242,33 +264,14 @@ def _next_round(
     return [item for item in items if item.is_validation] or items
 
 
-def _play_round(
-    runner: DuelRunner,
-    challenge: Challenge,
-    entries: Sequence[AgentFolder],
-    items: Sequence[DuelWorkItem],
-    *,
-    quiet: bool,
-) -> list[Duel]:
+def _requests(
+    runner: DuelRunner, challenge: Challenge, entries: Sequence[AgentFolder], items: Sequence[DuelWorkItem]
+) -> Iterator[DuelRequest]:
     by_name = {entry.name: entry for entry in entries}
     tasks = {task.id: task for task in challenge.tasks}
-    played: list[Duel] = []
-    finished_matches = 0
-    with titled_progress_bar("", sum(tasks[item.task_id].matches for item in items), quiet=quiet) as update:
-        for item in items:
-            one, other = (by_name[entry.name] for entry in item.entries)
-            request = runner.request(one, other, tasks[item.task_id])
-            title = f"{duel_title(request)} ({len(played) + 1} of {len(items)})"
-            update(finished_matches, title)
-            duel = runner.play(request, partial(_advance, update, finished_matches, title))
-            runner.evaluator.checkout.store.write_duel(duel)
-            played.append(duel)
-            finished_matches += request.game.task.matches
-    return played
-
-
-def _advance(update: Callable[[int, str | None], None], before: int, title: str, matches: int) -> None:
-    update(before + matches, title)
+    for item in items:
+        one, other = (by_name[entry.name] for entry in item.entries)
+        yield runner.request(one, other, tasks[item.task_id])
 
 
 # Duels in workflows: their log lines hold nothing that a player wrote
@@ -284,31 +287,22 @@ class WorkflowDuelOptions:
     run_url: str | None
 
 
-def play_duel(
-    evaluator: Evaluator,
-    task: Task,
-    contenders: tuple[DuelPlayer, DuelPlayer],
-    options: WorkflowDuelOptions,
-    *,
-    quiet: bool = True,
-) -> Duel:
-    """Play a duel of two players, with a progress bar.
+def workflow_request(
+    runner: DuelRunner, task: Task, contenders: tuple[DuelPlayer, DuelPlayer], options: WorkflowDuelOptions
+) -> DuelRequest:
+    """The request for a duel in a workflow.
 
     Raises:
         CommandError: the game cannot be opened here.
     """
-    runner, challenge = DuelRunner(evaluator=evaluator), evaluator.checkout.challenge
+    challenge = runner.evaluator.checkout.challenge
     for contender in contenders:
-        evaluator.bring_weights(contender.folder)
-    request = DuelRequest(
+        runner.evaluator.bring_weights(contender.folder)
+    return DuelRequest(
         contenders=contenders, game=runner.game(task), limits=challenge.limits, season=challenge.season,
-        beacon=options.beacon, beacon_verified=False, tier=options.tier, runtime_digest=evaluator.runtime_digest,
+        beacon=options.beacon, beacon_verified=False, tier=options.tier, runtime_digest=runner.evaluator.runtime_digest,
         commit=options.commit, run_url=options.run_url,
     )  # fmt: skip
-    with progress_bar(
-        f"{contenders[0].agent} and {contenders[1].agent} on {task.id}", task.matches, quiet=quiet
-    ) as progress:
-        return runner.play(request, progress)
 
 
 def player_names(duel: Duel) -> str:

@@ -27,6 +27,7 @@ from scripts.console import OUR_FAULT, CommandError, stderr_console
 from scripts.git.merged_pulls import merged_pulls
 from scripts.git.recorded_standings import rank, recorded_input
 from scripts.repository.checkout import Checkout
+from scripts.static_site import site_inputs
 from scripts.static_site.game_frames import frames
 from scripts.static_site.render_episodes import pictures, poster_files, rendered_replays
 
@@ -35,6 +36,7 @@ PAGE = "index.html"
 
 def build(checkout: Checkout, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
+    site_inputs.forget(checkout.root)
     table, context = gather(checkout, official=official)
     with stderr_console().status("Building the site …"):
         return make(table, context, checkout.root)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from evaluator.host.progress import ReportProgress
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
@@ -13,10 +14,11 @@ from evaluator.model.records.parse import parse_duel, parse_result, parse_trace
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.versions import version_folders
-from scripts.console import progress_bar, say
+from scripts.console import say
 from scripts.repository.checkout import AgentFolder
 from scripts.runs.local_evaluator import Evaluator
-from scripts.runs.play_duels import DuelRunner, duel_title
+from scripts.runs.parallel_jobs import ParallelJob, run_jobs
+from scripts.runs.play_duels import DuelRunner
 
 FindEntry = Callable[[Result | PlayerRecord], AgentFolder | None]
 """Finds the recorded version among the agents of this checkout, in any folder of its login."""
@@ -25,6 +27,9 @@ MatchSummary = tuple[MatchEnd, int | None, list[int]]
 ResultAndTrace = tuple[Result, bytes | None]
 """Neither of them sealed."""
 Record = TypeVar("Record", ResultAndTrace, Duel)
+RerunOutcome = tuple[VerificationStatus | None, list[str]]
+"""The status after playing again, None where that failed on our side, and the reasons."""
+RerunJob = ParallelJob[RerunOutcome]
 
 # The first line of a finding, before the differences.
 NOT_REPRODUCED = "played again twice, it did the same both times, but not what is recorded"
@@ -78,7 +83,7 @@ def compare_runs(recorded: Record, again: _Rerun[Record]) -> tuple[VerificationS
     return VerificationStatus.REFUTED, [NOT_REPRODUCED, *differences]
 
 
-def rerun(evaluator: Evaluator, findings: list[Finding], *, quiet: bool) -> list[Finding]:
+def rerun(evaluator: Evaluator, findings: list[Finding], *, quiet: bool, at_once: int | None = None) -> list[Finding]:
     """Play the agents of each verified record again, where this checkout still holds those versions."""
     entries, _ = evaluator.checkout.read_all()
     by_version = {(*entry.name, entry.folder.digest): entry for entry in entries}
@@ -89,65 +94,70 @@ def rerun(evaluator: Evaluator, findings: list[Finding], *, quiet: bool) -> list
 
     runner = DuelRunner(evaluator=evaluator)
     duels = {str(path) for path in evaluator.checkout.store.duel_files()}
-    return [
-        _rerun_finding(finding, runner, find_entry, is_duel=finding.path in duels, quiet=quiet)
-        if finding.status is VerificationStatus.VERIFIED
-        else finding
-        for finding in findings
-    ]
+    jobs: list[RerunJob] = []
+    positions = []
+    for position, finding in enumerate(findings):
+        if finding.status is VerificationStatus.VERIFIED:
+            path = Path(finding.path)
+            job = _duel_job(runner, path, find_entry) if finding.path in duels else _result_job(evaluator, path, find_entry)
+            if job is None:
+                say(f"{finding.path}: its agent is not here in that version; it was only replayed")
+                continue
+            jobs.append(job)
+            positions.append(position)
+    found = list(findings)
+    for index, (status, reasons) in run_jobs(jobs, at_once, quiet=quiet):
+        finding = findings[positions[index]]
+        if status is None:
+            say(f"{finding.path}: could not be played again ({'; '.join(reasons)}); it was only replayed")
+            continue
+        found[positions[index]] = dataclasses.replace(finding, status=status, faults=(*finding.faults, *reasons))
+    return found
 
 
-def _rerun_finding(finding: Finding, runner: DuelRunner, find_entry: FindEntry, *, is_duel: bool, quiet: bool) -> Finding:
-    path = Path(finding.path)
+def _or_failure(compare: Callable[[], tuple[VerificationStatus, list[str]]]) -> RerunOutcome:
     try:
-        outcome = (
-            _rerun_duel(runner, path, find_entry, quiet=quiet)
-            if is_duel
-            else _rerun_result(runner.evaluator, path, find_entry, quiet=quiet)
-        )
+        return compare()
     except _RerunError as error:
-        say(f"{finding.path}: could not be played again ({error}); it was only replayed")
-        return finding
-    if outcome is None:
-        say(f"{finding.path}: its agent is not here in that version; it was only replayed")
-        return finding
-    status, faults = outcome
-    return dataclasses.replace(finding, status=status, faults=(*finding.faults, *faults))
+        return None, [str(error)]
 
 
-def _rerun_result(
-    evaluator: Evaluator, path: Path, find_entry: FindEntry, *, quiet: bool
-) -> tuple[VerificationStatus, list[str]] | None:
-    """The status after evaluating the agent again; None if agent or task is not here."""
+def _result_job(evaluator: Evaluator, path: Path, find_entry: FindEntry) -> RerunJob | None:
+    """Evaluates the agent again and compares; None if agent or task is not here."""
     recorded = parse_result(path.read_bytes())
     agent = find_entry(recorded)
     task = evaluator.checkout.challenge.task(recorded.task)
     if agent is None or task is None:
         return None
-    if recorded.verdict is Verdict.INTERNAL_ERROR:
-        return VerificationStatus.VERIFIED, []
     # Sealed results that were not revealed never get here: they do not verify.
     secret = evaluator.checkout.seasons.secret_of(recorded.season, recorded.beacon)
     request = dataclasses.replace(evaluator.request(agent, task, recorded.beacon), secret=secret)
-    trace_path = evaluator.checkout.store.trace_of(path)
-    trace = trace_path.read_bytes() if recorded.verdict is Verdict.OK else None
-    if secret:
-        trace = trace and decrypt_trace(trace, recorded, secret)
-        recorded = decrypt_result(recorded, secret)
 
-    def play() -> ResultAndTrace:
-        result, trace = evaluator.run(request, quiet=quiet)
-        if result.verdict is Verdict.INTERNAL_ERROR:
-            raise _RerunError(result.message)
-        return result, trace
+    def compare(report: ReportProgress) -> RerunOutcome:
+        if recorded.verdict is Verdict.INTERNAL_ERROR:
+            return VerificationStatus.VERIFIED, []
+        trace_path = evaluator.checkout.store.trace_of(path)
+        trace = trace_path.read_bytes() if recorded.verdict is Verdict.OK else None
+        before = recorded
+        if secret:
+            trace = trace and decrypt_trace(trace, recorded, secret)
+            before = decrypt_result(recorded, secret)
 
-    rerun_it = _Rerun[ResultAndTrace](
-        play=play,
-        differences=lambda before, now: list(_differences(before, now)),
-        at_a_limit=lambda run: run[0].verdict in LIMIT_VERDICTS,
-        machine=lambda run: (run[0].runtime_digest, run[0].platform),
-    )
-    return compare_runs((recorded, trace), rerun_it)
+        def play() -> ResultAndTrace:
+            result, trace = evaluator.run(request, report)
+            if result.verdict is Verdict.INTERNAL_ERROR:
+                raise _RerunError(result.message)
+            return result, trace
+
+        rerun_it = _Rerun[ResultAndTrace](
+            play=play,
+            differences=lambda before, now: list(_differences(before, now)),
+            at_a_limit=lambda run: run[0].verdict in LIMIT_VERDICTS,
+            machine=lambda run: (run[0].runtime_digest, run[0].platform),
+        )
+        return _or_failure(lambda: compare_runs((before, trace), rerun_it))
+
+    return evaluator.job(request).playing(compare)
 
 
 def _differences(before: ResultAndTrace, now: ResultAndTrace) -> Iterator[str]:
@@ -161,24 +171,21 @@ def _differences(before: ResultAndTrace, now: ResultAndTrace) -> Iterator[str]:
         yield "played again, it chooses other actions with the same returns"
 
 
-def _rerun_duel(
-    runner: DuelRunner, path: Path, find_entry: FindEntry, *, quiet: bool
-) -> tuple[VerificationStatus, list[str]] | None:
-    """The status after playing a duel again; None if a player or the game is not here."""
+def _duel_job(runner: DuelRunner, path: Path, find_entry: FindEntry) -> RerunJob | None:
+    """Plays a duel again and compares; None if a player or the game is not here."""
     recorded = parse_duel(path.read_bytes())
     one, other = map(find_entry, recorded.players)
     task = runner.evaluator.checkout.challenge.task(recorded.task)
     if one is None or other is None or task is None:
         return None
-    if recorded.verdict is not Verdict.OK:
-        return VerificationStatus.VERIFIED, []
+    request = runner.request(one, other, task, recorded.beacon)
 
-    def play() -> Duel:
-        request = runner.request(one, other, task, recorded.beacon)
-        with progress_bar(duel_title(request), task.matches, quiet=quiet) as progress:
-            return runner.play(request, progress)
+    def compare(report: ReportProgress) -> RerunOutcome:
+        if recorded.verdict is not Verdict.OK:
+            return VerificationStatus.VERIFIED, []
+        return _or_failure(lambda: compare_duel(recorded, lambda: runner.play(request, report)))
 
-    return compare_duel(recorded, play)
+    return runner.job(request).playing(compare)
 
 
 def compare_duel(recorded: Duel, play_once: Callable[[], Duel]) -> tuple[VerificationStatus, list[str]]:

@@ -2,7 +2,6 @@
 
 import hashlib
 import multiprocessing
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -19,6 +18,7 @@ from evaluator.host.digests.runtime_digest import versions
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_task
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
+from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, verify_result
 from evaluator.model import canonical_json
@@ -88,7 +88,9 @@ class VerificationJob:
     """Where it is recorded; None for a shard's results, whose statements are compared with the request instead."""
 
 
-def verify_files(challenge: Challenge, store: ResultStore, files: Iterable[Path], *, quiet: bool) -> list[Finding]:
+def verify_files(
+    challenge: Challenge, store: ResultStore, files: Iterable[Path], *, quiet: bool, at_once: int | None = None
+) -> list[Finding]:
     """The findings of all files, sorted by path; official records are also checked by main's history, if it is here."""
     seasons, now = read_seasons(store.results), datetime.now(UTC)
     jobs = [
@@ -97,7 +99,7 @@ def verify_files(challenge: Challenge, store: ResultStore, files: Iterable[Path]
         )
         for path in files
     ]
-    return check_history(verify_jobs(jobs, quiet=quiet), challenge, store.results.parent)
+    return check_history(verify_jobs(jobs, quiet=quiet, at_once=at_once), challenge, store.results.parent)
 
 
 def _place(store: ResultStore, path: Path, now: datetime) -> RecordPlace:
@@ -140,7 +142,9 @@ def read_record(path: Path) -> Result | Duel:
     return parse_duel(content) if _fields(content).get("kind") == "duel" else parse_result(content)
 
 
-def verify_jobs(jobs: list[VerificationJob], *, quiet: bool, seconds: float | None = None) -> list[Finding]:
+def verify_jobs(
+    jobs: list[VerificationJob], *, quiet: bool, seconds: float | None = None, at_once: int | None = None
+) -> list[Finding]:
     """The findings of all jobs, sorted by path. The largest files go first, so that all cores finish at about the same time.
 
     Where a replay kills its process, for instance by using all memory, each job that was running is repeated alone, and only
@@ -150,10 +154,11 @@ def verify_jobs(jobs: list[VerificationJob], *, quiet: bool, seconds: float | No
         jobs: the files; the list is sorted in place.
         quiet: show no progress bar.
         seconds: the time limit; jobs that have not started by then have no finding.
+        at_once: the most that are replayed at once; None for one on each processor.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     jobs.sort(key=_size, reverse=True)
-    cores = max(1, min(len(jobs), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+    cores = max(1, min(len(jobs), at_once or len(own_processors())))
     findings: list[Finding] = []
     with progress_bar("Replaying", len(jobs), quiet=quiet) as progress:
 

@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import evaluator_image
-from evaluator.host.docker.engine import UIDS, Engine, locked_down
+from evaluator.host.docker.engine import UIDS, Engine, EngineError, locked_down
 from evaluator.host.docker.hidden_files import hidden_paths, stand_ins
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.loading.submission_folder import read_folder, stage
@@ -33,6 +33,18 @@ print({expression}, flush=True)
 
 class Agent:
     def act(self, observation):
+        return 0
+"""
+
+
+REPORT_ACTING = """
+class Agent:
+    is_asked = False
+
+    def act(self, observation):
+        if not Agent.is_asked:
+            Agent.is_asked = True
+            exec({source!r}, {{}})
         return 0
 """
 
@@ -66,7 +78,7 @@ def test_engine_has_every_limit_on_record(settings: dict[str, Any]) -> None:
     host = settings["HostConfig"]
 
     assert host["Memory"] == host["MemorySwap"] == 100 << 20
-    assert host["NanoCpus"] == 500_000_000
+    assert (host["CpuQuota"], host["CpuPeriod"]) == (100_000, 100_000)  # until the first observation
     assert host["PidsLimit"] == 20
     assert host["ReadonlyRootfs"] is True
     assert host["CapDrop"] == ["ALL"]
@@ -86,6 +98,43 @@ def test_engine_has_every_limit_on_record(settings: dict[str, Any]) -> None:
     assert host["CgroupnsMode"] == "private"
     assert host["MaskedPaths"] == hidden_paths()
     assert {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]} == {"nofile": 1024, "core": 0, "msgqueue": 0}
+
+
+def test_share_is_a_core_only_until_the_first_observation(jail: DockerSandbox, engine: Engine) -> None:
+    jail.limit_share()
+
+    host = engine._api.inspect_container(jail._id)["HostConfig"]
+    assert (host["CpuQuota"], host["CpuPeriod"]) == (50_000, 100_000)
+
+
+def test_an_agent_that_is_gone_has_no_share_to_set(jail: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(engine: Engine, container: str, cpus: float) -> None:
+        raise EngineError("could not set the share")
+
+    monkeypatch.setattr(Engine, "limit_share", fail)
+    jail._engine.kill(str(jail._id))
+    jail.limit_share()
+
+
+def test_nothing_is_shown_to_an_agent_whose_share_cannot_be_set(
+    jail: DockerSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(engine: Engine, container: str, cpus: float) -> None:
+        raise EngineError("could not set the share")
+
+    monkeypatch.setattr(Engine, "limit_share", fail)
+    with pytest.raises(EngineError, match="could not set"):
+        jail.limit_share()
+
+
+def test_agent_acts_with_its_share(docker: SelectedSandbox, tmp_path: Path) -> None:
+    head = (
+        "from pathlib import Path\nplaces = [Path('/sys/fs/cgroup', name) for name in ('cpu.max', 'cpu/cpu.cfs_quota_us')]\n"
+        "share = next(place for place in places if place.exists()).read_text().split()[0]\n"
+    )
+
+    assert reported("share", docker, tmp_path / "a", head, cpus=0.25) == "100000"
+    assert reported("share", docker, tmp_path / "b", head, acting=True, cpus=0.25) == "25000"
 
 
 def test_engine_mounts_two_folders_and_stand_ins_read_only_and_nothing_else(settings: dict[str, Any]) -> None:
@@ -119,16 +168,19 @@ def test_gvisor_gets_room_for_its_own_threads_only() -> None:
     plain, under = locked_down(LIMITS), locked_down(LIMITS, "runsc")
 
     assert under["pids_limit"] > plain["pids_limit"]
-    differs = ("pids_limit", "log_config", "security_opt")
+    differs = ("pids_limit", "log_config", "security_opt", "cpu_quota")
     assert {k: v for k, v in plain.items() if k not in differs} == {k: v for k, v in under.items() if k not in differs}
     ours, theirs = (json.loads(options["security_opt"][1].removeprefix("seccomp=")) for options in (plain, under))
     rules = [{json.dumps(rule) for rule in profile["syscalls"]} for profile in (ours, theirs)]
     assert {name for rule in rules[0] ^ rules[1] for name in json.loads(rule)["names"]} == {"clone3"}
 
 
-def reported(expression: str, chosen: SelectedSandbox, folder: Path, head: str = "", **limits: Any) -> str:
-    """What an agent prints of itself."""
-    write_agent(folder, REPORT.format(head=head, expression=expression))
+def reported(
+    expression: str, chosen: SelectedSandbox, folder: Path, head: str = "", *, acting: bool = False, **limits: Any
+) -> str:
+    """What an agent prints of itself when it is imported, or `acting`, at its first observation."""
+    source = REPORT.format(head=head, expression=expression)
+    write_agent(folder, REPORT_ACTING.format(source=source) if acting else source)
     result = play(order_of(folder, episodes=1, limits=limits), chosen).result
     assert (result.verdict, result.message) == (Verdict.OK, "")
     return result.log_tail.strip()
@@ -158,7 +210,15 @@ def test_processor_share_is_in_force(docker: SelectedSandbox, tmp_path: Path) ->
     head = "import time\nwall, used = time.monotonic(), time.process_time()\nwhile time.monotonic() < wall + 2:\n    pass\n"
 
     share = float(
-        reported("(time.process_time() - used) / (time.monotonic() - wall)", docker, tmp_path / "a", head, cpus=0.4)
+        reported(
+            "(time.process_time() - used) / (time.monotonic() - wall)",
+            docker,
+            tmp_path / "a",
+            head,
+            acting=True,
+            cpus=0.4,
+            answer_seconds=60,
+        )
     )
 
     assert 0 < share < 0.48
@@ -171,7 +231,17 @@ def test_processor_share_holds_for_all_processes_together(docker: SelectedSandbo
         "for _ in range(4):\n    os.wait()\n"
     )
 
-    used = float(reported("resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime", docker, tmp_path / "a", head, cpus=0.4))
+    used = float(
+        reported(
+            "resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime",
+            docker,
+            tmp_path / "a",
+            head,
+            acting=True,
+            cpus=0.4,
+            answer_seconds=60,
+        )
+    )
 
     assert used < 1.6
 

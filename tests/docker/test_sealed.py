@@ -8,6 +8,7 @@ import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.submission_folder import read_folder
+from evaluator.host.progress import ignore_progress
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
 from evaluator.model.records.result import SandboxKind, Tier
@@ -88,7 +89,7 @@ def play(root: Path) -> None:
         assert asked is not None
         order = bench.request(entry, asked, SECRET.beacon)
         order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
-        result, trace = bench.run(order, quiet=True)
+        result, trace = bench.run(order, ignore_progress)
         assert (result.verdict, result.sandbox) == ("ok", SandboxKind.DOCKER), result.message
         assert ":MARK:" in result.log_tail
         assert SECRET.raw.hex() not in result.log_tail

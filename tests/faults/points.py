@@ -114,6 +114,11 @@ POINTS = (
         name="duel-half-written", run="tournament", at="os:fdopen", when="middle", call=2,
         words="when half of a duel is written",
     ),
+    # The same with a process for each duel.
+    FaultPoint(
+        name="duel-beside", run="beside", at="evaluator.host.duels.evaluate_duel:play_duel", ends=(3,), usual=True,
+        words="when the process of one of several evaluations plays a duel; the command ends with a message",
+    ),
     # The official run.
     FaultPoint(
         name="shard-first-result", run="shard", at=f"{STORE}:ResultStore.write", when="after",

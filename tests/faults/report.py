@@ -22,6 +22,7 @@ RUNS = {
     "docker": "An evaluation in a container",
     "process": "An evaluation in a process",
     "tournament": "A tournament",
+    "beside": "Duels side by side",
     "shard": "A shard of the official run",
     "publish": "Publishing",
     "announce": "The announcement",

@@ -322,7 +322,7 @@ def _words(*words: str) -> Callable[[], list[str]]:
 def runs() -> dict[str, Run]:
     """Every run by its name."""
     solo = ("evaluate", "submissions/alice/a", "--task", "CartPole-v1", "--sandbox")
-    tournament = _words("tournament", "--game", "tictactoe", "--sandbox", "process")
+    tournament = ("tournament", "--game", "tictactoe", "--sandbox", "process", "--jobs")
     return {
         "docker": Run(
             words=_words(*solo, "docker"), prepare=_copied(_solo_board, "docker"), snapshot=stored, needs_engine=True
@@ -331,8 +331,13 @@ def runs() -> dict[str, Run]:
             words=_words("image", "ensure"), prepare=_copied(_solo_board, "image"), snapshot=images, own_engine=True
         ),
         "process": Run(words=_words(*solo, "process"), prepare=_copied(_solo_board, "process"), snapshot=stored),
-        "tournament": Run(words=tournament, prepare=_copied(_game_board, "games"), snapshot=stored),
-        "demo": Run(words=_words("demo", "--sandbox", "process"), prepare=_copied(_game_board, "demo"), snapshot=site_names),
+        "tournament": Run(words=_words(*tournament, "1"), prepare=_copied(_game_board, "games"), snapshot=stored),
+        "beside": Run(words=_words(*tournament, "2"), prepare=_copied(_game_board, "beside"), snapshot=stored),
+        "demo": Run(
+            words=_words("demo", "--sandbox", "process", "--jobs", "1"),
+            prepare=_copied(_game_board, "demo"),
+            snapshot=site_names,
+        ),
         "site": Run(words=_words("site", "build"), prepare=_copied(_played_board, "played"), snapshot=site),
         "close": Run(words=_words("season", "close", "--by", "us"), prepare=_copied(_ended_board, "ended"), snapshot=closed),
         "shard": Run(

@@ -70,6 +70,9 @@ class ThreadSandbox:
     def pin(self, processor: int) -> None:
         """Does nothing."""
 
+    def limit_share(self) -> None:
+        """Does nothing."""
+
     def usage(self) -> Usage:
         return Usage(cpu_seconds=0.1, peak_memory_bytes=1 << 20)
 

@@ -99,5 +99,5 @@ def records(board: Path) -> dict[str, bytes]:
 
 
 def duels(board: Path) -> dict[str, bytes]:
-    """Every duel's file, by the names of its sides."""
-    return {path.parent.name: path.read_bytes() for path in (board / "results").glob("*/*/*.json")}
+    """Every finished duel's file, by the names of its sides."""
+    return {path.parent.name: path.read_bytes() for path in (board / "results").glob("*/*/[!.]*.json")}

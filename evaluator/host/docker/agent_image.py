@@ -4,7 +4,7 @@ The engine gets the layers unchanged, with a configuration of ours that keeps on
 """
 
 import contextlib
-import threading
+import multiprocessing
 from pathlib import Path
 
 from evaluator.host.docker.engine import Engine, EngineError
@@ -32,8 +32,8 @@ LOAD_SECONDS = 600
 KEPT_IMAGES_MIB = 4096
 # The engine's message where WORKDIR is a file, which it reports as its own failure.
 _NO_FOLDER = "Cannot mkdir"
-# Both players of a duel may have the same image, and are opened at once.
-_image_lock = threading.Lock()
+# Both players of a duel may have the same image, and are opened at once; so may evaluations in forks of this process.
+_image_lock = multiprocessing.get_context("fork").Lock()
 
 
 def local_name(reference: ImageReference) -> str:

@@ -6,6 +6,7 @@ import functools
 import io
 import json
 import math
+import os
 import secrets
 import socket
 import struct
@@ -15,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import docker
 import docker.errors
@@ -59,6 +60,10 @@ BUILD_SECONDS = 1800
 # A range that nobody else uses, by systemd's table of ids (https://systemd.io/UIDS-GIDS/).
 UIDS = range(1_879_048_192, 2_147_483_647)
 NARROW_UIDS = range(10_000, 60_000)
+# The kernel's usual period, in microseconds.
+CPU_PERIOD = 100_000
+# Share of processor time until the first observation: an agent's imports, which its processor seconds count.
+START_CPUS = 1.0
 ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
 
 
@@ -85,6 +90,7 @@ class Engine:
     def __init__(self, timeout: int = 60) -> None:
         self._timeout = timeout
         self._of_thread = threading.local()
+        self._version = "auto"
         try:
             self._version = self._api.version()["ApiVersion"]
         except _ENGINE_ERRORS as error:
@@ -93,13 +99,12 @@ class Engine:
 
     @property
     def _api(self) -> docker.APIClient:
-        """This thread's client; clients cannot be shared between threads."""
-        client: docker.APIClient | None = getattr(self._of_thread, "client", None)
-        if client is None:
-            settings = kwargs_from_env()
-            client = docker.APIClient(version="auto", timeout=self._timeout, **settings)
-            self._of_thread.client = client
-        return client
+        """This thread's client; clients cannot be shared between threads or processes."""
+        pid, client = getattr(self._of_thread, "client", (0, None))
+        if pid != os.getpid():  # a fork must not use its parent's connections
+            client = docker.APIClient(version=self._version, timeout=self._timeout, **kwargs_from_env())
+            self._of_thread.client = os.getpid(), client
+        return cast("docker.APIClient", client)
 
     @property
     def is_local(self) -> bool:
@@ -243,13 +248,14 @@ class Engine:
     def create(self, image: str, command: list[str] | None, limits: Limits, options: dict[str, Any]) -> str:
         """Create a locked-down container without starting it; without a command it runs the image's own.
 
-        `options`: environment, binds, runtime, stdin, loopback, and optionally working_dir.
+        `options`: environment, binds, runtime, stdin, loopback, processors (none for all), and optionally working_dir.
         """
         owner = this_process()
         host_config = self._api.create_host_config(
             **locked_down(limits, options["runtime"], loopback=options["loopback"]),
             binds=options["binds"],
             runtime=options["runtime"],
+            cpuset_cpus=",".join(map(str, options["processors"])) or None,
         )
         if options["runtime"] != GVISOR_RUNTIME:
             # docker-py has no argument for it. This replaces the engine's own list, which is shorter.
@@ -301,6 +307,11 @@ class Engine:
         """Keep it on one processor, if the engine can."""
         with contextlib.suppress(*_ENGINE_ERRORS):
             self._api.update_container(container, cpuset_cpus=str(processor))
+
+    def limit_share(self, container: str, cpus: float) -> None:
+        """Set its share of processor time while it runs."""
+        with _engine_errors("set the sandbox's share of processor time"):
+            self._api.update_container(container, cpu_period=CPU_PERIOD, cpu_quota=cpu_quota(cpus))
 
     def state(self, container: str) -> dict[str, Any]:
         """Its state, as the engine reports it."""
@@ -374,6 +385,11 @@ class Engine:
         self._api.close()
 
 
+def cpu_quota(cpus: float) -> int:
+    """Microseconds of processor time in each period."""
+    return int(cpus * CPU_PERIOD)
+
+
 def locked_down(limits: Limits, runtime: str | None = None, *, loopback: bool = False) -> dict[str, Any]:
     """The engine's settings for an untrusted container."""
     is_gvisor = runtime == GVISOR_RUNTIME
@@ -383,7 +399,9 @@ def locked_down(limits: Limits, runtime: str | None = None, *, loopback: bool = 
         "network_mode": "none",
         "mem_limit": memory,
         "memswap_limit": memory,
-        "nano_cpus": int(limits.cpus * 1e9),
+        # Two numbers, since the engine changes them while a container runs, and not the one that stands for both.
+        "cpu_period": CPU_PERIOD,
+        "cpu_quota": cpu_quota(limits.cpus if is_gvisor else max(limits.cpus, START_CPUS)),
         "pids_limit": limits.pids + kernel_threads,
         "read_only": True,
         "tmpfs": {"/tmp": f"rw,noexec,nosuid,nodev,size={limits.tmpfs_mib}m,mode=1777"},

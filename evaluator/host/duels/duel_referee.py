@@ -21,6 +21,7 @@ from evaluator.host.duels.matches import LiveMatch, MatchPool, MatchSpec, Played
 from evaluator.host.envs.pettingzoo_game import MASK, PettingZooGame
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.progress import PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import TICK, AgentReportedFault, ByteStream
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import Sandbox
@@ -133,7 +134,7 @@ class Rounds:
     """Plays the matches of a pool until all are done or a side fails."""
 
     def __init__(
-        self, pool: MatchPool, connections: Sequence[PlayerConnection], limits: Limits, progress: Callable[[int], None]
+        self, pool: MatchPool, connections: Sequence[PlayerConnection], limits: Limits, progress: ReportProgress
     ) -> None:
         self._pool, self._connections, self._progress = pool, connections, progress
         clock = pool.game.task.clock
@@ -347,7 +348,10 @@ class Rounds:
         for match in ended:
             match.position.close()
             self._start_next(match.lane)
-        self._progress(len(self._pool.done))
+        done, total = self._pool.done, self._pool.total
+        points = [0.5 if match.winner is None else float(match.winner == 0) for match in done.values()]
+        share = len(done) / total
+        self._progress(PlayProgress(done=len(done), total=total, steps=sum(self.moves), share=share, scores=points))
 
     def _over_frame(self, side: int, matches: list[LiveMatch]) -> bytes:
         leaves = self._pool.encoder.encode([match.position.seen_by(side ^ match.first) for match in matches])
@@ -382,8 +386,7 @@ class DuelSetup:
     tickets: tuple[MatchSpec, ...]
     limits: Limits
     seats: tuple[ConnectedPlayer, ConnectedPlayer]
-    progress: Callable[[int], None] = lambda done: None
-    """Gets the number of finished matches."""
+    progress: ReportProgress = lambda progress: None
     shown: Callable[[], None] = lambda: None
     """Called before a player is shown its first position."""
 
@@ -414,6 +417,9 @@ def play_duel(setup: DuelSetup) -> DuelTally:
     if len(ready) == len(DUEL_SIDES):
         connections = [PlayerConnection(stream, ends=player.ends) for stream, player in ready]
         rounds = Rounds(pool, connections, setup.limits, setup.progress)
+        for seat in setup.seats:
+            if seat.sandbox is not None:
+                seat.sandbox.limit_share()
         setup.shown()
         rounds.play(min(len(setup.tickets), lanes.shared if all(player.shared for _, player in ready) else lanes.separate))
         troubles = rounds.troubles
@@ -422,7 +428,6 @@ def play_duel(setup: DuelSetup) -> DuelTally:
     if out:
         reasons = " and ".join(str(fault.verdict) for fault in faults if fault is not None)
         pool.forfeit(out, f"could not go on: {reasons}")
-        setup.progress(len(pool.done))
     return DuelTally(
         matches=tuple(pool.done[ticket.index] for ticket in setup.tickets),
         faults=(faults[0], faults[1]),

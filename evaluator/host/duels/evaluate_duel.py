@@ -22,6 +22,7 @@ from evaluator.host.envs.pettingzoo_game import PettingZooGame, openings
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
 from evaluator.host.process_owner import scratch_folder
+from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec, exit_fault
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
@@ -142,7 +143,7 @@ def evaluate_duel(
     kind: SandboxKind,
     opener: SandboxFactory,
     now: Callable[[], datetime],
-    progress: Callable[[int], None],
+    progress: ReportProgress,
 ) -> Duel:
     """Play the duel. After a failure of ours, it is tried once more if no player was shown a position."""
     first: FirstAttempt | None = None
@@ -158,7 +159,7 @@ def evaluate_duel(
     return _to_duel(request, replace(run, first=first), kind, now())
 
 
-def _attempt(request: DuelRequest, opener: SandboxFactory, progress: Callable[[int], None], shown: ShownFlag) -> _DuelRun:
+def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgress, shown: ShownFlag) -> _DuelRun:
     tickets = request.tickets()
     with contextlib.ExitStack() as stack:
         folders = [Path(stack.enter_context(scratch_folder("player"))) for _ in range(2)]

@@ -128,6 +128,7 @@ class MatchPool:
         self._nbytes = [leaf.nbytes for leaf in self.encoder.leaves]
         self._keep = max(1, MAX_FRAME_BYTES // (lanes * max(1, sum(self._nbytes))))
         self._tickets: Iterator[MatchSpec] = iter(tickets)
+        self.total = len(tickets)
         self._ahead: deque[LiveMatch] = deque()
         self.live: dict[int, LiveMatch] = {}
         self.done: dict[int, PlayedMatch] = {}

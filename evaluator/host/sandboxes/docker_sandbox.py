@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.host.docker import agent_image
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import START_CPUS, Engine, EngineError
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
 from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
-from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault
+from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault, handed_processors
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.records.result import SandboxKind
@@ -182,6 +182,10 @@ class DockerConfig:
     over_socket: bool
     """Whether the channel is a mounted Unix socket instead of standard input and output."""
 
+    def image_of(self, extras: tuple[str, ...]) -> str:
+        """The id of the evaluator image with these extras."""
+        return self.with_extras(extras) if extras and self.with_extras else self.image
+
 
 class DockerSandbox:
     """See `Sandbox`."""
@@ -198,6 +202,7 @@ class DockerSandbox:
         self._killers: list[threading.Thread] = []
         self._stream: ByteStream | None = None
         self._closed = False
+        self._starts_faster = config.kind is SandboxKind.DOCKER and spec.limits.cpus < START_CPUS
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
         self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
         try:
@@ -224,9 +229,10 @@ class DockerSandbox:
         address = "/channel/agent.sock" if self._over_socket else "-"
         options: dict[str, Any] = {
             "binds": binds, "runtime": RUNTIMES[config.kind], "stdin": not self._over_socket, "loopback": spec.loopback,
+            "processors": handed_processors() if self._over_socket else (),
         }  # fmt: skip
         if spec.image is None:
-            self.image_digest = _image(config, spec)
+            self.image_digest = config.image_of(spec.extras)
             self._run(
                 self.image_digest,
                 _evaluator_command(spec, address),
@@ -296,6 +302,17 @@ class DockerSandbox:
         """See `Sandbox`."""
         if self._id:
             self._engine.pin(self._id, processor)
+
+    def limit_share(self) -> None:
+        """See `Sandbox`. gVisor's runtime cannot change limits, so its containers have their share from the start."""
+        if self._starts_faster and self._id:
+            self._starts_faster = False
+            try:
+                self._engine.limit_share(self._id, self._limits.cpus)
+            except EngineError:
+                # An agent that ends at this moment must not make its end our failure; the referee sees that it is gone.
+                if self._last_state().get("Running"):
+                    raise
 
     def usage(self) -> Usage:
         """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's measurement counts."""
@@ -392,11 +409,6 @@ class DockerSandbox:
             self._attached.shutdown(socket.SHUT_RDWR)
         for killer in self._killers:
             killer.join(KILL_SECONDS)
-
-
-def _image(config: DockerConfig, spec: SandboxSpec) -> str:
-    """The id of the evaluator image with the agent's extras."""
-    return config.with_extras(spec.extras) if spec.extras and config.with_extras else config.image
 
 
 def _evaluator_command(spec: SandboxSpec, address: str) -> list[str]:

@@ -211,6 +211,9 @@ class ProcessSandbox:
     def pin(self, processor: int) -> None:
         """See `Sandbox`. Does nothing: the agent's process may be behind the namespace's first one."""
 
+    def limit_share(self) -> None:
+        """See `Sandbox`. Does nothing: an agent of one's own has its share from the start."""
+
     def usage(self) -> Usage:
         """See `Sandbox`."""
         return self._measure().or_larger(self._watch.seen)

@@ -18,6 +18,17 @@ from evaluator.model.records.verdict import Verdict
 Pin = Callable[[int], None]
 
 
+def own_processors() -> tuple[int, ...]:
+    """The processors that this process may use; plain numbers where the system has no such sets."""
+    return tuple(sorted(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)))
+
+
+def handed_processors() -> tuple[int, ...]:
+    """The processors of this process where it may not use all of the machine's, such as beside other evaluations."""
+    own = own_processors()
+    return own if len(own) < (os.cpu_count() or 1) else ()
+
+
 @contextlib.contextmanager
 def shared_processor(pin_sandbox: Pin) -> Iterator[None]:
     """Keep this thread and the sandbox on one processor within the block.
@@ -28,8 +39,8 @@ def shared_processor(pin_sandbox: Pin) -> Iterator[None]:
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
-    before = os.sched_getaffinity(0)
-    processor = sorted(before)[os.getpid() % len(before)]
+    before = own_processors()
+    processor = before[os.getpid() % len(before)]
     pin_sandbox(processor)
     os.sched_setaffinity(0, {processor})
     try:
@@ -85,6 +96,13 @@ class Sandbox(Protocol):
 
     def pin(self, processor: int) -> None:
         """Keep it on one processor, where the sandbox can."""
+
+    def limit_share(self) -> None:
+        """Before its first observation: from now on it has its share of processor time; it may start with more.
+
+        Raises:
+            EngineError: the share cannot be set, so nothing may be shown to it.
+        """
 
     def usage(self) -> Usage:
         """The resources used so far; can be called until `close`."""

@@ -1,5 +1,6 @@
 """Selection of a sandbox: the one asked for, or the best that this machine has."""
 
+import contextlib
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ class SelectedSandbox:
     """Identity of the base image, for the runtime digest; `process` where there is none."""
     notice: str | None
     """What the user should know about the choice."""
+    prepare: Callable[[tuple[str, ...]], None] = lambda extras: None
+    """Builds what agents with these extras need, before several of them start at once."""
 
 
 def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | None = None) -> SelectedSandbox:
@@ -67,8 +70,15 @@ def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: boo
         kind=kind,
         over_socket=engine.is_local if over_socket is None else over_socket,
     )
-    opener = functools.partial(DockerSandbox, config)
-    return SelectedSandbox(kind=kind, opener=opener, base=evaluator_image.base_identity(engine, base), notice=None)
+
+    def prepare(extras: tuple[str, ...]) -> None:
+        with contextlib.suppress(EngineError):  # the evaluation says what failed
+            config.image_of(extras)
+
+    return SelectedSandbox(
+        kind=kind, opener=functools.partial(DockerSandbox, config), base=evaluator_image.base_identity(engine, base),
+        notice=None, prepare=prepare,
+    )  # fmt: skip
 
 
 def process_sandbox(notice: str = PROCESS_NOTICE) -> SelectedSandbox:

@@ -20,6 +20,7 @@ from evaluator.host.envs.recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
 from evaluator.host.process_owner import scratch_folder
+from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
@@ -138,12 +139,6 @@ class EvaluationRequest:
         """What the sandbox may use, with the memory that the agent's extras need."""
         return self.folder.submission.allowed(self.limits)
 
-    @property
-    def extent(self) -> int:
-        """The final value of progress: the number of episodes, or of a script's steps."""
-        task = self.gym_task.task
-        return task.script.steps if task.script else task.episodes
-
     def tickets(self) -> tuple[EpisodeSpec, ...]:
         """The episodes to play."""
         pairs = zip(self.seeds(), self._agent_seeds(), strict=True)
@@ -191,7 +186,7 @@ class _EvaluationRun:
 class _Callbacks:
     """What is called during an attempt."""
 
-    progress: Callable[[int], None]
+    progress: ReportProgress
     shown: Callable[[], None]
 
 
@@ -200,7 +195,7 @@ def evaluate_agent(
     kind: SandboxKind,
     opener: SandboxFactory,
     now: Callable[[], datetime],
-    progress: Callable[[int], None],
+    progress: ReportProgress,
 ) -> Evaluation:
     """Play the agent on the task; only a failed start is tried once more."""
     first: FirstAttempt | None = None
@@ -274,7 +269,7 @@ def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, 
 def _play_episodes(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> _EvaluationRun:
     run_setup = SoloRun(
         gym_task=request.gym_task, tickets=request.tickets(), limits=request.allowed, progress=callbacks.progress,
-        pin_sandbox=sandbox.pin, shown=callbacks.shown,
+        pin_sandbox=sandbox.pin, shown=lambda: _before_showing(sandbox, callbacks),
     )  # fmt: skip
     outcome: SoloOutcome | None = None
     try:
@@ -313,7 +308,7 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
         )
 
     def seed_of(episode: int) -> str:
-        callbacks.shown()
+        _before_showing(sandbox, callbacks)
         return request.seed_of(episode)
 
     session = ScriptSession(
@@ -328,6 +323,12 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
         verdict=done.verdict, message=done.message, log_tail=done.log_tail, performance=done, usage=done.usage,
         sandbox=sandbox.kind, image_digest=sandbox.image_digest,
     )  # fmt: skip
+
+
+def _before_showing(sandbox: Sandbox, callbacks: _Callbacks) -> None:
+    """End the sandbox's start, and note that an observation follows."""
+    sandbox.limit_share()
+    callbacks.shown()
 
 
 def _more_specific(complaint: AgentFault, post_mortem: AgentFault) -> AgentFault:

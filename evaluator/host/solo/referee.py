@@ -12,6 +12,7 @@ from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.recorder import EpisodeRecorder, PlayedEpisode
 from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError, ObservationEncoder, describe
 from evaluator.host.errors import AgentFault
+from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import AgentReportedFault, ByteStream, read_body
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import Pin, shared_processor
@@ -184,8 +185,7 @@ class SoloRun:
     gym_task: GymTask
     tickets: tuple[EpisodeSpec, ...]
     limits: Limits
-    progress: Callable[[int], None]
-    """Gets the number of finished episodes."""
+    progress: ReportProgress
     pin_sandbox: Pin = lambda processor: None
     """Keeps the sandbox on a processor."""
     shown: Callable[[], None] = lambda: None
@@ -219,6 +219,7 @@ def play_episodes(run: SoloRun, stream: ByteStream) -> SoloOutcome:
 
 def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream) -> SoloOutcome:
     done: dict[int, PlayedEpisode] = {}
+    steps = reported = 0
     run.shown()
     for batch in batches:
         _ask(run, batch, stream)
@@ -226,14 +227,26 @@ def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream)
         for batch in batches:
             if not batch.live:
                 continue
+            steps += len(batch.lanes)
             ended = _advance(run, batch, stream)
             if batch.live:
                 _ask(run, batch, stream)
-            if ended:
-                done.update(ended)
-                run.progress(len(done))
+            done.update(ended)
+            if steps - reported >= REPORT_STEPS:
+                reported = steps
+                run.progress(_progress(run, done, steps))
     episodes = tuple(done[index] for index in range(len(run.tickets)))
     return SoloOutcome(episodes=episodes, clipped=sum(batch.decoder.clipped for batch in batches))
+
+
+def _progress(run: SoloRun, done: dict[int, PlayedEpisode], steps: int) -> PlayProgress:
+    """How far it is; an episode is expected to last as long as those that have ended, and at first as long as it may."""
+    total = len(run.tickets)
+    ended = sum(episode.length for episode in done.values())
+    expected = ended / len(done) if done else float(run.gym_task.time_limit or REPORT_STEPS)
+    share = max(len(done) / total, min(1.0, steps / (ended + (total - len(done)) * expected)) if len(done) < total else 1.0)
+    scores = [episode.total for episode in done.values()]
+    return PlayProgress(done=len(done), total=total, steps=steps, share=share, scores=scores)
 
 
 def _handshake(run: SoloRun, stream: ByteStream) -> int:

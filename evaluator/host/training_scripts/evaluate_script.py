@@ -10,6 +10,7 @@ from typing import Any
 from evaluator import wire
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import ByteStream, clean_text, parse_object, read_error_frame
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import ExitError, Pin, Sandbox, shared_processor
@@ -21,8 +22,6 @@ from evaluator.model.records.verdict import Verdict
 
 BUFFER_BYTES = 1 << 16
 NOTICE_CHARACTERS = 300
-# Steps between two reports of progress.
-PROGRESS_STEPS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +32,7 @@ class ScriptSession:
     agent_seed: int
     """The script's own seed."""
     limits: Limits
-    progress: Callable[[int], None]
-    """Gets the number of steps taken."""
+    progress: ReportProgress
     pin_sandbox: Pin = lambda processor: None
     """Keeps the sandbox on a processor."""
 
@@ -138,9 +136,10 @@ def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) 
         if op == wire.Op.ERROR:
             raise read_error_frame(bytes(body))
         stream.send(server.answer(op, body), deadline)
-        if server.steps - shown >= PROGRESS_STEPS:
+        if server.steps - shown >= REPORT_STEPS:
             shown = server.steps
-            session.progress(shown)
+            total = session.offer.rules.steps
+            session.progress(PlayProgress(done=shown, total=total, steps=shown, share=shown / total))
 
 
 def _handshake(session: ScriptSession, stream: ByteStream) -> None:

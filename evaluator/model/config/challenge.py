@@ -1,5 +1,6 @@
 """challenge.yml: the tasks, limits and rules of one board."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
@@ -37,6 +38,10 @@ class Sealed(Frozen):
     """Digits to which scores are rounded until the reveal; negative ones are before the point."""
 
 
+# A referee works while the agent does, but less than half the time.
+_REFEREE_CPUS = 0.5
+
+
 class Limits(Frozen):
     """What a sandbox may use. Every field is really enforced; `pullrank probe` shows it."""
 
@@ -61,6 +66,10 @@ class Limits(Frozen):
     def wall_seconds(self) -> float:
         """The watchdog's wall limit: ten times the processor limit, because walls on shared runners lie."""
         return 10 * self.cpu_seconds
+
+    def processors(self, sandboxes: int = 1) -> int:
+        """Processors that an evaluation with so many sandboxes needs so that none of them and no referee waits."""
+        return math.ceil(sandboxes * self.cpus + _REFEREE_CPUS)
 
 
 class SubmissionLimits(Frozen):

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
-from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelPlayer
+from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelPlayer, DuelRequest
 from evaluator.host.solo.evaluate_agent import ATTEMPTS, EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge, Limits
@@ -34,8 +34,10 @@ from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
 from scripts.runs.kept_weights import bring_weights
 from scripts.runs.local_evaluator import Evaluator
-from scripts.runs.play_duels import WorkflowDuelOptions, duel_line, play_duel
+from scripts.runs.parallel_jobs import ParallelJob, run_jobs
+from scripts.runs.play_duels import DuelRunner, WorkflowDuelOptions, duel_line, workflow_request
 
+Played = Duel | tuple[Result, bytes | None]
 CLAIM_FILE = "shard.json"
 # The workflow step times out a little later and loses what is being played, so nothing is started that could last that long.
 # Otherwise an agent could stall on bad episodes until the timeout, and be played again.
@@ -139,8 +141,9 @@ def evaluate_shard(
     assignment: ShardAssignment,
     out: Path,
     clock: Callable[[], float] = time.monotonic,
+    at_once: int | None = None,
 ) -> int:
-    """Play one shard into a folder; returns the number of its results. If killed, only the current evaluation is lost.
+    """Play one shard into a folder; returns the number of its results. If killed, only what is being played is lost.
 
     Raises:
         CommandError: the shard does not exist, or the runtime here is not the planned one.
@@ -156,17 +159,23 @@ def evaluate_shard(
     claim = assignment.claim(tuple(item.wanted.key() for item in items))
     write_atomically(out / CLAIM_FILE, json.dumps(claim.model_dump(mode="json", by_alias=True)).encode() + b"\n")
     store = record_store(out)
-    begun = clock()
-    for number, item in enumerate(items):
-        longest = longest_seconds(work.challenge.limits, is_duel=isinstance(item, DuelWorkItem))
+    begun, runner = clock(), DuelRunner(evaluator=bench)
+
+    def may_start(index: int) -> bool:
+        longest = longest_seconds(work.challenge.limits, is_duel=isinstance(items[index], DuelWorkItem))
         # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
-        if clock() - begun > max(STEP_SECONDS - longest, Capacity().shard_seconds):
-            say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
-            return number
-        line = _play_item(official, bench, work, item, store)
+        return clock() - begun <= max(STEP_SECONDS - longest, Capacity().shard_seconds)
+
+    jobs = [_job(official, runner, work, item) for item in items]
+    number = 0
+    for _, played in run_jobs(jobs, at_once, quiet=work.challenge.sealed is not None, may_start=may_start):
+        number += 1
+        line = _record(store, played)
         if work.challenge.sealed is None:  # Else the log's times would show how long each took.
             say(line)
-    return len(items)
+    if number < len(items):
+        say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
+    return number
 
 
 def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
@@ -175,16 +184,26 @@ def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
     return starts + (WALL_FACTOR * limits.wall_seconds + WALL_SPARE if is_duel else limits.wall_seconds)
 
 
-def _play_item(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkloadItem, store: ResultStore) -> str:
-    """Play one evaluation or duel into the store; returns a line about its outcome."""
-    if isinstance(item, DuelWorkItem):
-        duel = _play_duel(official, bench, work, item)
-        store.write_duel(duel)
-        return duel_line(duel)
-    order = _evaluation_request(official, bench, work, item)
-    result, trace = bench.run(order, quiet=order.secret is not None)
-    if order.secret:
-        result, trace = _sealed_result(work.challenge, order, result, trace)
+def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: WorkloadItem) -> ParallelJob[Played]:
+    """One evaluation or duel. Its files are read again when it is played: those of a whole shard may not fit in memory."""
+
+    def read() -> ParallelJob[Played]:
+        if isinstance(item, DuelWorkItem):
+            duel = runner.job(_duel_request(official, runner, work, item))
+            return duel.playing(duel.play)
+        order = _evaluation_request(official, runner.evaluator, work, item)
+        solo = runner.evaluator.job(order)
+        return solo.playing(lambda report: _sealed_result(work.challenge, order, *solo.play(report)))
+
+    return read().playing(lambda report: read().play(report))
+
+
+def _record(store: ResultStore, played: Played) -> str:
+    """Record what was played; returns a line about its outcome."""
+    if isinstance(played, Duel):
+        store.write_duel(played)
+        return duel_line(played)
+    result, trace = played
     store.write(result, trace)
     return (
         f"{result.login}/{result.agent} on {result.task}: {result.verdict}{_failure_message(result.verdict, result.message)}"
@@ -194,8 +213,9 @@ def _play_item(official: OfficialRun, bench: Evaluator, work: Workload, item: Wo
 def _sealed_result(
     challenge: Challenge, order: EvaluationRequest, result: Result, trace: bytes | None
 ) -> tuple[Result, bytes | None]:
-    """The result and trace, sealed. A result without a score becomes an internal error, so that the others are not lost."""
-    assert order.secret is not None
+    """The result and trace, sealed in a sealed season. One without a score becomes an internal error, and loses no other."""
+    if order.secret is None:
+        return result, trace
     try:
         return seal_result(challenge, order.secret, result, trace)
     except CommandError as error:
@@ -218,10 +238,10 @@ def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload,
     return replace(order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret)
 
 
-def _play_duel(official: OfficialRun, bench: Evaluator, work: Workload, item: DuelWorkItem) -> Duel:
+def _duel_request(official: OfficialRun, runner: DuelRunner, work: Workload, item: DuelWorkItem) -> DuelRequest:
     first, second = (_duel_player(official, work, entry) for entry in item.entries)
     terms = WorkflowDuelOptions(tier=Tier.OFFICIAL, beacon=item.wanted.beacon, commit=work.sha, run_url=official.run_url)
-    return play_duel(bench, work.task(item), (first, second), terms, quiet=False)
+    return workflow_request(runner, work.task(item), (first, second), terms)
 
 
 def _duel_player(official: OfficialRun, work: Workload, entry: Entry) -> DuelPlayer:

@@ -19,7 +19,7 @@ from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit, tasks_by_name
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.quota import Deferred
-from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack_shards
+from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, machine_parts, pack_shards
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.beacon import VersionOrigins, beacon_order, version_origins
 from scripts.git.data_branches import read_recorded
@@ -151,7 +151,8 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         items = []
     runners = challenge.runners
     capacity = Capacity(at_once=runners.at_once, shard_seconds=60.0 * runners.shard_minutes)
-    packing = pack_shards(expected_seconds(items, results, duels), capacity, expected_bytes(items, results))
+    parts = machine_parts(items, challenge.limits)
+    packing = pack_shards(expected_seconds(items, results, duels), capacity, expected_bytes(items, results), parts)
     return Workload(
         challenge=challenge, sha=sha, entries_sha=entries_sha, items=tuple(items),
         version_commits=commits, packing=packing, held=admitted.held, plan_context=plan_context,

@@ -16,6 +16,7 @@ import numpy as np
 from evaluator.host.duels.evaluate_duel import DuelPlayer, order_sides
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError
+from evaluator.host.progress import ignore_progress
 from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
@@ -45,7 +46,7 @@ from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, o
 from scripts.repository.layout import LOCAL, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
-from scripts.runs.play_duels import WorkflowDuelOptions, duel_line, play_duel, player_names
+from scripts.runs.play_duels import DuelRunner, WorkflowDuelOptions, duel_line, player_names, workflow_request
 
 MAX_NOTES, NOTE_CHARACTERS = 100, 1000
 MAX_FAULTS = 50
@@ -314,7 +315,7 @@ def _play_tasks(session: PreviewSession, evaluator: Evaluator, budget: _TimeBudg
             evaluator.request(submission, task), tier=Tier.PREVIEW, login_id=session.pull.author_id,
             commit=session.pull.head_sha, run_url=session.run_url,
         )  # fmt: skip
-        result, _ = evaluator.run(request, quiet=True)
+        result, _ = evaluator.run(request, ignore_progress)
         say(f"{name}: {result.verdict}")
         folder.results.append(result)
         session.write()
@@ -408,7 +409,8 @@ class PreviewGames:
         terms = WorkflowDuelOptions(
             tier=Tier.PREVIEW, beacon=PREVIEW_BEACON, commit=session.pull.head_sha, run_url=session.run_url
         )
-        duel = play_duel(self.evaluator, task, sides, terms)
+        runner = DuelRunner(evaluator=self.evaluator)
+        duel = runner.play(workflow_request(runner, task, sides, terms), ignore_progress)
         say(duel_line(duel))
         folder.duels.append(duel)
         session.write()

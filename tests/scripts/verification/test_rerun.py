@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.host.progress import ignore_progress
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.solo.verify_result import VerificationStatus
@@ -196,7 +197,7 @@ def test_an_agent_that_repeats_itself_and_never_did_what_is_recorded_is_refuted(
     assert task is not None
     order = bench.request(left, task)
     disguised = dataclasses.replace(left.folder, blobs=random.folder.blobs)
-    here.store.write(*bench.run(dataclasses.replace(order, folder=disguised), quiet=True))
+    here.store.write(*bench.run(dataclasses.replace(order, folder=disguised), ignore_progress))
 
     assert standings(board)[:2] == (0, {"left": ("verified",)})
     assert standings(board, "--rerun", *IN_PROCESS)[:2] == (1, {"left": ("refuted", NOT_REPRODUCED)})

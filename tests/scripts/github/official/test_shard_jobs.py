@@ -1,6 +1,7 @@
 """Plan and evaluate: wanted − recorded at two commits, each shard finds its own list, results are official ones."""
 
 import json
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
@@ -150,7 +151,7 @@ def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path)
     """A job that is ended loses what it plays: an agent that can stall until then would be played anew, and nobody told."""
     begun = plan_round(board, tmp_path)
     # An evaluation may take 3,000 seconds by the default limits, and two starts of an image before.
-    clock = iter([0.0, 1.0, STEP_SECONDS - 3000.0])
+    clock = chain([0.0, 1.0], repeat(STEP_SECONDS - 3000.0))
 
     done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
 
@@ -173,7 +174,7 @@ def test_limits_beyond_a_job_leave_a_shard_the_work_that_it_was_packed_with(boar
     board.commit({"challenge.yml": CHALLENGE + b"limits: {cpu_seconds: 20000}\n"})
     board.push()
     begun = plan_round(board, tmp_path)
-    clock = iter([0.0, 1.0, Capacity().shard_seconds - 1])
+    clock = chain([0.0, 1.0], repeat(Capacity().shard_seconds - 1))
 
     done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
 

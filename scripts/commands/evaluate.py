@@ -65,16 +65,20 @@ def run(
     duels = _play(evaluator, entry, games, options) if games else []
     if as_json:
         print_json([*(result.document() for result in results), *(duel.document() for duel in duels)])
-    if not as_json:
-        from scripts.terminal_tables import evaluation_table, meetings_table  # imported late, as `_play` does
-
-        if results:
-            evaluation_table(checkout.challenge, results)
-        if duels:
-            meetings_table(entry.name, duels, games)
+    else:
+        _print_tables(checkout, entry, results, duels)
         if out is None and challenge is None:
             print_places(checkout, entry, results, duels)
     return exit_code_of(entry, results, duels)
+
+
+def _print_tables(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:
+    from scripts.terminal_tables import evaluation_table, meetings_table  # imported late, as `_play` does
+
+    if results:
+        evaluation_table(checkout.challenge, results)
+    if duels:
+        meetings_table(entry.name, duels, [task for task in checkout.challenge.tasks if task.game is not None])
 
 
 def _say_attempts(result: Result, *, is_new: bool) -> None:

@@ -10,9 +10,9 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
+from scripts.new_agents.import_model import open_source, write_model_agent
+from scripts.new_agents.new_agent import NewAgent, Template, template_for
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.runs.import_model import open_source, write_model_agent
-from scripts.runs.new_agent import NewAgent, Template, template_for
 
 
 def run(

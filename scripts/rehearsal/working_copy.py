@@ -22,8 +22,8 @@ from leaderboard.core.store import RESULT
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.git_repository import OBJECT_NAME, Credentials, GitError, GitRepository, full_sha
 from scripts.git.path_guard import owners_on
+from scripts.new_agents.new_agent import NewAgent, template_for, yaml_quoted
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, SUBMISSIONS
-from scripts.runs.new_agent import NewAgent, template_for, yaml_quoted
 
 AGENT_NAME = "Rehearsal"
 _DESCRIPTION = "A rehearsal of the host's, to see that the board works. It is withdrawn again at once."

@@ -10,8 +10,14 @@ from tests.scripts.checkouts import LAST_LEGAL, ROOT, duels, game_board, records
 
 SANDBOX = ("--sandbox", "process")
 # What speaks to GitHub, to a container engine or for ever: only the start is shown here.
-ELSEWHERE = {"probe", "bot", "image", "recorded", "doctor", "init", "import-evalai", "season", "demo", "rehearse", "gvisor"}
-RUN = {"new", "check", "evaluate", "duel", "tournament", "rank", "verify", "plan", "site", "schemas", "quarantine"}
+ELSEWHERE = {
+    *("probe", "bot", "image", "recorded", "doctor", "init", "import-evalai", "season", "demo", "rehearse", "gvisor"),
+    *("erase", "upgrade", "ready", "watch"),
+}
+RUN = {
+    *("new", "check", "evaluate", "duel", "tournament", "rank", "verify", "plan", "site", "schemas", "quarantine"),
+    *("show", "field", "grades", "completion"),
+}
 
 
 def test_no_verb_is_forgotten() -> None:
@@ -31,10 +37,13 @@ def test_a_board_from_a_new_agent_to_its_site(tmp_path: Path) -> None:
     assert (code, json.loads(out)["num_matches"], sorted(duels(board))) == (0, 4, ["alice+last--local+random"])
     code, out, _ = started(board, "tournament", "--game", "tictactoe", *SANDBOX, "--json")
     assert (code, json.loads(out)["held"], json.loads(out)["recorded_before"]) == (0, 2, 1)
+    assert started(board, "field", last, "--task", "tictactoe", *SANDBOX)[0] == 0
     before = records(board)
-    for words in (("rank", "--json"), ("plan", "--json", *SANDBOX), ("verify", "--json")):
+    shown = ("show", "submissions/alice/first")
+    for words in (("rank", "--json"), ("plan", "--json", *SANDBOX), ("verify", "--json"), shown, ("completion", "bash")):
         assert started(board, *words) == run(board, *words), words
     assert [outcome["standing"] for outcome in json.loads(run(board, "verify", "--json")[1])] == ["verified"] * 4
+    assert started(board, "grades", "--json") == run(board, "grades", "--json")
     assert started(board, "quarantine", "--lift") == run(board, "quarantine", "--lift")
     assert started(board, "site", "build")[0] == 0
     assert "Last" in (board / "build/site/tasks/tictactoe/index.html").read_text()

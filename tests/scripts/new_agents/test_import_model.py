@@ -13,10 +13,10 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.weights_store import WeightsStore
 from evaluator.model.config.challenge import SubmissionLimits
 from scripts.console import CommandError
+from scripts.new_agents.import_model import open_source, write_model_agent
+from scripts.new_agents.new_agent import TEMPLATE_FOLDER
+from scripts.new_agents.saved_models import recognise
 from scripts.repository.checkout import Checkout
-from scripts.runs.import_model import open_source, write_model_agent
-from scripts.runs.new_agent import TEMPLATE_FOLDER
-from scripts.runs.saved_models import recognise
 from tests.scripts.checkouts import game_board
 from tests.weights_server import gives, serving
 

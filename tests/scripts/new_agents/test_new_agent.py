@@ -13,7 +13,7 @@ import pytest
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import ADAPTERS, SubmissionKind
-from scripts.runs.new_agent import AGENT_TEMPLATES, TEMPLATE_FOLDER
+from scripts.new_agents.new_agent import AGENT_TEMPLATES, TEMPLATE_FOLDER
 from tests.scripts.checkouts import ROOT, run
 
 CHALLENGE = """\

@@ -1,0 +1,1 @@
+"""New agent folders: from templates, and from trained models."""

@@ -1,6 +1,8 @@
 """The intervals of a leaderboard's first entries as one figure, with an axis, to be read by itself and to be downloaded."""
 
+import bisect
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,8 +17,9 @@ from leaderboard.scoring.metrics import better, digits, ranking
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, ranks, span
 
-# Entries in the figure, and letters of a name that stands beside its interval.
-PLOTTED_ENTRIES, _NAME_LETTERS = 20, 24
+PLOTTED_ENTRIES = 20
+# Widths of letters in pixels, on the safe side: capitals and other scripts are taken for wide.
+_NARROW, _NARROW_PX, _WIDE_PX = re.compile(r"[a-ln-vx-z0-9 !-/:;]"), 7.0, 12.0
 _WIDTH, _ROW, _TOP, _BOTTOM = 720, 24, 26, 46
 _LEFT, _RIGHT = 180, 16
 
@@ -76,7 +79,6 @@ def _plot(rows: Sequence[tuple[RankedEntry, Estimate]], axis: PlotAxis) -> Marku
 
 def _line(row: RankedEntry, estimate: Estimate, axis: PlotAxis, middle: int) -> Markup:
     name = row.entry.submission.name
-    short = name if len(name) <= _NAME_LETTERS else f"{name[:_NAME_LETTERS]}…"
     interval = span(estimate.low, estimate.high, axis.decimals)
     words = (
         f"{name}: {number(estimate.score, axis.decimals)}, 95 % interval {interval}, "
@@ -88,9 +90,16 @@ def _line(row: RankedEntry, estimate: Estimate, axis: PlotAxis, middle: int) -> 
         '<circle cx="{score}" cy="{y}" r="4"/></g>'
     ).format(
         leading=" pr-plot-leading" if row.with_leader else "", words=escape(words), top=middle - _ROW // 2, width=_WIDTH,
-        row=_ROW, end=_LEFT - 12, base=middle + 4, name=escape(short),
+        row=_ROW, end=_LEFT - 12, base=middle + 4, name=escape(_clipped(name)),
         low=_x(estimate.low, axis), high=_x(estimate.high, axis), score=_x(estimate.score, axis), y=middle,
     )  # fmt: skip
+
+
+def _clipped(name: str) -> str:
+    """As much of a name as there is room for beside its interval."""
+    widths = list(itertools.accumulate(_NARROW_PX if _NARROW.match(letter) else _WIDE_PX for letter in name))
+    room = _LEFT - 16
+    return name if widths[-1] <= room else f"{name[: bisect.bisect(widths, room - _WIDE_PX)]}…"
 
 
 def _mark(value: float, name: str, axis: PlotAxis, base: int) -> Markup:

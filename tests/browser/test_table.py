@@ -336,5 +336,5 @@ def test_filters_open_below_the_other_controls(visit):
     before = controls.evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
     opened(page, "Filters")
 
-    expect(page.get_by_label("Score from")).to_be_visible()
+    expect(page.get_by_role("spinbutton", name="Score from")).to_be_visible()
     assert controls.evaluate_all("all => all.map(one => one.getBoundingClientRect().top)") == before

@@ -258,11 +258,13 @@ function scatter(index) {
   return 2 * ((index * 0.618033988749895) % 1) - 1;
 }
 
-/** As much of a name as a line holds, cut between whole characters. */
+/** As much of a name as a line holds, cut between whole characters; capitals and other scripts are taken for wide. */
 function clipped(name, width) {
-  const most = Math.floor((width - 24) / 7.5);
   const characters = [...new Intl.Segmenter().segment(name)].map((one) => one.segment);
-  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : name;
+  const pixels = (some) => some.reduce((sum, one) => sum + (/^[a-ln-vx-z0-9 !-/:;]/.test(one) ? 7.5 : 13), 0);
+  if (pixels(characters) <= width - 24) return name;
+  while (characters.length && pixels(characters) > width - 37) characters.pop();
+  return `${characters.join("")}…`;
 }
 
 function fixed(value) {

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from evaluator.host.loading.public_https import PublicHttps, is_public
 from evaluator.host.loading.weights_store import WeightsStore
+from evaluator.host.public_https import PublicHttps, is_public
 from evaluator.model.config.submission import WeightsFile
 
 HOSTS = ("models.example", "metadata.example", "elsewhere.example")

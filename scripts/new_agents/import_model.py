@@ -63,7 +63,7 @@ def open_source(source: str, checkout: Checkout, store: WeightsStore | None = No
 
 
 def _fetched(url: str, target: Path, checkout: Checkout, store: WeightsStore) -> ModelSource:
-    from evaluator.host.loading.public_https import PublicHttps  # imported late: TLS takes long to import
+    from evaluator.host.public_https import PublicHttps  # imported late: TLS takes long to import
 
     most = checkout.challenge.submissions.weights_mib * MIB
     if "/blob/" in url:

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.render import Bounds, Picture, RecordedActions, render_episode, with_rendering
 from evaluator.host.errors import AgentFault
-from evaluator.host.loading.public_https import PublicHttps
 from evaluator.host.progress import ignore_progress
+from evaluator.host.public_https import PublicHttps
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.solo.verify_result import checked_actions
 from evaluator.model.canonical_json import parse_strict

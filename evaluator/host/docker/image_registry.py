@@ -6,7 +6,6 @@ here: by digest, with a deadline, and never more bytes than announced.
 
 import contextlib
 import hashlib
-import ipaddress
 import os
 import re
 import socket
@@ -18,6 +17,7 @@ import requests
 import urllib3.exceptions
 
 from evaluator.host.errors import AgentFault
+from evaluator.host.public_https import is_public
 from evaluator.model.config.submission import ImageReference, TaggedImage
 from evaluator.model.records.verdict import Verdict
 
@@ -183,7 +183,7 @@ class Registry:
             raise _invalid(f"the registry {self._host} sends to an address that is not https")
         with contextlib.suppress(socket.gaierror):  # a proxy may resolve a name that this machine cannot
             addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-            if not all(ipaddress.ip_address(str(address[4][0]).partition("%")[0]).is_global for address in addresses):
+            if not all(is_public(str(address[4][0])) for address in addresses):
                 raise _invalid(f"the registry {self._host} lies in a private network; push the image to a public one")
 
 

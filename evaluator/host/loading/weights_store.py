@@ -17,7 +17,7 @@ from evaluator.model.config.submission import WeightsFile
 from evaluator.model.records.verdict import Verdict
 
 if TYPE_CHECKING:
-    from evaluator.host.loading.public_https import PublicHttps
+    from evaluator.host.public_https import PublicHttps
 
 # The first line of a Git LFS pointer, new and old, and the size that its specification keeps it below.
 _POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
@@ -106,7 +106,7 @@ class WeightsStore:
 
     def _download(self, weights: WeightsFile) -> None:
         # Imported late: few agents need it, and TLS takes long to import.
-        from evaluator.host.loading.public_https import PublicHttps
+        from evaluator.host.public_https import PublicHttps
 
         with self._incoming(weights) as incoming:
             try:

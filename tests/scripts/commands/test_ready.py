@@ -133,7 +133,7 @@ def test_failures_are_json_too(board: Path) -> None:
 
 
 def test_a_misspelt_command_is_answered_with_the_nearest(board: Path) -> None:
-    assert run(board, "evalute")[2] == "there is no command 'evalute'; did you mean 'evaluate'?\n"
+    assert run(board, "evaluat")[2] == "there is no command 'evaluat'; did you mean 'evaluate'?\n"
 
 
 def test_rank_names_what_is_recorded_but_not_on_this_branch(board: Path) -> None:

@@ -203,6 +203,8 @@ def test_no_account_of_this_machine_is_ever_shown(path: str, tmp_path: Path, mon
         ("https://127.0.0.1:1/", "private network"),
         ("https://[::1]:1/", "private network"),
         ("https://[::ffff:10.0.0.1]/", "private network"),
+        ("https://[64:ff9b::a00:1]/", "private network"),
+        ("https://224.0.0.1/", "private network"),
         ("ftp://example.org/", "not https"),
         ("file:///etc/passwd", "not https"),
     ],

@@ -143,7 +143,7 @@ COMMANDS = {
     ),
     "upgrade": CommandInfo(
         "Make a branch with a newer Pullrank: the host's files stay, and nothing is lost or left in conflict.",
-        "upgrade",
+        "upgrade --to main",
     ),
     "grades": CommandInfo(
         "Print a row for each participant or team: its best official scores before each deadline, and what is late.",

@@ -232,7 +232,7 @@ def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream)
             if batch.live:
                 _ask(run, batch, stream)
             done.update(ended)
-            if steps - reported >= REPORT_STEPS:
+            if ended or steps - reported >= REPORT_STEPS:
                 reported = steps
                 run.progress(_progress(run, done, steps))
     episodes = tuple(done[index] for index in range(len(run.tickets)))

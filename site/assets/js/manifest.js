@@ -85,13 +85,18 @@ export function fits(draft, task) {
   return (draft.kind === "script") === (task.kind === "script");
 }
 
+/** What is said where a folder is larger than `submissions.kib` allows. */
+export function tooLarge({ kib }) {
+  return `the folder holds more than ${kib >= 1024 ? `${Number((kib / 1024).toFixed(1))} MiB` : `${kib} KiB`}; shrink or quantise weights`;
+}
+
 /** Finds the most common mistakes in Python source; `pullrank check` parses it completely. */
 function sourceFaults(draft, rules) {
   const name = sourceName(draft);
   const source = draft.source;
   if (!source.trim()) return [`${name}: the entry file does not exist; write it, or choose a file`];
   if (new TextEncoder().encode(source).length > rules.kib * 1024) {
-    return [`the folder holds more than ${rules.kib} KiB; shrink or quantise weights`];
+    return [tooLarge(rules)];
   }
   if (source.includes("\0")) return [`${name}: holds a zero byte, so it is not Python source; commit the .py file`];
   if (source.includes("\ufffd")) return [`${name}: is not UTF-8 text; save the source as UTF-8`];

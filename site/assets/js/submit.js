@@ -1,7 +1,7 @@
 /** The form on the submit page: fill in, check, and open GitHub's pages. */
 
 import { el, root } from "./dom.js";
-import { faults, fits, folder, manifest, sourceName } from "./manifest.js";
+import { faults, fits, folder, manifest, sourceName, tooLarge } from "./manifest.js";
 import { steps } from "./submit-steps.js";
 
 const place = document.getElementById("pr-submit");
@@ -112,7 +112,7 @@ function fill(rules) {
     const [file] = at("file").files;
     if (!file) return;
     if (file.size > rules.kib * 1024) {
-      at("source-fault").textContent = `the folder holds more than ${rules.kib} KiB; shrink or quantise weights`;
+      at("source-fault").textContent = tooLarge(rules);
       return;
     }
     source.value = await file.text();

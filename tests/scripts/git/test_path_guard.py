@@ -167,7 +167,7 @@ def test_the_whole_folder_keeps_the_caps_of_size_and_number(board: Clone) -> Non
         board, board.commit({f"submissions/Alice/a/f{n}": b"" for n in range(6)} | {"submissions/Alice/a/w.bin": None})
     )
 
-    assert "more than 4 KiB" in large.faults[0]
+    assert "the folder holds 5 KiB of at most 4 KiB; largest: w.bin 5 KiB" in large.faults[0]
     assert "more than 5 files" in many.faults[0]
 
 

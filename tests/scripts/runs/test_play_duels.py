@@ -156,7 +156,7 @@ def test_a_damaged_duel_is_named_left_out_and_played_again(board: Path) -> None:
 
     code, out, err = run(board, "rank")
     assert (code, f"{name}: is not a duel (" in err.replace(f"{board}/", "")) == (0, True)
-    assert "tictactoe: nobody is rated yet." in out
+    assert "tictactoe: nobody is rated yet" in out
     code, _, err = run(board, *words)
     assert (code, "is damaged; it is played again" in err) == (0, True)
     assert len(json.loads((board / name).read_bytes())["matches"]) == 4

@@ -23,6 +23,8 @@ AnyRecord = Result | Duel
 # How far another machine's clock may be ahead.
 MAX_CLOCK_LEAD = timedelta(days=1)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# The names that `pullrank erase` gives; no account of GitHub has one.
+ERASED_LOGIN = re.compile(r"(^|_)erased_[0-9a-f]{8}$")
 # The only metric besides a host's own ones.
 CLIPPED_METRIC = "clipped_actions"
 
@@ -152,7 +154,7 @@ class MainHistory:
         if record.tier is not Tier.OFFICIAL:
             return HistoryFindings()
         if record.erased_sha256:
-            return HistoryFindings()  # Whose folder it was is what was erased.
+            return HistoryFindings(faults=tuple(self._erased_faults(record)))
         sides = _sides(record)
         states = [list(self._history.holding(side.login, side.submission_digest)) for side in sides]
         faults = [
@@ -179,6 +181,15 @@ class MainHistory:
             return HistoryFindings(stale=text)
         text = f"its seeds come from {record.beacon[:12]}, and the version came to main with {oldest[:12]}"
         return HistoryFindings(faults=(text,))
+
+    def _erased_faults(self, record: AnyRecord) -> Iterator[str]:
+        """What does not fit a record whose owner is forgotten; whose folder held the version cannot be asked."""
+        if not any(ERASED_LOGIN.search(side.login) for side in _sides(record)):
+            yield "it says that its owner was erased, and names an account; only `pullrank erase` writes such records"
+        elif record.beacon in self._commits:
+            yield from self._commit_faults(record, record.beacon)
+        elif secret_hash(record.beacon) is None:
+            yield f"its seeds come from {record.beacon[:12]}, which is no commit of main; if this clone is old, pull main"
 
     def _beacons(self, season: str, periods: Sequence[Sequence[VersionPeriod]]) -> set[str]:
         """The commits that seeds may come from.

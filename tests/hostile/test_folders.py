@@ -347,7 +347,7 @@ def test_sparse_terabyte_is_not_read_whole(tmp_path: Path) -> None:
     lines = refusal(folder, SubmissionLimits())
 
     assert time.monotonic() - begun < 20
-    assert lines == ["the folder holds 3145728 MiB of at most 5 MiB; largest: a 1048576 MiB; shrink or quantise weights"]
+    assert lines == ["the folder holds 3145728 MiB of at most 25 MiB; largest: a 1048576 MiB; shrink or quantise weights"]
 
 
 def test_missing_manifest_is_refused(tmp_path: Path) -> None:

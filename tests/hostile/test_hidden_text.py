@@ -249,7 +249,7 @@ def test_a_name_from_right_to_left_stands_for_itself() -> None:
         samples.task_board(samples.CAR, [], [fails], excluded=(samples.excluded(plain, why=name),)),
         overall=[samples.overall_row(plain, 1, 1.0, (samples.POLE,))],
     )
-    alone = re.compile(r'<bdi[^>]*>$|="[^"]*$|<(?:td|p|dd|code|span|th|h1|title|li)[^>]*>$')
+    alone = re.compile(r'<bdi[^>]*>$|="[^"]*$|<(?:td|p|dd|code|span|th|h1|title|li|text)[^>]*>$')
     places = [
         (path, page[: match.start()].rpartition("\n")[2])
         for path, page in render(board, samples.CONTEXT).items()

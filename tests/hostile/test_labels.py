@@ -211,7 +211,7 @@ def put(document: Document, path: str, change: Callable[[Any], Any]) -> Document
     *way, last = path.split(".")
     for name in way:
         place = place[name][0] if isinstance(place[name], list) else place[name]
-    place[last] = change(place[last])
+    place[last] = change(place.get(last))
     return changed_document
 
 
@@ -308,6 +308,7 @@ def changes(setting: Setting) -> dict[str, list[Change]]:
         "sandbox": to("sandbox", "process", "gvisor"),
         "runtime_digest": to("runtime_digest", "cd" * 32),
         "verdict": [failed],
+        "erased_sha256": to("erased_sha256", "cd" * 32),
         "first_attempt.verdict": to("first_attempt.verdict", "ok", "crashed", "timeout"),
         "first_attempt.wall_seconds": to("first_attempt.wall_seconds", -1.0, 2.5),
         "players.verdict": to("players.verdict", "crashed"),

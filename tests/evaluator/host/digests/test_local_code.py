@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.digests import image_files, local_code
+from evaluator.host.digests import image_files
 from evaluator.host.digests.image_files import ROOT
 from evaluator.host.digests.local_code import SHIPPED, local_code_of
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, read_challenge
@@ -168,7 +168,6 @@ def test_other_versions_of_an_extra_are_another_measurement(tmp_path: Path, monk
     shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
     shutil.copytree(ROOT / "evaluator", tmp_path / "evaluator", ignore=shutil.ignore_patterns("*.py", "host", "__pycache__"))
     monkeypatch.setattr(image_files, "ROOT", tmp_path)
-    monkeypatch.setattr(local_code, "ROOT", tmp_path)
     tasks = [Task(id="HalfCheetah-v5", extra="mujoco"), Task(id="CartPole-v1")]
     path = tmp_path / "requirements" / "mujoco.txt"
     path.write_text(path.read_text().replace("\nimageio==", "\nimageio==99."))

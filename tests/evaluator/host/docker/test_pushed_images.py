@@ -6,6 +6,7 @@ tells its digest by a line of text alone; where an index names more than lies he
 """
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ class Recorded:
 
 def engine(image: dict[str, Any], pushed: list[dict[str, Any]]) -> Engine:
     made = Engine.__new__(Engine)
-    made._of_thread = type("Thread", (), {"client": Recorded(image, pushed)})()  # type: ignore[assignment]
+    made._of_thread = type("Thread", (), {"client": (os.getpid(), Recorded(image, pushed))})()  # type: ignore[assignment]
     return made
 
 

@@ -182,7 +182,7 @@ def test_pages_mark_hosts_and_whom_the_host_verified() -> None:
 
     pages = all_pages(board(shown), SiteContext(generated_at="now"))
 
-    assert pages["tasks/a.md"].count("verified by the host") == 1
+    assert pages["tasks/a.md"].count("verified by the host") == 2  # in the table, and where the leader is named
     assert '<span class="pr-tag">host</span>' in pages["tasks/a.md"]
     assert "retrained it" in pages["agents/ann/ann-agent/index.html"]
 

@@ -55,7 +55,7 @@ class ThreadSandbox:
     def _answer(self, stream: RefereeStream) -> None:
         # What a sandbox changes of its process.
         state, numbers = random.getstate(), np.random.get_state()
-        finders, paths = list(sys.meta_path), list(sys.path)
+        finders, paths, folder = list(sys.meta_path), list(sys.path), Path.cwd()
         try:
             main.serve(stream, Path(self._spec.folder), self._spec.entry, self._spec.adapter)
         except load_agent.AgentError as error:
@@ -63,6 +63,7 @@ class ThreadSandbox:
         except main.BadActionError as error:
             main._complain(stream, wire.ErrorReason.PROTOCOL, str(error))
         finally:
+            os.chdir(folder)
             sys.meta_path[:], sys.path[:] = finders, paths
             random.setstate(state)
             np.random.set_state(numbers)

@@ -26,7 +26,7 @@ def test_the_form_knows_the_rules_of_the_models():
     assert re.fullmatch(rules["patterns"]["agent"], "json.v2")
     assert not re.fullmatch(rules["patterns"]["agent"], "rule.json")
     assert [task["id"] for task in rules["tasks"]] == ["CartPole-v1", "MountainCar-v0", "ALE/Pong-v5"]
-    assert (rules["files"], rules["kib"]) == (100, 5120)
+    assert (rules["files"], rules["kib"]) == (100, 25600)
 
 
 def test_the_form_asks_what_the_hosts_ask():

@@ -15,7 +15,7 @@ from tests.docker.hub import need, running
 from tests.docker.test_image_page import follow
 from tests.hostile.arena import base
 from tests.scripts.checkouts import records, run
-from tests.scripts.runs.test_new_agent import CHALLENGE, FOLDER, SOLO
+from tests.scripts.new_agents.test_new_agent import CHALLENGE, FOLDER, SOLO
 
 pytestmark = pytest.mark.docker
 GAMES = ["tictactoe", "connect_four", "quarto"]

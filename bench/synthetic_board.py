@@ -98,14 +98,15 @@ def _commits(clone: Path, logins: list[str]) -> Iterator[bytes]:
 def _write_records(place: Path, challenge: Challenge, digests: dict[str, str], beacons: dict[str, str]) -> None:
     random = np.random.default_rng(SEED)
     form = {task.id: _document(challenge, task.id) for task in challenge.tasks}
-    for (login, digest), skill in zip(digests.items(), random.uniform(0, 500, size=len(digests)), strict=True):
+    skills = random.uniform(0, 500, size=len(digests))
+    for login_id, ((login, digest), skill) in enumerate(zip(digests.items(), skills, strict=True), 1):
         for task in challenge.tasks:
             returns = np.clip(random.normal(skill, 60, size=task.counted), 0, 500).round(2).tolist()
             inputs = {name: form[task.id][name] for name in ("task_digest", "runtime_digest", "season")}
             key = WantedResult(submission_digest=digest, beacon=beacons[login], **inputs).key()
             trace = hashlib.shake_256(key.encode()).digest(TRACE_BYTES)
             document = form[task.id] | {
-                "key": key, "login": login, "submission_digest": digest, "beacon": beacons[login],
+                "key": key, "login": login, "login_id": login_id, "submission_digest": digest, "beacon": beacons[login],
                 "seeds": [f"{i:032x}" for i in range(len(returns))],
                 "returns": returns, "lengths": [round(value) for value in returns],
                 "provenance": {"commit": "d" * 40, "run_url": None, "evaluated_at": _moment(int(key, 16))},

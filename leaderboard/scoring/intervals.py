@@ -80,14 +80,15 @@ def student_quantiles(freedom: int, chances: Floats) -> Floats:
 def _solve(within: Callable[[Floats], tuple[Floats, Floats]], shares: Floats) -> Floats:
     """The distances from the middle within which the shares lie; `within` gives shares and their derivatives.
 
-    Newton's method from the middle: the share is a concave function of the distance, so no step goes too far.
+    Newton's method from the middle: the share is a concave function of the distance, so no step goes too far, and one that
+    goes back is a rounding error. Far out these are larger than the tolerance, and would be made for ever.
     """
     distance, step = np.zeros_like(shares), np.ones_like(shares)
-    while np.abs(step).max(initial=0) > QUANTILE_TOLERANCE:
+    while step.max(initial=0) > QUANTILE_TOLERANCE:
         reached, slope = within(distance)
-        step = (shares - reached) / slope
+        step = np.maximum((np.abs(shares) - reached) / slope, 0)
         distance = distance + step
-    return distance
+    return np.copysign(distance, shares)
 
 
 def _within_normal(z: Floats) -> tuple[Floats, Floats]:

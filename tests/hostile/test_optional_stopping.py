@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.yaml_loader import parse_challenge
@@ -15,6 +16,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import TaskStandings
 from leaderboard.planning.missing import WorkItem
 from leaderboard.planning.reasons import reason_in_words
+from leaderboard.scoring.intervals import TAIL, student_quantiles
 from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
@@ -262,3 +264,13 @@ def test_a_task_that_is_named_after_its_phase_ended_is_not_entered(tmp_path: Pat
     }  # fmt: skip
     assert [(held.item.players[0].login, held.item.task_id) for held in work.held] == [("alice", "FrozenLake-v1")]
     assert reason_in_words(work.held[0].reason).startswith("too late: phase 'spring' ended 2026-03-01")
+
+
+@pytest.mark.parametrize("freedom", [19, 99, 199])
+def test_an_owner_with_a_thousand_tries_among_a_thousand_does_not_stop_the_ranking(freedom: int) -> None:
+    """Critical values that far out were searched for ever."""
+    shares = TAIL / (1000 * 999) / np.arange(1, 1000)
+
+    critical = student_quantiles(freedom, 1 - shares)
+
+    assert critical == pytest.approx(scipy.stats.t.isf(shares, freedom), rel=1e-5)

@@ -9,8 +9,8 @@ from pathlib import Path
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
+from scripts.repository.starters import TEMPLATE_FOLDER
 
-TEMPLATE_FOLDER = Path(__file__).parents[1] / "templates"
 # Texts in the templates that are replaced by the new agent's values.
 _SCHEMA_PATH, _NAME_LINE, _TASKS_LINE = "../../../site/pages/schemas/submission.json", "name: My agent\n", "tasks: all\n"
 _IMAGE_NAME = "your-login/your-agent"

@@ -70,6 +70,14 @@ def find_header(source: bytes) -> SourceHeader | None:
     )
 
 
+def header_of(yaml: bytes) -> bytes:
+    """A header with the lines of a manifest; what only editors read at its top is left out."""
+    lines = [line for line in yaml.splitlines() if not line.startswith(b"# yaml-language-server")]
+    return b"".join(
+        line + b"\n" for line in (OPENING.encode(), *((b"# " + line).rstrip() for line in lines), CLOSING.encode())
+    )
+
+
 def without_header(source: bytes) -> bytes:
     """A file without its header; unchanged if it has none, or one that cannot be read."""
     try:

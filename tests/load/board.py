@@ -22,16 +22,19 @@ from typing import Any
 
 import typer
 
+from evaluator.model.config.challenge import SubmissionLimits
 from leaderboard.core.entry import Entry
 from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import export_files
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.github.api.client import GitHub
 from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.workload import OfficialRun, Workload
 from scripts.github.preview import run_preview
+from scripts.github.pull_request import report
 from scripts.repository import checkout as checkouts
 from scripts.runs import local_evaluator
 from tests.github.server import GitHubStandIn
@@ -125,6 +128,7 @@ class CrowdedBoard:
         self._exported = self._head = ""
         self._board: tuple[tuple[str, str], Any] | None = None
         self._checkouts: dict[tuple[str, str, bool], checkouts.Checkout] = {}
+        self._guarded: dict[tuple[str, str, PullAuthor], GuardedPaths] = {}
         self._workload: tuple[tuple[str, str, str], Workload] | None = None
         self._hour = 0
 
@@ -419,6 +423,8 @@ class CrowdedBoard:
             (bot, "open_checkout"): self._open_checkout,
             (run_preview, "open_checkout"): self._open_checkout,
             (run_preview, "_official_board"): self._official_board,
+            (run_preview, "inspect_pull"): self._inspect_pull,
+            (report, "inspect_pull"): self._inspect_pull,
             (shard_jobs, "read_workload"): self._read_workload,
             (check_shards, "read_workload"): self._read_workload,
         }
@@ -448,6 +454,15 @@ class CrowdedBoard:
         if self._board is None or self._board[0] != state:
             self._board = (state, _ORIGINAL_BOARD(opened))
         return self._board[1]
+
+    def _inspect_pull(
+        self, clone: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits
+    ) -> GuardedPaths:
+        """The guard's answer, asked once for the same commits: preview, report and hourly run are machines of their own."""
+        if (base, head, author) not in self._guarded:
+            self._guarded = {key: paths for key, paths in self._guarded.items() if key[0] == base}
+            self._guarded[base, head, author] = inspect_pull(clone, base, head, author, limits)
+        return self._guarded[base, head, author]
 
     def _read_workload(self, official: OfficialRun, sha: str, results_sha: str) -> Workload:
         """The same of a round's work: its shards, which are machines of their own, read the same two commits."""

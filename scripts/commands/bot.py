@@ -288,7 +288,7 @@ def publish(
         if only in ("record", "both"):
             empty_rounds.close_publish_issue(github, environment)
             # If nothing was new, another round now would end the same way; the hourly run tries again.
-            again = bool(recorded) and shard_jobs.is_more_wanted(work)
+            again = bool(recorded) and shard_jobs.is_more_wanted(work, datetime.now(UTC))
             write_output(environment.output_path, "again", again)
     return OK
 

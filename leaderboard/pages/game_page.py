@@ -87,12 +87,14 @@ def render_game_pages(board: GameStandings, page: Callable[..., str], frames: Al
     entries = {row.entry.name: row.entry for row in board.rows} | {f.entry.name: f.entry for f in board.failures}
     for duel in shown_duels(board):
         path = urls.duel_page(board.task.id, duel)
-        replay = match_replay(duel, board.task, frames)
+        players = [entries.get(AgentName(*player.name)) for player in duel.players]
+        names = side_names(duel, [player.submission.name if player else None for player in players])
+        replay = match_replay(duel, board.task, frames, names)
         counts = [_count(duel, side) for side in (0, 1)]
         pages[path] = page(
-            path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=side_names(duel),
+            path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=names,
             signed=format.SIGNED, FIRST_CARDS=FIRST_CARDS,
-            entries=[entries.get(AgentName(*player.name)) for player in duel.players],
+            entries=players,
             assets=Markup(urls.up(path) + "assets/"), root=Markup(urls.up(path)),
         )  # fmt: skip
     return pages

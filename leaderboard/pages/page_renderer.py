@@ -34,6 +34,7 @@ from leaderboard.text.format import day, number
 FORM_RULES = "submit/form.json"
 # Rows of a table that stand in the page itself; the page's script fetches the other rows on demand.
 TABLE_ROWS = 100
+RANK_RANGE = "with the rank range: the places an agent could hold, given the uncertainty"
 # Record scores that the page of a task lists.
 SHOWN_RECORDS = 20
 # Rows of each table on the page of a closed season; the archived leaderboard has all of them.
@@ -250,7 +251,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         is_other_claim=interval_chart.is_other_claim,
         task_file=serialise.task_file, address=serialise.address,
         documents=task_documents, scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
-        LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED,
+        LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_RANGE=RANK_RANGE,
         task_scale=interval_chart.task_scale, score_plot=interval_plot.score_plot, rating_plot=interval_plot.rating_plot,
         heat=heat, span_ends=scale_ends, film_poster=episode_replays.film_poster, film_facts=episode_replays.film_facts,
     )  # fmt: skip

@@ -24,10 +24,11 @@ from leaderboard.site_context import SiteContext, former_entries, reproduced
 from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import hidden
 from scripts.console import OUR_FAULT, CommandError, stderr_console
+from scripts.git.git_repository import GitRepository
 from scripts.git.merged_pulls import merged_pulls
 from scripts.git.recorded_standings import rank, recorded_input
 from scripts.repository.checkout import Checkout
-from scripts.static_site import site_inputs
+from scripts.static_site import search_index, site_inputs
 from scripts.static_site.game_frames import frames
 from scripts.static_site.render_episodes import pictures, poster_files, rendered_replays
 
@@ -49,6 +50,7 @@ def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, SiteContex
     table = rank(shown, official=official)
     site_url = os.environ.get("PULLRANK_SITE_URL", "")
     return table, SiteContext(
+        commit=GitRepository(checkout.root).resolve("HEAD"),
         repository=checkout.challenge.repository,
         site_url=f"{site_url.rstrip('/')}/" if site_url else "",
         results=shown.results,
@@ -91,6 +93,7 @@ def make(table: Standings, context: SiteContext, root: Path) -> Path:
             first_frames = poster_files(posters(table, context.episodes), root / "build")
             pages = _write(fresh, chain(made, drawn, first_frames))
         pages += [*_folders_with_pages(framed, ""), *written()]
+    search_index.write(framed / search_index.FILE, table)
     _move(framed, fresh)
     frame = html_frame.parse_frame((fresh / html_frame.FRAME_ADDRESS / PAGE).read_text("utf-8"))
     shutil.rmtree(fresh / html_frame.FRAME_ADDRESS.split("/_/")[0])

@@ -1,4 +1,4 @@
-"""The page of all agents: where each has a place. Its script reads `api/status.json` for filters and the rows beyond these."""
+"""The page of all agents: where each has a place. Its script reads `api/status.json` for filters and further rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

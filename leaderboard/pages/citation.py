@@ -16,7 +16,9 @@ def citation(challenge: Challenge, context: SiteContext, task: str, path: str) -
     commit = f" from commit {context.commit}" if context.commit else ""
     return bibtex.misc_entry(
         [challenge.title, challenge.season, task],
-        title=f"{task}, {challenge.title}, season {challenge.season}" if task else f"{challenge.title}, season {challenge.season}",
+        title=f"{task}, {challenge.title}, season {challenge.season}"
+        if task
+        else f"{challenge.title}, season {challenge.season}",
         author=" and ".join(challenge.people.hosts) or f"The hosts of {challenge.title}",
         date=context.generated_at,
         address=f"{context.site_url}{path}" if context.site_url else context.repository or challenge.repository,

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
 from leaderboard.charts import history_charts, interval_chart
+from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
 from leaderboard.core.standings import Entry
@@ -93,6 +94,7 @@ def render_game_pages(board: GameStandings, page: Callable[..., str], frames: Al
         counts = [_count(duel, side) for side in (0, 1)]
         pages[path] = page(
             path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=names,
+            card=duel_card(board, duel),
             signed=format.SIGNED, FIRST_CARDS=FIRST_CARDS,
             entries=players,
             assets=Markup(urls.up(path) + "assets/"), root=Markup(urls.up(path)),

@@ -1,4 +1,4 @@
-"""What the site's search looks through: the pages of MkDocs as plain text, every agent, and the duels of the first players."""
+"""What the search of the site looks through: pages as plain text, every agent, and some duels of each game."""
 
 import html
 import json
@@ -63,4 +63,8 @@ def _duels(standings: Standings) -> Iterator[SearchEntry]:
             first, second = side_names(duel, [names.get(AgentName(*player.name)) for player in duel.players])
             title = game.task.title or game.task.id
             address = urls.address(urls.duel_page(game.task.id, duel))
-            yield {"location": address, "title": f"{first} v {second}", "text": f"Duel in {title}, {len(duel.matches)} matches"}
+            yield {
+                "location": address,
+                "title": f"{first} v {second}",
+                "text": f"Duel in {title}, {len(duel.matches)} matches",
+            }

@@ -183,4 +183,7 @@ KINDS = {
     "host": "host/settings/",
     "404": "404.html",
 }
-EMPTY = {name: KINDS[name] for name in ("home", "agents", "tasks", "overall", "task", "script", "game", "compare", "status", "ledger")}
+EMPTY = {
+    name: KINDS[name]
+    for name in ("home", "agents", "tasks", "overall", "task", "script", "game", "compare", "status", "ledger")
+}

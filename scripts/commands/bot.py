@@ -249,7 +249,7 @@ def evaluate(
     )
     checkout = open_checkout(environment.workspace.resolve())
     season_secret(work.secret, checkout.challenge)  # before anything is built
-    evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox)
+    evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox, official=True)
     assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
     played = shard_jobs.evaluate_shard(work, evaluator, assignment, out, at_once=at_once)
     if checkout.challenge.sealed:

@@ -65,7 +65,7 @@ def run(
     tasks = list(checkout.challenge.tasks)
     board = check_board(checkout) if host or not folders else BoardFindings([], [])
     faults, notes = [*board.faults], [*board.notes]
-    notes += [] if folders else _gvisor_notes(checkout.challenge)
+    notes += [] if folders else [*_gvisor_notes(checkout.challenge), *_duration_notes(checkout.challenge)]
     checked = folders or ([] if host else checkout.folders)
     idle = 0
     for folder in checked:
@@ -142,6 +142,19 @@ def _gvisor_notes(challenge: Challenge) -> Iterator[str]:
     else:
         machines = f"the workflows install runsc {RUNSC_VERSION} on GitHub's machines"
     yield f"challenge.yml: evaluations are in gVisor: {machines}."
+
+
+def _duration_notes(challenge: Challenge) -> Iterator[str]:
+    """That the limits let an evaluation outlast the job that plays it."""
+    # Imported late: it imports what plays.
+    from scripts.github.official.shard_jobs import STEP_SECONDS, longest_seconds
+
+    longest = max(longest_seconds(challenge.limits, is_duel=task.game is not None) for task in challenge.tasks)
+    if longest > STEP_SECONDS:
+        yield (
+            f"challenge.yml: an evaluation may last {longest / 3600:.1f} hours with its starts, and an official job ends "
+            f"after {STEP_SECONDS / 3600:.1f}: who is not done by then is played anew; set 'task_seconds' in 'limits'"
+        )
 
 
 def check_source(entry: AgentFolder) -> None:

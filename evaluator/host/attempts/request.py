@@ -45,7 +45,7 @@ class MeasurementRequest:
 
 
 def sandbox_spec(
-    folder: SubmissionFolder, staged: Path, limits: Limits, *, wall_seconds: float | None = None
+    folder: SubmissionFolder, staged: Path, limits: Limits, *, wall_seconds: float | None = None, gpus: int = 0
 ) -> SandboxSpec:
     """The sandbox for an agent whose files were copied to `staged`."""
     submission = folder.submission
@@ -59,4 +59,5 @@ def sandbox_spec(
         loopback=submission.connects_to_itself,
         image=folder.image,
         wall_seconds=wall_seconds,
+        gpus=gpus,
     )

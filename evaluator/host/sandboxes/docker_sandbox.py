@@ -221,7 +221,7 @@ class DockerSandbox:
         address = "/channel/agent.sock" if self._over_socket else "-"
         options: dict[str, Any] = {
             "binds": binds, "runtime": RUNTIMES[config.kind], "stdin": not self._over_socket, "loopback": spec.loopback,
-            "processors": handed_processors() if self._over_socket else (),
+            "processors": handed_processors() if self._over_socket else (), "gpus": spec.gpus,
         }  # fmt: skip
         if spec.image is None:
             self.image_digest = config.image_of(spec.extras)
@@ -305,6 +305,10 @@ class DockerSandbox:
                 # An agent that ends at this moment must not make its end our failure; the referee sees that it is gone.
                 if self._last_state().get("Running"):
                     raise
+
+    def charge(self, cpu_seconds: float, wall_seconds: float) -> None:
+        """See `Sandbox`."""
+        self._watch.charge(cpu_seconds, wall_seconds)
 
     def usage(self) -> Usage:
         """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's measurement counts."""

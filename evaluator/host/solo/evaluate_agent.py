@@ -26,12 +26,14 @@ from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
+from evaluator.host.machine import machine_digest
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
 from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
+from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, evaluator_code
 from evaluator.host.solo.referee import EpisodeSpec, SoloOutcome, SoloRun, play_episodes
 from evaluator.host.training_scripts.evaluate_script import ScriptPerformance, ScriptSession, evaluate_script
 from evaluator.host.training_scripts.remote_envs import ScriptEpisode, ScriptTask
@@ -41,6 +43,7 @@ from evaluator.model.config.submission import EXTRA_MODULES, SubmissionKind
 from evaluator.model.records import result as results
 from evaluator.model.records.result import (
     Cost,
+    Devices,
     FirstAttempt,
     Result,
     SandboxKind,
@@ -64,6 +67,8 @@ class EvaluationRequest(MeasurementRequest):
     gym_task: GymTask
     secret: SeasonSecret | None = None
     """In a sealed season: where the seeds come from."""
+    gpus: Devices | None = None
+    """The graphics cards that it is handed, where the leaderboard wants some."""
 
     def wanted(self) -> WantedResult:
         """What the result depends on."""
@@ -146,6 +151,8 @@ class _EvaluationRun:
     first: FirstAttempt | None = None
     sandbox: SandboxKind
     image_digest: str | None = None
+    continuations: tuple[int, ...] = ()
+    """Episodes that were recorded each time an interrupted evaluation was continued."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +161,8 @@ class _Callbacks:
 
     progress: ReportProgress
     shown: Callable[[], None]
+    partials: PartialFolder | None
+    """Where finished episodes are kept in case of an interruption."""
 
 
 def evaluate_agent(
@@ -162,12 +171,16 @@ def evaluate_agent(
     opener: SandboxFactory,
     now: Callable[[], datetime],
     progress: ReportProgress,
+    partials: PartialFolder | None = None,
 ) -> Evaluation:
-    """Play the agent on the task; only a failed start is tried once more."""
+    """Play the agent on the task; only a failed start is tried once more.
+
+    With a folder of partial records an evaluation that was interrupted goes on after its last recorded episode.
+    """
     first: FirstAttempt | None = None
     for _ in range(ATTEMPTS):
         shown = ShownFlag()
-        run = _attempt(request, kind, opener, _Callbacks(progress=progress, shown=shown.set))
+        run = _attempt(request, kind, opener, _Callbacks(progress=progress, shown=shown.set, partials=partials))
         if first is not None or not may_retry(run.verdict, shown):
             break
         first = first_attempt(run.verdict, run.message, run.wall_seconds)
@@ -200,7 +213,8 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
 
 def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, callbacks: _Callbacks) -> _EvaluationRun:
     stage(request.folder, room)
-    sandbox = opener(sandbox_spec(request.folder, room, request.limits))
+    gpus = len(request.gpus.cards) if request.gpus else 0
+    sandbox = opener(sandbox_spec(request.folder, room, request.limits, gpus=gpus))
     try:
         played = _run_script if request.folder.submission.kind is SubmissionKind.SCRIPT else _play_episodes
         run = played(request, sandbox, callbacks)
@@ -210,9 +224,67 @@ def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, 
 
 
 def _play_episodes(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> _EvaluationRun:
+    # In a sealed season nothing about an episode may lie on the disk.
+    if callbacks.partials is None or request.secret is not None:
+        return _play_rest(request, sandbox, callbacks, None)
+    with callbacks.partials.opened(_belongs_to(request, sandbox), request.gym_task.task.counted) as partial:
+        run = _play_rest(request, sandbox, callbacks, partial)
+        if partial is None:
+            return run
+        if run.verdict is not Verdict.INTERNAL_ERROR:
+            partial.discard()
+        if not partial.continuations:
+            return run
+        usage = dataclasses.replace(run.usage, cpu_seconds=partial.cpu_seconds + (run.usage.cpu_seconds or 0.0))
+        return dataclasses.replace(run, continuations=partial.continuations, usage=usage)
+
+
+def _belongs_to(request: EvaluationRequest, sandbox: Sandbox) -> dict[str, str]:
+    """All that must be the same when an evaluation is continued, so that no result is of two machines, runs or versions."""
+    return {
+        "key": request.wanted().key(), "task": request.gym_task.task.id, "agent": f"{request.login}/{request.agent}",
+        "tier": request.tier, "commit": request.commit or "", "run": request.run_url or "", "sandbox": sandbox.kind,
+        "image": sandbox.image_digest or "", "limits": request.allowed.model_dump_json(), "code": evaluator_code(),
+        "machine": machine_digest(), "cards": request.gpus.model_dump_json() if request.gpus else "",
+    }  # fmt: skip
+
+
+def _recorded_episodes(request: EvaluationRequest, partial: PartialRecord | None) -> dict[int, PlayedEpisode]:
+    """The episodes of an interrupted attempt, with actions of the types that the environment takes."""
+    leaves = request.gym_task.decoder().leaves
+    episodes = {}
+    for number, episode in (partial.episodes if partial else {}).items():
+        actions = tuple(a.astype(leaf.dtype) for a, leaf in zip(episode.actions, leaves, strict=True))
+        episodes[number] = dataclasses.replace(episode, actions=actions)
+    return episodes
+
+
+def _measure_from_now(sandbox: Sandbox, partial: PartialRecord) -> None:
+    """Count what the agent uses from now on, its first observation: its start is not counted twice."""
+
+    def read() -> tuple[float, float]:
+        return sandbox.usage().cpu_seconds or 0.0, time.monotonic()
+
+    begun = read()
+    partial.used = lambda: (max(0.0, (now := read())[0] - begun[0]), now[1] - begun[1])
+
+
+def _play_rest(
+    request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks, partial: PartialRecord | None
+) -> _EvaluationRun:
+    """Play what is not recorded."""
+    if partial:
+        sandbox.charge(partial.cpu_seconds, partial.wall_seconds)
+
+    def shown() -> None:
+        if partial:
+            _measure_from_now(sandbox, partial)
+        _before_showing(sandbox, callbacks)
+
     run_setup = SoloRun(
         gym_task=request.gym_task, tickets=request.tickets(), limits=request.allowed, progress=callbacks.progress,
-        pin_sandbox=sandbox.pin, shown=lambda: _before_showing(sandbox, callbacks),
+        pin_sandbox=sandbox.pin, shown=shown, recorded=_recorded_episodes(request, partial),
+        keep=partial.add if partial else lambda number, episode: None,
     )  # fmt: skip
     outcome: SoloOutcome | None = None
     try:
@@ -303,6 +375,8 @@ def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetim
         "image_digest": run.image_digest,
         "trace_sha256": trace.sha256() if trace else None,
         "first_attempt": run.first,
+        "gpus": request.gpus,
+        "continued_after": run.continuations or None,
     }
     return Evaluation(result=with_self_hash(fields), trace=trace.serialised() if trace else None)
 

@@ -98,6 +98,21 @@ class FirstAttempt(Frozen):
     """Seconds that it took."""
 
 
+class Devices(Frozen):
+    """Graphics cards of an evaluation for which challenge.yml wants some."""
+
+    wanted: int = Field(ge=1, le=16)
+    """How many the leaderboard wants for each agent."""
+    cards: tuple[Line, ...] = Field(default=(), max_length=16)
+    """What the agent was handed: each card's model and its driver's version; empty if it played without."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if self.cards and len(self.cards) != self.wanted:
+            raise ValueError("an agent is handed all the cards that are wanted, or none")
+        return self
+
+
 class StoredRecord(Frozen):
     """What a result and a duel have in common: how they are written, hashed and kept readable."""
 
@@ -154,7 +169,7 @@ class Result(StoredRecord):
     """One agent on one task."""
 
     model_config = ConfigDict(title="Result")
-    OPTIONAL_FIELDS = ("script", "sealed", "first_attempt", "erased_sha256")
+    OPTIONAL_FIELDS = ("script", "sealed", "first_attempt", "continued_after", "gpus", "erased_sha256")
 
     schema_version: int = Field(default=RESULT_SCHEMA, alias="schema", ge=1, le=RESULT_SCHEMA)
     """Version of this form."""
@@ -218,6 +233,10 @@ class Result(StoredRecord):
     """In a sealed season until it is revealed: all that this result does not show; left out otherwise."""
     first_attempt: FirstAttempt | None = None
     """The attempt before this one, where there was one; left out otherwise."""
+    continued_after: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(default=None, min_length=1, max_length=9)
+    """If it was interrupted: how many episodes were recorded each time that it went on; left out otherwise."""
+    gpus: Devices | None = None
+    """If the leaderboard wants graphics cards: what the agent was handed; left out otherwise."""
     erased_sha256: Digest | None = None
     """The hash that it had before its owner's name was erased, where it was; left out otherwise."""
     self_sha256: Digest
@@ -233,12 +252,27 @@ class Result(StoredRecord):
             raise ValueError("half an evaluation has no score: only an ok result has returns")
         return self
 
+    @model_validator(mode="after")
+    def _continued(self) -> Self:
+        counts = self.continued_after or ()
+        if counts and (self.script or list(counts) != sorted(counts) or (self.seeds and counts[-1] > len(self.seeds))):
+            raise ValueError("an evaluation goes on after ever more of its episodes, and a script's does not")
+        return self
+
     def _closed(self, part: SealedPart) -> Self:
-        if self.seeds or self.returns or self.lengths or self.metrics or self.log_tail or self.script or self.first_attempt:
+        shown = (self.seeds, self.returns, self.lengths, self.metrics, self.log_tail, self.script, self.first_attempt)
+        if any(shown) or self.continued_after:
             raise ValueError("a sealed result shows no episodes")
         if (self.verdict is Verdict.OK) != (part.score is not None) or bool(self.trace_sha256) != (part.score is not None):
             raise ValueError("a sealed result has a score and a trace if it is ok, and only then")
         return self
+
+    def cards_fault(self, wanted: int) -> str | None:
+        """What is wrong with the graphics cards of an official result; one that failed on our side may have had none."""
+        handed = len(self.gpus.cards) if self.gpus else 0
+        if handed == wanted or self.verdict is Verdict.INTERNAL_ERROR:
+            return None
+        return f"it was played on {handed} graphics cards, and challenge.yml says {wanted}"
 
     def path(self) -> str:
         """Its path in the store, without the ending."""

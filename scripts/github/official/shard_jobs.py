@@ -224,6 +224,8 @@ def _record(store: ResultStore, played: Played) -> str:
         return duel_line(played)
     result, trace = played
     store.write(result, trace)
+    if result.continued_after:
+        say(f"{result.task}: interrupted, and continued after {result.continued_after[-1]} episodes.")
     return (
         f"{result.login}/{result.agent} on {result.task}: {result.verdict}{_failure_message(result.verdict, result.message)}"
     )

@@ -13,6 +13,7 @@ import pytest
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.progress import PlayProgress
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
+from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.solo import evaluate_agent as module
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
@@ -226,7 +227,7 @@ def test_the_oldest_records_are_removed(partials: PartialFolder) -> None:
 def test_two_processes_do_not_write_one_record(partials: PartialFolder) -> None:
     wanted = order(folder(ANGLE_RULE), CARTPOLE)
     box = process()
-    sandbox = box.opener(module.SandboxSpec(folder=partials.folder.parent, entry="agent.py", limits=Limits()))
+    sandbox = box.opener(SandboxSpec(folder=partials.folder.parent, entry="agent.py", limits=Limits()))
     try:
         begins = module._belongs_to(wanted, sandbox)
     finally:

@@ -1,10 +1,11 @@
 """Whether a changed folder is a copy of another agent's, also where only what does not matter to an agent differs.
 
 Two folders are the same agent if the same code of theirs runs and their files are the same, apart from modes, line ends,
-empty files, and headers with manifests. Which version a folder holds is another question: there every byte counts.
-What everybody starts from, unchanged, is nobody's.
+empty files and headers with manifests, whether they lie in the folder or are fetched. Which version a folder holds is
+another question: there every byte counts. What everybody starts from, unchanged, is nobody's.
 """
 
+import hashlib
 import itertools
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -52,7 +53,7 @@ class _Folder:
 
 
 class AlikeFolders:
-    """Folders by the names of their files, since a copy has the same ones."""
+    """Folders by the names of their files, since a copy has the same ones or fetches them."""
 
     def __init__(self, folders: Mapping[str, Iterable[TreeLeaf]]) -> None:
         """Sort folders in; `folders`: path to files."""
@@ -61,9 +62,10 @@ class AlikeFolders:
             if folder := _folder(path, leaves):
                 self._by_names[frozenset(folder.files)].append(folder)
 
-    def of(self, folder: _Folder) -> Sequence[_Folder]:
-        """The folders whose files have the names of this one's, itself included if it is among them."""
-        return self._by_names.get(frozenset(folder.files), ())
+    def of(self, folder: _Folder, manifest: "_Manifest") -> list[_Folder]:
+        """The folders whose files have names of this one's, fetched ones included; itself too if it is among them."""
+        names = folder.files.keys() | manifest.fetched.keys()
+        return [other for own, others in self._by_names.items() if own <= names for other in others]
 
 
 def copy_faults(
@@ -84,9 +86,13 @@ def copy_faults(
     faults, here = [], AlikeFolders(changed)
     for path, leaves in sorted(changed.items()):
         if folder := _folder(path, leaves):
-            others = [other for other in on_main.of(folder) if other.path not in removed and other.path not in changed]
-            others += [other for other in here.of(folder) if other.path != path]
-            faults += [f"{path}: {fault}" for fault in _faults_of(repository, folder, others)]
+            manifest = _read_manifests(repository, [folder.manifest])[0]
+            if manifest is None:
+                continue
+            alike = on_main.of(folder, manifest)
+            others = [other for other in alike if other.path not in removed and other.path not in changed]
+            others += [other for other in here.of(folder, manifest) if other.path != path]
+            faults += [f"{path}: {fault}" for fault in _faults_of(repository, folder, manifest, others)]
     return faults
 
 
@@ -104,22 +110,32 @@ def _folder(path: str, leaves: Iterable[TreeLeaf]) -> _Folder | None:
     return _Folder(path=path, files=files, manifest=manifest, empty=empty)
 
 
-def _faults_of(repository: GitRepository, folder: _Folder, others: Iterable[_Folder]) -> Iterator[str]:
+def _faults_of(
+    repository: GitRepository, folder: _Folder, manifest: "_Manifest", others: Iterable[_Folder]
+) -> Iterator[str]:
     lines = _Lines(repository)
     others = [other for other in others if all(starmap(_may_be_text, _pairs(folder, other)))]
     lines.read(ours for other in others for ours, theirs in _pairs(folder, other) if ours.key != theirs.key)
     others = _within(_OTHERS_BYTES, folder, [o for o in others if all(starmap(lines.may_be, _pairs(folder, o)))])
     lines.read(theirs for other in others for ours, theirs in _pairs(folder, other) if ours.key != theirs.key)
     alike = [other for other in others if all(starmap(lines.are_equal, _pairs(folder, other)))]
-    if not alike or not (manifest := _Manifest.read(repository, folder.manifest)):
-        return
-    is_nobodys = lines.are_a_starters(folder.files.values())
-    for other in sorted(alike, key=lambda other: other.path):
+    alike.sort(key=lambda other: other.path)
+    is_nobodys = bool(alike) and lines.are_a_starters(folder.files.values())
+    for other, other_manifest in zip(alike, _read_manifests(repository, [other.manifest for other in alike]), strict=True):
         if is_nobodys and not _is_same_owner(folder, other):
             continue
-        other_manifest = _Manifest.read(repository, other.manifest)
-        if other_manifest is not None and manifest.code == other_manifest.code:
+        if other_manifest is None or manifest.code != other_manifest.code:
+            continue
+        if _elsewhere(repository, folder, manifest, other) == _elsewhere(repository, other, other_manifest, folder):
             yield _fault(folder, other, _differences(folder, other, manifest, other_manifest))
+
+
+def _elsewhere(repository: GitRepository, one: _Folder, manifest: "_Manifest", other: _Folder) -> dict[bytes, str]:
+    """The hashes of a folder's files, fetched ones included, that do not lie in both folders."""
+    own = {name: file.leaf.oid for name, file in one.files.items() if name not in other.files}
+    contents = repository.read(list(own.values())) if own else []
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in zip(own, contents, strict=True)}
+    return {**manifest.fetched, **hashes}
 
 
 def _within(most: int, folder: _Folder, others: Iterable[_Folder]) -> list[_Folder]:
@@ -138,19 +154,31 @@ class _Manifest:
     """What of a manifest says which agent it is."""
 
     code: tuple[object, ...]
-    """Kind, adapter, the file that runs, and what is fetched: with equal files, this is the agent."""
+    """Kind, adapter and the file that runs: with equal files, this is the agent."""
+    fetched: dict[bytes, str]
+    """The hashes of the files that are fetched."""
     identity: dict[str, object]
 
-    @classmethod
-    def read(cls, repository: GitRepository, file: _AgentFile) -> "_Manifest | None":
-        """The manifest in a file; None if it is none."""
-        content = repository.read([file.leaf.oid])[0]
-        try:
-            submission = parse_source_header(content) if file.has_header else parse_submission(content)
-        except LoadError:
-            return None
-        runs = submission.kind.value, submission.adapter, submission.source
-        return cls((*runs, submission.fetched), submission.identity())
+    @property
+    def settings(self) -> dict[str, object]:
+        """What else defines a version."""
+        return {name: value for name, value in self.identity.items() if name != "weights"}
+
+
+def _read_manifests(repository: GitRepository, files: Sequence[_AgentFile]) -> list[_Manifest | None]:
+    """The manifests in files; None for one that is none."""
+    contents = repository.read([file.leaf.oid for file in files]) if files else []
+    return [_manifest(content, file.has_header) for file, content in zip(files, contents, strict=True)]
+
+
+def _manifest(content: bytes, is_header: bool) -> _Manifest | None:
+    try:
+        submission = parse_source_header(content) if is_header else parse_submission(content)
+    except LoadError:
+        return None
+    fetched = {file.encode(): sha256 for file, sha256 in submission.fetched}
+    code = submission.kind.value, submission.adapter, submission.source
+    return _Manifest(code=code, fetched=fetched, identity=submission.identity())
 
 
 class _Lines:
@@ -187,8 +215,8 @@ class _Lines:
 
 
 def _pairs(one: _Folder, other: _Folder) -> list[tuple[_AgentFile, _AgentFile]]:
-    """The files of the same names."""
-    return [(file, other.files[name]) for name, file in one.files.items()]
+    """The files of the same names that lie in both."""
+    return [(file, other.files[name]) for name, file in one.files.items() if name in other.files]
 
 
 def _may_be_text(ours: _AgentFile, theirs: _AgentFile) -> bool:
@@ -214,7 +242,8 @@ def _differences(one: _Folder, other: _Folder, manifest: _Manifest, other_manife
         "line ends": any(not (first.has_header or second.has_header) for first, second in unlike),
         "the header": any(first.has_header or second.has_header for first, second in unlike),
         "empty files": one.empty != other.empty,
-        "settings that run no other code": manifest.identity != other_manifest.identity,
+        "which files are fetched": manifest.fetched != other_manifest.fetched,
+        "settings that run no other code": manifest.settings != other_manifest.settings,
     }
     return [words for words, differ in differences.items() if differ]
 

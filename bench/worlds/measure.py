@@ -1,5 +1,6 @@
 """Runs the cells, each as a program of its own, so that memory and start are its own, and never two at once."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -93,7 +94,10 @@ def measure(worlds: Sequence[str], ways: Sequence[str], seconds: float) -> Itera
 
 
 def _time_limit(world: str) -> int:
-    return gymnasium.spec(BY_NAME[world].env_id.partition(":")[2] or BY_NAME[world].env_id).max_episode_steps or 1000
+    module, colon, name = BY_NAME[world].env_id.rpartition(":")
+    if colon:
+        importlib.import_module(module)  # where the environment is registered
+    return gymnasium.spec(name).max_episode_steps or 1000
 
 
 def _bare_speed(world: str, policy: str) -> float:

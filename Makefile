@@ -89,8 +89,8 @@ nightly-image: $(VENV)/runtime.done # the same image from the same sources, with
 
 nightly-audit: audit
 
-bench: $(VENV)/dev.done ## Speed, as ratios within one run
-	@$(BIN)/python -m bench
+bench: $(VENV)/dev.done ## Speed, as ratios within one run; PART=worlds for the report of all worlds and ways
+	@$(BIN)/python -m bench$(if $(PART),.$(PART)) $(ARGS)
 
 site: $(VENV)/runtime.done ## Build the site from the recorded results
 	@$(BIN)/pullrank site build

@@ -22,7 +22,8 @@ from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_
 from scripts.options import JsonFindings
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.check_board import BoardFindings, check_board
-from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
+from scripts.runs.closed_tasks import closed_task_notes
+from scripts.runs.eligible_tasks import check_people, eligible_tasks, is_example, wording_faults
 
 # GitHub's own machines have labels that begin so.
 HOSTED_LABEL = "ubuntu-"

@@ -1,7 +1,9 @@
 """`pullrank evaluate DIR`: plays an agent here as the preview of its pull request would."""
 
+import importlib
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -51,7 +53,10 @@ def run(
     if episodes or log or pdb:
         return _debug(checkout, entry, tasks, DebugOptions(episodes=episodes or DEBUGGED_EPISODES, log=log, pdb=pdb))
     store = checkout.store if out is None else checkout.store_at(out.resolve())
-    options = RunOptions(store=store, quiet=as_json, again=again, at_once=parse_jobs(jobs))
+    options = RunOptions(
+        store=store, quiet=as_json, again=again, at_once=parse_jobs(jobs),
+        meanwhile=(lambda: None) if as_json else partial(_import_tables, places=out is None and challenge is None),
+    )  # fmt: skip
     evaluator = open_evaluator(checkout, sandbox)
     results: list[Result] = []
     solo = [(entry, each) for each in tasks if each.game is None]
@@ -70,6 +75,13 @@ def run(
         if out is None and challenge is None:
             print_places(checkout, entry, results, duels)
     return exit_code_of(entry, results, duels)
+
+
+def _import_tables(*, places: bool) -> None:
+    """Import what prints a result: a tenth of a second, in which the evaluation waits for the sandbox's start anyway."""
+    importlib.import_module("scripts.terminal_tables")
+    if places:
+        importlib.import_module("scripts.runs.expected_place")
 
 
 def _print_tables(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:

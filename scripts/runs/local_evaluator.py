@@ -5,6 +5,7 @@
 
 import hashlib
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -151,6 +152,9 @@ class RunOptions:
     """Play even what is recorded."""
     at_once: int | None = None
     """The most that are played at once; None for as many as the machine has room for."""
+    meanwhile: Callable[[], None] = lambda: None
+    """Called in a thread while the only evaluation's sandbox starts, for imports of what comes after it. Not beside
+    several, since those are forks: a lock that a thread holds then is never released in them."""
 
 
 def evaluate_locally(
@@ -170,6 +174,8 @@ def evaluate_locally(
     # Training takes the longest.
     requests.sort(key=lambda request: request.gym_task.task.script is None)
     jobs = [evaluator.job(request) for request in requests]
+    if len(jobs) == 1:
+        threading.Thread(target=options.meanwhile, name="meanwhile", daemon=True).start()
     for _, (result, trace) in run_jobs(jobs, options.at_once, quiet=options.quiet):
         if store is not None:
             store.write(result, trace)

@@ -152,6 +152,8 @@ CHANNEL = "PULLRANK_CHANNEL"
 _SANDBOX_VARIABLES = {"PYTHONDONTWRITEBYTECODE": "1"}
 RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: "runsc"}
 STATE_SECONDS = 2.0
+# The name of a thread that removes a container; a process ends after it.
+REMOVAL = "removal"
 KILL_SECONDS = 10.0
 _KILLED = 128 + signal.SIGKILL
 # How a container ends that its engine stops.
@@ -193,7 +195,7 @@ class DockerSandbox:
         self._id: str | None = None
         self._killers: list[threading.Thread] = []
         self._stream: ByteStream | None = None
-        self._closed = False
+        self._ended = self._closed = False
         self._starts_faster = config.kind is SandboxKind.DOCKER and spec.limits.cpus < START_CPUS
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
         self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
@@ -379,14 +381,21 @@ class DockerSandbox:
         """See `Sandbox`."""
         self._watch.finish()
         self._kill()
+        self._ended = True
 
     def close(self) -> None:
-        """See `Sandbox`."""
+        """See `Sandbox`. A container that was killed is removed by a thread, for which the process waits before it ends."""
         if self._closed:
             return
         self._closed = True
         self._watch.finish()
         self._hang_up()
+        if self._ended:
+            threading.Thread(target=self._remove, name=REMOVAL).start()
+        else:
+            self._remove()
+
+    def _remove(self) -> None:
         if self._id:
             # A container that cannot be removed must not void its result; the next evaluation removes it.
             with contextlib.suppress(EngineError):

@@ -4,9 +4,12 @@ from dataclasses import replace
 
 from leaderboard.core.game_standings import RatingSnapshot
 from leaderboard.history import BoardHistory
+from tests.leaderboard import make
 from tests.leaderboard.pages import game_samples, samples
 
 ONE, TWO = samples.entry("a", "alice"), samples.entry("b", "bob")
+
+EARLIER = replace(TWO, digest=make.digest("earlier"))
 
 
 def result(who, score: float, day: int):
@@ -33,7 +36,7 @@ def test_a_better_score_takes_the_lead_and_an_equal_one_does_not():
 
 def test_a_worse_version_of_the_leader_hands_the_lead_on():
     rows = [samples.row(ONE, samples.POLE, 1, 400.0), samples.row(TWO, samples.POLE, 2, 300.0)]
-    results = [result(ONE, 400.0, 2), result(TWO, 450.0, 1), result(TWO, 300.0, 4)]
+    results = [result(ONE, 400.0, 2), result(EARLIER, 450.0, 1), result(TWO, 300.0, 4)]
 
     assert leads(rows, results)[0] == ("2026-01-04", "a", "b", True)
 

@@ -24,7 +24,7 @@ def test_pages_become_plain_text_and_agents_and_duels_are_there(tmp_path):
     assert agent["title"] == "minimax"
     assert agent["text"].startswith("Agent by alice, alice/minimax, ")
     assert "Place 1 in Connect Four" in agent["text"]
-    assert by_location["tasks/connect_four/duels/alice+minimax--bob+mcts/"]["title"] == "minimax v mcts"
+    assert by_location["tasks/connect_four/duels/alice%2Bminimax--bob%2Bmcts/"]["title"] == "minimax v mcts"
 
 
 def test_a_site_without_a_search_stays_without_one(tmp_path):

@@ -13,6 +13,7 @@ from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, 
 from leaderboard.core.standings import Entry
 from leaderboard.game_pictures.drawn_games import moves_of, position_text
 from leaderboard.game_pictures.match_replay import match_replay, side_names
+from leaderboard.game_pictures.opening_book import has_book, opening_book
 from leaderboard.site_context import AllFrames
 from leaderboard.text import format, urls
 
@@ -79,12 +80,15 @@ def last_position(board: GameStandings, duel: Duel) -> str | None:
 def render_game_pages(board: GameStandings, page: Callable[..., str], frames: AllFrames) -> Mapping[str, str]:
     """The page of the leaderboard and the pages of its duels; `page` renders a template."""
     path = urls.task_page(board.task.id)
+    book = urls.address(path) + "book.json" if has_book(board) else ""
     pages = {
         path: page(
-            path, "game.md.jinja", board=board, task=board.task, scale=interval_chart.rating_scale(board),
+            path, "game.md.jinja", board=board, book=book, task=board.task, scale=interval_chart.rating_scale(board),
             crosstable=crosstable(board), history=history_charts.rating_history(board),
         )
     }  # fmt: skip
+    if book:
+        pages[book] = opening_book(board)
     entries = {row.entry.name: row.entry for row in board.rows} | {f.entry.name: f.entry for f in board.failures}
     for duel in shown_duels(board):
         path = urls.duel_page(board.task.id, duel)

@@ -87,6 +87,9 @@ def _say_attempts(result: Result, *, is_new: bool) -> None:
     elif result.first_attempt:
         reason = result.first_attempt.message
         say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {reason}")
+    if is_new and result.continued_after:
+        counts = ", ".join(map(str, result.continued_after))
+        say(f"{result.task}: interrupted, and continued after {counts} of its episodes; --again plays all of them anew")
 
 
 def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:

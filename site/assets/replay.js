@@ -5,6 +5,8 @@ import { Position } from "./js/position.js";
 /* How many moves of a match are played by themselves. */
 const LAST_MOVES = 12;
 const FIRST_CARDS = 12;
+/* Moves to choose from for who guesses. */
+const CHOICES = 4;
 const only = (least, value, greatest) => Math.max(least, Math.min(greatest, value));
 
 class Replay {
@@ -17,6 +19,7 @@ class Replay {
     this.saving = null;
     this.index = -1;
     this.ply = 0;
+    this.guesses = { right: 0, all: 0 };
     // With a script the address means a position of the replay, not a card to scroll to.
     for (const card of this.cards) card.removeAttribute("id");
     section.hidden = false;
@@ -101,6 +104,7 @@ class Replay {
 
   step() {
     const { ply, last } = this;
+    this.part(".pr-guess").replaceChildren();
     this.position.show(ply);
     this.bars.forEach((bar, i) => bar.classList.toggle("pr-now", i === ply - 1));
     const slider = this.part(".pr-slider");
@@ -119,9 +123,46 @@ class Replay {
     return side === undefined ? null : this.duel.players[side];
   }
 
+  does(move) { return this.duel.words[move] || `plays ${move}`; }
+
+  /* What comes next: the move of the match among moves of the same duel. Drawn moves are nobody's, so none is asked for. */
+  guess() {
+    if (this.ply === this.last || this.ply < this.match.opening) this.show(this.index, Math.min(this.match.opening, this.last));
+    if (this.ply === this.last) return;
+    const actual = this.match.moves[this.ply];
+    const others = [...new Set(this.duel.matches.flatMap((match) => match.moves))].filter((move) => move !== actual);
+    const shuffled = (moves) => moves.map((move) => [Math.random(), move]).sort(([a], [b]) => a - b).map(([, move]) => move);
+    const choices = shuffled([actual, ...shuffled(others).slice(0, CHOICES - 1)]);
+    const words = document.createElement("p");
+    words.textContent = `What does ${this.who(this.ply) || "the player"} do next?`;
+    this.part(".pr-guess").replaceChildren(words, ...choices.map((move) => this.choice(this.does(move), () => this.judge(move, actual))));
+    this.part(".pr-guess button").focus();
+  }
+
+  choice(words, act) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = words;
+    button.addEventListener("click", act);
+    return button;
+  }
+
+  judge(move, actual) {
+    this.guesses.all += 1;
+    this.guesses.right += move === actual;
+    const who = this.who(this.ply) || "The player";
+    this.show(this.index, this.ply + 1);
+    const words = document.createElement("p");
+    const { right, all } = this.guesses;
+    words.textContent = `${move === actual ? "Right" : "No"}: ${who} ${this.does(actual)}. ${right} of ${all} right.`;
+    const next = this.ply < this.last ? [this.choice("Guess the next one", () => this.guess())] : [];
+    this.part(".pr-guess").replaceChildren(words, ...next);
+    (next[0] ?? this.section).focus({ preventScroll: true });
+  }
+
   done(ply) {
-    const { match, duel } = this;
-    const does = duel.words[match.moves[ply]] || `plays ${match.moves[ply]}`;
+    const { match } = this;
+    const does = this.does(match.moves[ply]);
     const how = ply < match.opening ? "drawn from the seed" : `${match.ms[ply] ?? "?"} ms`;
     return `${this.who(ply) || "A player"} ${does} (${how})`;
   }
@@ -164,6 +205,7 @@ class Replay {
       back: () => this.show(this.index, this.ply - 1),
       forward: () => this.show(this.index, this.ply + 1),
       end: () => this.show(this.index, Infinity),
+      guess: () => this.guess(),
       previous: () => this.show(only(0, this.index - 1, this.duel.matches.length - 1), 0),
       next: () => this.show(only(0, this.index + 1, this.duel.matches.length - 1), 0),
     };

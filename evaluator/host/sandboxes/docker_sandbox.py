@@ -19,7 +19,7 @@ from evaluator.host.docker.engine import START_CPUS, Engine, EngineError
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
-from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
+from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, send_all, with_progress
 from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault, handed_processors
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
@@ -83,15 +83,7 @@ class ContainerStream:
 
     def send(self, data: bytes, deadline: float) -> None:
         """See `ByteStream`."""
-        view = memoryview(data)
-        while view:
-            since = time.monotonic()
-            try:
-                view = view[self._connection.send(view) :]
-            except TimeoutError:
-                deadline = with_progress(deadline, since)
-            except OSError as error:
-                raise SandboxClosed from error
+        send_all(self._connection, data, deadline, (OSError,))
 
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
         """See `ByteStream`."""
@@ -229,7 +221,7 @@ class DockerSandbox:
         address = "/channel/agent.sock" if self._over_socket else "-"
         options: dict[str, Any] = {
             "binds": binds, "runtime": RUNTIMES[config.kind], "stdin": not self._over_socket, "loopback": spec.loopback,
-            "processors": handed_processors() if self._over_socket else (),
+            "processors": handed_processors() if self._over_socket else (), "gpus": spec.gpus,
         }  # fmt: skip
         if spec.image is None:
             self.image_digest = config.image_of(spec.extras)
@@ -313,6 +305,10 @@ class DockerSandbox:
                 # An agent that ends at this moment must not make its end our failure; the referee sees that it is gone.
                 if self._last_state().get("Running"):
                     raise
+
+    def charge(self, cpu_seconds: float, wall_seconds: float) -> None:
+        """See `Sandbox`."""
+        self._watch.charge(cpu_seconds, wall_seconds)
 
     def usage(self) -> Usage:
         """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's measurement counts."""

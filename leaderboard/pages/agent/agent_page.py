@@ -116,7 +116,7 @@ class _AgentPageRenderer:
     def _needs_section(self, task: Task, result: Result) -> bool:
         """Whether there is more to show of a result than the rows of the tables."""
         is_plain = result.verdict is Verdict.OK and not (
-            result.sealed or result.script or result.first_attempt or task.metrics
+            result.sealed or result.script or result.first_attempt or result.continued_after or result.gpus or task.metrics
         )
         return not is_plain or result.key in self._context.episodes
 

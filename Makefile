@@ -19,10 +19,10 @@ fi
 endef
 
 # What takes too long for every change, in parts; PART names one.
-NIGHTLY := attacks faults fuzz soak load image audit
+NIGHTLY := attacks faults fuzz soak load image audit zensical
 LOCKS := $(wildcard requirements/*.txt evaluator/requirements.txt evaluator/extras/*.txt)
 
-.PHONY: help demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit bench fuzz dev site probe here runtime gvisor image sbom recorded \
+.PHONY: help demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit zensical bench fuzz dev site probe here runtime gvisor image sbom recorded \
 	mujoco atari chess minigrid lock clean
 
 # The first target, so that `make` alone shows it.
@@ -88,6 +88,14 @@ nightly-image: $(VENV)/runtime.done # the same image from the same sources, with
 	@$(BIN)/pullrank image rebuild --extras "sb3 torch"
 
 nightly-audit: audit
+
+nightly-zensical: zensical
+
+# Reports only: whatever goes wrong blocks nothing.
+zensical: $(VENV)/dev.done ## The hand-written pages under Zensical, MkDocs' possible successor: what differs
+	-@$(PYTHON) -m venv build/zensical && \
+	build/zensical/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/zensical.txt && \
+	$(BIN)/python -m tests.browser.engines build/zensical/bin/zensical
 
 bench: $(VENV)/dev.done ## Speed, as ratios within one run; PART=worlds for the report of all worlds and ways
 	@$(BIN)/python -m bench$(if $(PART),.$(PART)) $(ARGS)
@@ -177,6 +185,7 @@ lock: ## Renew the lock files (needs uv)
 	$(LOCK) requirements/chess.in -o requirements/chess.txt
 	$(LOCK) requirements/minigrid.in -o requirements/minigrid.txt
 	$(LOCK) requirements/fuzz.in -o requirements/fuzz.txt
+	$(LOCK) requirements/zensical.in -o requirements/zensical.txt
 	$(LOCK) evaluator/requirements.in -o evaluator/requirements.txt
 	for name in onnx grpc torch sb3; do $(LOCK) $${PULLRANK_WHEELS:+--index $$PULLRANK_WHEELS} \
 		evaluator/extras/$$name.in -o evaluator/extras/$$name.txt || exit 1; done

@@ -13,6 +13,9 @@ from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.versions import version_folders
 
+# Entries of each task that have replays.
+REPLAYED_ENTRIES = 10
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayFrames:

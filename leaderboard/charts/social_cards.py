@@ -16,7 +16,7 @@ from evaluator.model.records.duel_record import Duel
 from leaderboard.charts.interval_chart import rating_estimate
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameStandings
-from leaderboard.core.standings import Estimate, Standings, TaskStandings
+from leaderboard.core.standings import Estimate, Row, Standings, TaskStandings
 from leaderboard.scoring.metrics import better, digits, ranking
 from leaderboard.text import format
 from leaderboard.text.format import MINUS
@@ -37,7 +37,8 @@ class CardLine:
     """Alternatives: the first that the font can draw is used."""
     value: str
     span: tuple[float, float, float] | None = None
-    """Low end, score and high end on an axis from 0, the random score, to 1, the reference. None without these anchors, and
+    """Low end, score and high end on an axis from 0, the random score, to 1, the reference or beyond. None without
+    these anchors, and
     where there is no interval: then it has no bar."""
 
 
@@ -148,7 +149,9 @@ def _champion(board: GameStandings, line: CardLine) -> CardLine:
 
 def _task(standings: Standings, board: TaskStandings) -> Card:
     task, rows = board.task, [row for row in board.rows if not row.estimate.is_missing and not row.is_aside]
-    lines = _lines([(row.place, row.entry, _scored(row.estimate, digits(task)), _span(row.estimate, task)) for row in rows])
+    lines = _lines(
+        [(row.place, row.entry, _scored(row.estimate, digits(task)), _span(row.estimate, task, rows)) for row in rows]
+    )
     return Card(
         file=_task_file(task.id), title=(task.title or task.id, task.id), above=_title(standings),
         below=f"{format.counted(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking(task))}",
@@ -166,12 +169,16 @@ def _has_interval(estimate: Estimate) -> bool:
     return isfinite(estimate.low) and isfinite(estimate.high)
 
 
-def _span(estimate: Estimate, task: Task) -> tuple[float, float, float] | None:
-    """Where an interval lies between the anchors of a task; cut at both."""
-    if not (task.random and task.reference and _has_interval(estimate)) or task.random.score == task.reference.score:
+def _span(estimate: Estimate, task: Task, rows: Sequence[Row]) -> tuple[float, float, float] | None:
+    """Where an interval lies on an axis from the random score to the reference, or to the best end beyond it."""
+    if not (task.random and task.reference and _has_interval(estimate)):
         return None
-    zero, width = task.random.score, task.reference.score - task.random.score
-    low, score, high = (min(1.0, max(0.0, (x - zero) / width)) for x in (estimate.low, estimate.score, estimate.high))
+    zero, one = task.random.score, task.reference.score
+    shown = [row.estimate for row in rows if _has_interval(row.estimate)]
+    far = max([one, *(e.high for e in shown)]) if one > zero else min([one, *(e.low for e in shown)])
+    if far == zero:
+        return None
+    low, score, high = (min(1.0, max(0.0, (x - zero) / (far - zero))) for x in (estimate.low, estimate.score, estimate.high))
     return min(low, high), score, max(low, high)
 
 
@@ -306,14 +313,15 @@ def draw_position(text: str) -> Image.Image:
     """A position that is written as rows of cells: `X` and `O` are stones, dots are free, and words stay words."""
     rows = [[cell for cell in row.split() if first_printable((cell,)) or set(cell) <= set("·")] for row in text.splitlines()]
     rows = [row for row in rows if row][-POSITION_ROWS:]
-    columns = max((len(row) for row in rows), default=1)
-    size = min(_PICTURE_SIZE[0] // columns, _PICTURE_SIZE[1] // max(1, len(rows)))
-    picture = Image.new("RGB", (max(1, size * columns), max(1, size * len(rows))), _TRACK)
+    columns, lines = max((len(row) for row in rows), default=1), max(1, len(rows))
+    wide, high = _PICTURE_SIZE[0] // columns, _PICTURE_SIZE[1] // lines
+    if all(len(cell) == 1 for row in rows for cell in row):
+        wide = high = min(wide, high)
+    picture = Image.new("RGB", (wide * columns, high * lines), _TRACK)
     pen = ImageDraw.Draw(picture)
     for y, row in enumerate(rows):
         for x, cell in enumerate(row):
-            middle = (x * size + size // 2, y * size + size // 2)
-            _draw_cell(pen, cell, middle, size)
+            _draw_cell(pen, cell, (x * wide + wide // 2, y * high + high // 2), min(wide, high))
     return picture
 
 
@@ -327,10 +335,7 @@ def _draw_cell(pen: ImageDraw.ImageDraw, cell: str, middle: tuple[int, int], siz
     elif set(cell) <= set(".·"):
         pen.ellipse((x - 3, y - 3, x + 3, y + 3), fill=_PALE)
     else:
-        word = first_printable((cell,))
-        pen.text(
-            middle, cut_to_width(word, max(10, size // 4), size), font=_font(max(10, size // 4)), fill=_WHITE, anchor="mm"
-        )
+        pen.text(middle, first_printable((cell,)), font=_font(22), fill=_WHITE, anchor="mm")
 
 
 def first_printable(names: Sequence[str]) -> str:

@@ -35,6 +35,11 @@ def agent_page(login: str, agent: str) -> str:
     return f"agents/{login}/{_file(agent)}"
 
 
+def task_anchor(task_id: str) -> str:
+    """The anchor of a task's section; no other heading begins like it."""
+    return f"task-{safe_path_segment(task_id)}"
+
+
 def duel_page(task_id: str, duel: Duel) -> str:
     """The page of a duel. MkDocs only copies it: there are too many to render."""
     # In an address "%" would have to be encoded again.

@@ -37,6 +37,8 @@ DESCRIPTION_CHARACTERS = 140
 REQUEST_TRIES = 8
 LONGEST_WAIT = 300.0
 PAGE_ENTRIES = PAGES_READ = 100
+# Ten thousand comments would cost a hundred of an hour's thousand requests whenever their pull request is told something.
+COMMENTS_LISTED = 500
 
 FAILURE_LABEL = "pullrank-failure"
 FAILURE_LABEL_STYLE = ("d1242f", "Something of the board itself fails and somebody has to look")
@@ -234,9 +236,9 @@ class GitHub:
 
     # Comments, reactions, labels, statuses
 
-    def comments(self, number: int) -> list[IssueComment]:
-        """All comments on an issue or pull request, oldest first."""
-        return [responses.parse_comment(answer) for answer in self._all(f"/issues/{number}/comments")]
+    def comments(self, number: int, at_most: int = COMMENTS_LISTED) -> list[IssueComment]:
+        """The comments on an issue or pull request, oldest first; as many as anybody writes who has something to say."""
+        return [responses.parse_comment(answer) for answer in self._all(f"/issues/{number}/comments", at_most=at_most)]
 
     def create_comment(self, number: int, body: str) -> IssueComment:
         """Write a comment."""

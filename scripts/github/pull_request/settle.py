@@ -272,7 +272,7 @@ def _tell_while_requests_last(
             for case, outcome in part
         ]
         try:
-            deliver_outcomes(context, deliveries)
+            faults += deliver_outcomes(context, deliveries)
         except CommandError as error:  # Such as the limit of texts in an hour: further requests would be refused, too.
             say(f"{len(ready) - begin} pull requests could not be told: {error}")
             faults.append(f"{len(ready) - begin} pull requests could not be told; the log of the run says why")

@@ -3,7 +3,7 @@ import time
 import pytest
 
 from scripts.console import CommandError
-from scripts.github.api.client import RequestLimit
+from scripts.github.api.client import COMMENTS_LISTED, GitHub, RequestLimit
 from scripts.github.pull_request import settle
 from tests.github.world import BOT
 from tests.scripts.github.remotes import agent_files
@@ -184,3 +184,51 @@ def test_a_status_that_another_account_set_is_not_taken_for_ours(scene: Scene) -
 
     assert [one["state"] for one in scene.world.statuses if one["creator"] == BOT] == ["failure"]
     assert "README.md" in scene.bodies(number)[0]
+
+
+@pytest.mark.attack(
+    "thread_of_thousands_of_comments", family="bot", outcome="told by label and status, with few requests",
+    tries="Fills the thread before the bot speaks, so that looking for its comment takes all requests of the hour.",
+)  # fmt: skip
+def test_a_flooded_thread_costs_few_requests_and_is_told_by_its_label(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (number,) = refuse_many(scene, 1)
+    for _ in range(2 * COMMENTS_LISTED):
+        scene.world.comment(number, f"person{number}", "me first")
+
+    tell(scene, 100 + number)
+
+    assert scene.bodies(number) == []
+    assert scene.world.labelled[number] == ["needs-review"]
+    assert scene.statuses(scene.world.pulls[number].head_sha)[0][0] == "failure"
+    listed = [line for line in scene.standin.made() if line.endswith(f"/issues/{number}/comments")]
+    assert 1 <= len(listed) <= 2 * COMMENTS_LISTED / 100
+    assert f"#{number} has 1000 comments; it is told by its label and its status alone." in capsys.readouterr().err
+
+
+def test_a_change_that_github_refuses_is_said_and_fails_the_report(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its status stays open, so that a later report tries again."""
+    (number,) = refuse_many(scene, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(GitHub, "mutate", lambda self, changes: dict.fromkeys(range(len(changes)), "no such thing"))
+        with pytest.raises(CommandError, match=f"#{number}: GitHub refused a change: no such thing"):
+            tell(scene, 100 + number)
+
+    assert scene.statuses(scene.world.pulls[number].head_sha) == []
+    tell(scene, 100 + number)
+    assert len(scene.bodies(number)) == 1
+
+
+def test_our_comment_in_a_long_thread_is_kept(scene: Scene) -> None:
+    (number,) = refuse_many(scene, 1)
+    tell(scene, 100 + number)
+    for _ in range(2 * COMMENTS_LISTED):
+        scene.world.comment(number, f"person{number}", "and another thing")
+    scene.push({**agent_files(f"person{number}"), "LICENSE": b"mine\n"}, number, f"person{number}")
+    scene.ran(900, number)
+
+    tell(scene, 900)
+
+    (body,) = scene.bodies(number)
+    assert "LICENSE" in body

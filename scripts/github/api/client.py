@@ -4,7 +4,7 @@ PyGithub provides the connection, the token, pacing, errors and rate limits; eve
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -37,6 +37,7 @@ DESCRIPTION_CHARACTERS = 140
 REQUEST_TRIES = 8
 LONGEST_WAIT = 300.0
 PAGE_ENTRIES = PAGES_READ = 100
+ARTIFACT_PAGES = 10
 # Ten thousand comments would cost a hundred of an hour's thousand requests whenever their pull request is told something.
 COMMENTS_LISTED = 500
 
@@ -226,13 +227,21 @@ class GitHub:
         headers, _ = self._send("GET", f"{self._base}/actions/artifacts/{newest['id']}/zip", {})
         return download(str(headers.get("location", "")), cap, scheme=urlsplit(self._api_url).scheme)
 
-    def list_artifacts(self, name: str, at_most: int) -> None:
-        """Learn of the newest artifacts of a name at once, so that `artifact` need not list each run's own."""
+    def list_artifacts(self, name: str, run_ids: Collection[int]) -> None:
+        """Learn of many runs' artifacts of a name at once, so that `artifact` need not list each run's own.
+
+        Lists a hundred in each request, the newest first, until all are known or that costs half of what each alone would.
+        """
+        missing = set(run_ids)
+        at_most = PAGE_ENTRIES * max(1, min(len(missing) // 2, ARTIFACT_PAGES))
         for artifact in self._all("/actions/artifacts", at_most=at_most, name=name):
             where = (int((artifact["workflow_run"] or {}).get("id") or 0), str(artifact["name"]))
             known = self._artifacts.get(where)
             if known is None or int(known["id"]) < int(artifact["id"]):
                 self._artifacts[where] = artifact
+            missing.discard(where[0])
+            if not missing:
+                break
 
     # Comments, reactions, labels, statuses
 

@@ -2,12 +2,13 @@ import time
 
 import pytest
 
+from evaluator.model.records.preview import Preview
 from scripts.console import CommandError
 from scripts.github.api.client import COMMENTS_LISTED, GitHub, RequestLimit
 from scripts.github.pull_request import settle
 from tests.github.world import BOT
 from tests.scripts.github.remotes import agent_files
-from tests.scripts.github.scenes import Scene, completed, previewed
+from tests.scripts.github.scenes import Scene, completed, previewed, zipped
 
 MANY = 25
 
@@ -48,6 +49,26 @@ def test_one_report_tells_everybody_whose_preview_ended_with_few_requests(scene:
     ]  # fmt: skip
     # Two pages of pull requests at most, the labels before and after they are made, and three for each twenty.
     assert len(made) - len(rest) <= 2 + 2 + 3 * 2
+
+
+def test_a_backlog_of_previews_takes_two_requests_for_each(scene: Scene) -> None:
+    """Also where the artifacts of later runs, whose pull requests are closed by now, come first in GitHub's list."""
+    numbers = list(range(20, 32))
+    for number in numbers:
+        scene.world.person(f"person{number}", 1000 + number)
+        sha = scene.push(agent_files(f"person{number}", "a", f"x = {number}\n".encode()), number, f"person{number}")
+        scene.ran(100 + number, number, zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40)))
+    for run_id in range(1000, 1000 + 230):
+        scene.ran(run_id, numbers[0], b"later").head_sha = f"{run_id:040x}"
+
+    tell(scene, 120)
+
+    assert all(len(scene.bodies(number)) == 1 for number in numbers)
+    made = [line for line in scene.standin.made() if "graphql" not in line]
+    assert [line for line in made if "/actions/runs/" in line] == []
+    assert len([line for line in made if line == "GET /actions/artifacts"]) == 3
+    each = [line for line in made if line.endswith("/zip") or line.startswith("POST /statuses/")]
+    assert len(each) == 2 * len(numbers)
 
 
 def test_what_was_told_costs_no_more_than_a_look(scene: Scene) -> None:

@@ -87,7 +87,7 @@ def artifact(identity: int, name: str, content: bytes, *, expired: bool) -> Any:
 
 def comment(world: World, one: Written) -> Any:
     return example("issue-comment") | {
-        "id": one.id, "body": one.body, "user": user(world.people.get(one.author)),
+        "id": one.id, "node_id": f"IC_{one.id}", "body": one.body, "user": user(world.people.get(one.author)),
         "url": f"{ROOT}/issues/comments/{one.id}",
     }  # fmt: skip
 

@@ -4,7 +4,7 @@ PyGithub provides the connection, the token, pacing, errors and rate limits; eve
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -37,6 +37,9 @@ DESCRIPTION_CHARACTERS = 140
 REQUEST_TRIES = 8
 LONGEST_WAIT = 300.0
 PAGE_ENTRIES = PAGES_READ = 100
+ARTIFACT_PAGES = 10
+# Ten thousand comments would cost a hundred of an hour's thousand requests whenever their pull request is told something.
+COMMENTS_LISTED = 500
 
 FAILURE_LABEL = "pullrank-failure"
 FAILURE_LABEL_STYLE = ("d1242f", "Something of the board itself fails and somebody has to look")
@@ -224,19 +227,27 @@ class GitHub:
         headers, _ = self._send("GET", f"{self._base}/actions/artifacts/{newest['id']}/zip", {})
         return download(str(headers.get("location", "")), cap, scheme=urlsplit(self._api_url).scheme)
 
-    def list_artifacts(self, name: str, at_most: int) -> None:
-        """Learn of the newest artifacts of a name at once, so that `artifact` need not list each run's own."""
+    def list_artifacts(self, name: str, run_ids: Collection[int]) -> None:
+        """Learn of many runs' artifacts of a name at once, so that `artifact` need not list each run's own.
+
+        Lists a hundred in each request, the newest first, until all are known or that costs half of what each alone would.
+        """
+        missing = set(run_ids)
+        at_most = PAGE_ENTRIES * max(1, min(len(missing) // 2, ARTIFACT_PAGES))
         for artifact in self._all("/actions/artifacts", at_most=at_most, name=name):
             where = (int((artifact["workflow_run"] or {}).get("id") or 0), str(artifact["name"]))
             known = self._artifacts.get(where)
             if known is None or int(known["id"]) < int(artifact["id"]):
                 self._artifacts[where] = artifact
+            missing.discard(where[0])
+            if not missing:
+                break
 
     # Comments, reactions, labels, statuses
 
-    def comments(self, number: int) -> list[IssueComment]:
-        """All comments on an issue or pull request, oldest first."""
-        return [responses.parse_comment(answer) for answer in self._all(f"/issues/{number}/comments")]
+    def comments(self, number: int, at_most: int = COMMENTS_LISTED) -> list[IssueComment]:
+        """The comments on an issue or pull request, oldest first; as many as anybody writes who has something to say."""
+        return [responses.parse_comment(answer) for answer in self._all(f"/issues/{number}/comments", at_most=at_most)]
 
     def create_comment(self, number: int, body: str) -> IssueComment:
         """Write a comment."""

@@ -45,6 +45,7 @@ class PullSnapshot:
     """The last that anybody set on the newest commit under our name; None also if it was not read."""
     comments: tuple[IssueComment, ...] | None = None
     """All comments, oldest first; None if they were not read, or there are too many."""
+    comment_count: int = 0
 
 
 def recent_pulls(github: GitHub, base: str) -> Iterator[list[PullSnapshot]]:
@@ -109,7 +110,11 @@ def _parse_snapshot(node: dict[str, Any]) -> PullSnapshot:
     )
     # A push between GitHub's reads of the two: then nothing is known of the newest commit.
     status = _parse_status(commit) if commit.get("oid") == pull.head_sha else None
-    return PullSnapshot(pull=pull, node_id=str(node["id"]), status=status, comments=_parse_comments(node.get("comments")))
+    comments = node.get("comments")
+    return PullSnapshot(
+        pull=pull, node_id=str(node["id"]), status=status, comments=_parse_comments(comments),
+        comment_count=comments["totalCount"] if comments else 0,
+    )  # fmt: skip
 
 
 def _parse_actor(node: dict[str, Any] | None) -> tuple[str, int, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from leaderboard.comments.render_comment import comment_run, render_comment
 from scripts.console import say
-from scripts.github.api.client import STATUS_CONTEXT, GitHub, GraphQLChange
+from scripts.github.api.client import COMMENTS_LISTED, STATUS_CONTEXT, GitHub, GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, label_nodes, read_pulls
 from scripts.github.api.responses import CommitStatus, IssueComment, PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
@@ -144,7 +144,9 @@ def _comment_changes(context: BotContext, delivery: Delivery, snapshot: PullSnap
 def sticky_changes(context: BotContext, snapshot: PullSnapshot, body: str) -> Iterator[GraphQLChange]:
     """What gives the pull request's sticky comment this text; several of them are made one at once."""
     stickies = snapshot_stickies(context, snapshot)
-    if not stickies:
+    if not stickies and snapshot.comment_count > COMMENTS_LISTED:  # There may be one, and another would come each time.
+        say(f"#{snapshot.pull.number} has {snapshot.comment_count} comments; it is told by its label and its status alone.")
+    elif not stickies:
         yield GraphQLChange(name="addComment", input={"subjectId": snapshot.node_id, "body": bounded_body(body)})
     elif len(stickies) > 1:
         write_sticky(context, snapshot.pull, body, stickies)

@@ -244,7 +244,9 @@ def settle_ended(
                 scored.append((case, decision))
     delivered = _tell_while_requests_last(context, decided, faults, is_last_word=is_last_word)
     if len(scored) > 1 and not is_short(context, REQUESTS_RESERVED):
-        context.github.list_artifacts(PREVIEW_ARTIFACT, LISTED_AT_ONCE)
+        left = context.github.requests_left
+        told_now = scored if left is None else scored[: max(1, (left - REQUESTS_RESERVED) // 2)]
+        context.github.list_artifacts(PREVIEW_ARTIFACT, [case.run.id for case, _ in told_now])
     for begin in range(0, len(scored), DELIVERED_AT_ONCE):
         part = scored[begin : begin + DELIVERED_AT_ONCE]
         if is_short(context, REQUESTS_RESERVED + 2 * len(part)):
@@ -272,7 +274,7 @@ def _tell_while_requests_last(
             for case, outcome in part
         ]
         try:
-            deliver_outcomes(context, deliveries)
+            faults += deliver_outcomes(context, deliveries)
         except CommandError as error:  # Such as the limit of texts in an hour: further requests would be refused, too.
             say(f"{len(ready) - begin} pull requests could not be told: {error}")
             faults.append(f"{len(ready) - begin} pull requests could not be told; the log of the run says why")

@@ -18,6 +18,8 @@ from scripts.repository.layout import MAIN_BRANCH
 # Started by `/evaluate`: main's code plays the commit and reports it.
 EVALUATE_WORKFLOW = "evaluate.yml"
 WRITERS = ("admin", "write")
+# With fewer of the hour's requests left no command is executed: anybody may write comments, and each command takes three.
+REQUESTS_RESERVED = 100
 # After so many attempts a comment does not start a run again.
 MAX_ATTEMPTS = 10
 
@@ -55,6 +57,10 @@ def run_slash_command(context: BotContext) -> int:
     command = parse_command(comment.body)
     if comment.action != "created" or not comment.on_pull or comment.author_type != "User" or command is None:
         say("The comment is no command.")
+        return OK
+    limit = context.github.request_limit()
+    if limit is not None and limit.most - limit.used < REQUESTS_RESERVED:
+        say("Few of the hour's requests are left, and the official run needs them: write the command again in an hour.")
         return OK
     pull = context.github.pull(comment.number)
     if pull.state != "open" and command.verb in ("retry", "evaluate"):

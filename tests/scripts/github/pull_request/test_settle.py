@@ -2,12 +2,13 @@ import time
 
 import pytest
 
+from evaluator.model.records.preview import Preview
 from scripts.console import CommandError
-from scripts.github.api.client import RequestLimit
+from scripts.github.api.client import COMMENTS_LISTED, GitHub, RequestLimit
 from scripts.github.pull_request import settle
 from tests.github.world import BOT
 from tests.scripts.github.remotes import agent_files
-from tests.scripts.github.scenes import Scene, completed, previewed
+from tests.scripts.github.scenes import Scene, completed, previewed, zipped
 
 MANY = 25
 
@@ -48,6 +49,26 @@ def test_one_report_tells_everybody_whose_preview_ended_with_few_requests(scene:
     ]  # fmt: skip
     # Two pages of pull requests at most, the labels before and after they are made, and three for each twenty.
     assert len(made) - len(rest) <= 2 + 2 + 3 * 2
+
+
+def test_a_backlog_of_previews_takes_two_requests_for_each(scene: Scene) -> None:
+    """Also where the artifacts of later runs, whose pull requests are closed by now, come first in GitHub's list."""
+    numbers = list(range(20, 32))
+    for number in numbers:
+        scene.world.person(f"person{number}", 1000 + number)
+        sha = scene.push(agent_files(f"person{number}", "a", f"x = {number}\n".encode()), number, f"person{number}")
+        scene.ran(100 + number, number, zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40)))
+    for run_id in range(1000, 1000 + 230):
+        scene.ran(run_id, numbers[0], b"later").head_sha = f"{run_id:040x}"
+
+    tell(scene, 120)
+
+    assert all(len(scene.bodies(number)) == 1 for number in numbers)
+    made = [line for line in scene.standin.made() if "graphql" not in line]
+    assert [line for line in made if "/actions/runs/" in line] == []
+    assert len([line for line in made if line == "GET /actions/artifacts"]) == 3
+    each = [line for line in made if line.endswith("/zip") or line.startswith("POST /statuses/")]
+    assert len(each) == 2 * len(numbers)
 
 
 def test_what_was_told_costs_no_more_than_a_look(scene: Scene) -> None:
@@ -184,3 +205,51 @@ def test_a_status_that_another_account_set_is_not_taken_for_ours(scene: Scene) -
 
     assert [one["state"] for one in scene.world.statuses if one["creator"] == BOT] == ["failure"]
     assert "README.md" in scene.bodies(number)[0]
+
+
+@pytest.mark.attack(
+    "thread_of_thousands_of_comments", family="bot", outcome="told by label and status, with few requests",
+    tries="Fills the thread before the bot speaks, so that looking for its comment takes all requests of the hour.",
+)  # fmt: skip
+def test_a_flooded_thread_costs_few_requests_and_is_told_by_its_label(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (number,) = refuse_many(scene, 1)
+    for _ in range(2 * COMMENTS_LISTED):
+        scene.world.comment(number, f"person{number}", "me first")
+
+    tell(scene, 100 + number)
+
+    assert scene.bodies(number) == []
+    assert scene.world.labelled[number] == ["needs-review"]
+    assert scene.statuses(scene.world.pulls[number].head_sha)[0][0] == "failure"
+    listed = [line for line in scene.standin.made() if line.endswith(f"/issues/{number}/comments")]
+    assert 1 <= len(listed) <= 2 * COMMENTS_LISTED / 100
+    assert f"#{number} has 1000 comments; it is told by its label and its status alone." in capsys.readouterr().err
+
+
+def test_a_change_that_github_refuses_is_said_and_fails_the_report(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its status stays open, so that a later report tries again."""
+    (number,) = refuse_many(scene, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(GitHub, "mutate", lambda self, changes: dict.fromkeys(range(len(changes)), "no such thing"))
+        with pytest.raises(CommandError, match=f"#{number}: GitHub refused a change: no such thing"):
+            tell(scene, 100 + number)
+
+    assert scene.statuses(scene.world.pulls[number].head_sha) == []
+    tell(scene, 100 + number)
+    assert len(scene.bodies(number)) == 1
+
+
+def test_our_comment_in_a_long_thread_is_kept(scene: Scene) -> None:
+    (number,) = refuse_many(scene, 1)
+    tell(scene, 100 + number)
+    for _ in range(2 * COMMENTS_LISTED):
+        scene.world.comment(number, f"person{number}", "and another thing")
+    scene.push({**agent_files(f"person{number}"), "LICENSE": b"mine\n"}, number, f"person{number}")
+    scene.ran(900, number)
+
+    tell(scene, 900)
+
+    (body,) = scene.bodies(number)
+    assert "LICENSE" in body

@@ -57,6 +57,22 @@ def test_only_a_first_line_that_is_a_command_is_one(body: str, expected: SlashCo
     assert parse_command(body) == expected
 
 
+@pytest.mark.attack(
+    "flood_of_commands", family="bot", outcome="the official run keeps its requests",
+    tries="Asks for help again and again, until the hour has no request left for anybody.",
+)  # fmt: skip
+def test_commands_leave_requests_for_the_official_run(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    scene.bring()
+    scene.world.left["core"] = slash_commands.REQUESTS_RESERVED + 50
+    for _ in range(40):
+        say(scene, "/help", EVE)
+
+    assert slash_commands.REQUESTS_RESERVED - 4 < scene.world.left["core"] <= slash_commands.REQUESTS_RESERVED
+    assert "write the command again in an hour" in capsys.readouterr().err
+    scene.world.left["core"] = 1000
+    assert say(scene, "/help") == ["+1"]
+
+
 @pytest.mark.parametrize("body", ["nice agent!", "/merge", "/retry please, it was so close"])
 def test_what_is_no_command_is_left_alone(scene: Scene, sha: str, body: str) -> None:
     assert say(scene, body) == []

@@ -156,8 +156,15 @@ class FolderHistory:
     def _is_same(self, content: FolderContent, now: FolderContent | None) -> bool:
         if now is None or content == now:
             return content == now
-        identity = self._identities.get(now.manifest)
-        return identity is not None and self._identities.get(content.manifest) == identity
+        identity = self._identity(now.manifest)
+        return identity is not None and self._identity(content.manifest) == identity
+
+    def _identity(self, manifest: str) -> str | None:
+        """What of a manifest that was read is part of the version; None if it is faulty."""
+        submission = self._manifests.get(manifest)
+        if submission and manifest not in self._identities:
+            self._identities[manifest] = canonical_json.digest(submission.identity())
+        return self._identities.get(manifest)
 
     def digests(self, names: Iterable[AgentName]) -> dict[AgentName, str | None]:
         """The digests of the current contents; None for what is not a version."""
@@ -193,7 +200,6 @@ class FolderHistory:
                 self._manifests[oid] = None
                 continue
             self._manifests[oid] = submission
-            self._identities[oid] = canonical_json.digest(submission.identity())
 
     def _read_digests(self, contents: Iterable[FolderContent]) -> None:
         new = sorted(set(contents) - self._digests.keys(), key=lambda content: (content.rest, content.manifest))

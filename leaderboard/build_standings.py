@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -53,6 +54,7 @@ def build_standings(
     moderation: Moderation | None = None,
     duels: Iterable[Duel] = (),
     final_beacon: str | None = None,
+    with_iqm: bool = True,
 ) -> Standings:
     """The leaderboards of a challenge; the order of entries, results and duels does not matter.
 
@@ -67,6 +69,7 @@ def build_standings(
         final_beacon: the commit that ended the season, if it has ended. Then only evaluations on its seeds rank, one of
             each version, and an owner holds one place on each leaderboard: that of the version with the best score of
             the evaluations before. So no score of final ranks is the best of several tries.
+        with_iqm: whether the overall rows have their interquartile means, which rank nobody and take most of the time.
     """
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
@@ -79,7 +82,7 @@ def build_standings(
     ]
     scored = [sorted_results.scores() for sorted_results in sorted_tasks]
     measured, columns = score_all(scored)
-    with begin_interquartile_means(scored, measured) as interquartile_means:
+    with begin_interquartile_means(scored, measured) if with_iqm else nullcontext() as interquartile_means:
         tasks = tuple(map(_task_standings, sorted_tasks, measured))
         held = final.overall(challenge.solo_tasks) if final else {}
         overall = overall_rows(tasks, columns, held, interquartile_means)

@@ -307,6 +307,7 @@ class _Window(NamedTuple):
 BACKGROUND_ENTRIES, HERE = 250, 0.2
 Version = tuple[AgentName, str]
 """An entry by its name and its digest."""
+NOT_MEASURED = Estimate(score=MISSING, low=MISSING, high=MISSING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,7 +335,7 @@ def overall_rows(
     boards: Iterable[TaskStandings],
     columns: Mapping[AgentName, OverallSample],
     held: Mapping[AgentName, str],
-    interquartile_means: Callable[[], Mapping[Version, Estimate]],
+    interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
 ) -> tuple[OverallRow, ...]:
     """Rank entries across tasks by the weighted mean over all tasks that have anchors; a missing score counts 0.
 
@@ -342,7 +343,7 @@ def overall_rows(
         boards: the standings of all tasks.
         columns: the uncertainty of the mean of each entry with a score on such a task.
         held: the entries without a place, as in `TaskStandings`.
-        interquartile_means: of all entries with such a score, as `begin_interquartile_means` has it.
+        interquartile_means: of all entries with such a score, as `begin_interquartile_means` has it; None to do without.
     """
     boards = tuple(boards)
     scales = tuple(scale for board in boards for scale in common_scale(board.task))
@@ -383,14 +384,14 @@ def _rows(
     scales: Sequence[CommonScale],
     values: Floats,
     drawn: Mapping[AgentName, OverallSample],
-    interquartile_means: Callable[[], Mapping[Version, Estimate]],
+    interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
 ) -> Iterator[OverallRow]:
     measured = _estimates(contenders, scales, values, drawn)
     places = ranks_beside(measured, [one.entry.is_aside or one.held_by is not None for one in contenders])
     columns = zip(contenders, places, intervals(measured), values.tolist(), strict=True)
-    iqm_of = interquartile_means()
+    iqm_of = interquartile_means() if interquartile_means else {}
     for contender, rank, estimate, row in columns:
-        iqm = iqm_of[contender.entry.name, contender.entry.digest]
+        iqm = iqm_of[contender.entry.name, contender.entry.digest] if interquartile_means else NOT_MEASURED
         normalised = {scale.task.id: value_or_none(value) for scale, value in zip(scales, row, strict=True)}
         yield OverallRow(
             **rank._asdict(), entry=contender.entry, tries=contender.tries, held_by=contender.held_by, estimate=estimate,

@@ -19,7 +19,7 @@ from scripts.git.main_entries import read_entries
 from scripts.git.recorded_standings import recorded_standings
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api.client import GitHub, GitHubError
-from scripts.github.doctor.policy_checks import TEAMS_VARIABLE
+from scripts.github.doctor.season_checks import TEAMS_VARIABLE
 from scripts.github.due import announcement_reason, site_reason, start_due_run
 from scripts.github.official import commit_facts, empty_rounds, shard_jobs
 from scripts.github.official.check_shards import check_shards

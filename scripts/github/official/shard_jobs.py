@@ -10,9 +10,10 @@ from typing import Any
 
 from pydantic import Field
 
+from evaluator.host.attempts.attempt import ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelPlayer, DuelRequest
-from evaluator.host.solo.evaluate_agent import ATTEMPTS, EvaluationRequest
+from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge, Limits
 from evaluator.model.identifiers import Digest

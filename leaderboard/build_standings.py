@@ -84,8 +84,7 @@ def build_standings(
     measured, columns = score_all(scored)
     with begin_interquartile_means(scored, measured) if with_iqm else nullcontext() as interquartile_means:
         tasks = tuple(map(_task_standings, sorted_tasks, measured))
-        held = final.overall(challenge.solo_tasks) if final else {}
-        overall = overall_rows(tasks, columns, held, interquartile_means)
+        overall = overall_rows(tasks, columns, final.overall(challenge.solo_tasks) if final else {}, interquartile_means)
     build_game = partial(
         build_game_standings,
         official=official,

@@ -29,8 +29,8 @@ def counting_draws(entry: Entry, results: Sequence[Result], *, official: bool) -
     one: an agent may fail because it sees that a draw goes badly, so another draw does not make up for it.
     """
     fitting = [r for r in results if r.submission_digest == entry.digest and (is_official(r) or not official)]
-    if not fitting:
-        return ()
+    if len(fitting) < 2:
+        return tuple(fitting)
     newest = max(fitting, key=precedence)
     if not is_official(newest) or newest.verdict is Verdict.INTERNAL_ERROR:
         return (newest,)

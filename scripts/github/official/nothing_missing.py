@@ -2,7 +2,8 @@
 
 A plan follows from two commits and the evaluator. Publish, which alone may write records, notes these three when it finds
 that nothing is left to do; a plan of the same three then has nothing to do. The note is believed for the rest of the day in
-which it was written, so that one that is wrong, however it came about, hides work until midnight (UTC) or the next merge.
+which it was written, so that one that is wrong, however it came about, hides work until midnight (UTC) or the next merge at
+most.
 """
 
 import json

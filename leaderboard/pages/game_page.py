@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
 from leaderboard.charts import history_charts, interval_chart
+from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
 from leaderboard.core.standings import Entry
@@ -91,12 +92,15 @@ def render_game_pages(board: GameStandings, page: Callable[..., str], frames: Al
     entries = {row.entry.name: row.entry for row in board.rows} | {f.entry.name: f.entry for f in board.failures}
     for duel in shown_duels(board):
         path = urls.duel_page(board.task.id, duel)
-        replay = match_replay(duel, board.task, frames)
+        players = [entries.get(AgentName(*player.name)) for player in duel.players]
+        names = side_names(duel, [player.submission.name if player else None for player in players])
+        replay = match_replay(duel, board.task, frames, names)
         counts = [_count(duel, side) for side in (0, 1)]
         pages[path] = page(
-            path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=side_names(duel),
+            path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=names,
+            card=duel_card(board, duel),
             signed=format.SIGNED, FIRST_CARDS=FIRST_CARDS,
-            entries=[entries.get(AgentName(*player.name)) for player in duel.players],
+            entries=players,
             assets=Markup(urls.up(path) + "assets/"), root=Markup(urls.up(path)),
         )  # fmt: skip
     return pages

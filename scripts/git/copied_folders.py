@@ -51,24 +51,41 @@ class _Folder:
     empty: frozenset[bytes]
 
 
+class AlikeFolders:
+    """Folders by the names of their files, since a copy has the same ones."""
+
+    def __init__(self, folders: Mapping[str, Iterable[TreeLeaf]]) -> None:
+        """Sort folders in; `folders`: path to files."""
+        self._by_names: dict[frozenset[bytes], list[_Folder]] = defaultdict(list)
+        for path, leaves in folders.items():
+            if folder := _folder(path, leaves):
+                self._by_names[frozenset(folder.files)].append(folder)
+
+    def of(self, folder: _Folder) -> Sequence[_Folder]:
+        """The folders whose files have the names of this one's, itself included if it is among them."""
+        return self._by_names.get(frozenset(folder.files), ())
+
+
 def copy_faults(
-    repository: GitRepository, unchanged: Mapping[str, Sequence[TreeLeaf]], changed: Mapping[str, Sequence[TreeLeaf]]
+    repository: GitRepository,
+    on_main: AlikeFolders,
+    changed: Mapping[str, Sequence[TreeLeaf]],
+    *,
+    removed: Collection[str],
 ) -> list[str]:
     """A line for each changed folder that is the same agent as another folder, under another login or of the same one.
 
     Args:
         repository: has the objects of both.
-        unchanged: folder on main to its files.
+        on_main: the folders on main.
         changed: folder of the pull request to its files.
+        removed: the folders on main that will not be there any more, or not with the same files.
     """
-    by_names: dict[frozenset[bytes], list[_Folder]] = defaultdict(list)
-    for path, leaves in {**unchanged, **changed}.items():
-        if folder := _folder(path, leaves):
-            by_names[frozenset(folder.files)].append(folder)
-    faults = []
+    faults, here = [], AlikeFolders(changed)
     for path, leaves in sorted(changed.items()):
         if folder := _folder(path, leaves):
-            others = (other for other in by_names[frozenset(folder.files)] if other.path != path)
+            others = [other for other in on_main.of(folder) if other.path not in removed and other.path not in changed]
+            others += [other for other in here.of(folder) if other.path != path]
             faults += [f"{path}: {fault}" for fault in _faults_of(repository, folder, others)]
     return faults
 

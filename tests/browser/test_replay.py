@@ -131,7 +131,7 @@ def test_an_address_leads_to_its_position(visit, record):
 
     expect(page.locator(".pr-match")).to_have_text("Match 12 of 20")
     assert discs(page) == 7
-    mover = ["alice/minimax", "bob/mcts"][(11 + 6) % 2]
+    mover = ["minimax", "mcts"][(11 + 6) % 2]
     column = record.match_moves()[11][6] + 1
     time = record.match_milliseconds()[11][6]
     expect(page.locator(".pr-status")).to_have_text(

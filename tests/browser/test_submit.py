@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 # In place of GitHub's page, which opens in another tab.
 UNOPENED = "window.open = (address) => { window.opened = address; return null; };"
 AGENT = "class Agent:\n    def act(self, observation):\n        return 0\n"
+# Lines are long, since Chromium takes long to type many into a field.
+LONG = AGENT + 100 * f"# {'long ' * 20}\n"
 GOOD = {
     "login": "alice",
     "agent": "angle-rule",
@@ -286,7 +288,7 @@ def test_an_image_needs_only_the_manifest(form):
 
 def test_a_long_file_is_downloaded_and_uploaded(form):
     page = form("submit/")
-    fill(page, source=AGENT + "# long\n" * 2000)
+    fill(page, source=LONG)
     check(page)
     assert page.locator("#pr-open-first").count() == 0
     link = page.get_by_role("link", name="Open the upload page of your fork")
@@ -295,7 +297,7 @@ def test_a_long_file_is_downloaded_and_uploaded(form):
     with page.expect_download() as download:
         page.get_by_role("link", name="Download agent.py").click()
 
-    assert Path(download.value.path()).read_text().endswith("# ///\n\n" + AGENT + "# long\n" * 2000)
+    assert Path(download.value.path()).read_text().endswith("# ///\n\n" + LONG)
     assert page.evaluate("window.opened") is None
 
 

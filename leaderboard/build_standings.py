@@ -53,6 +53,7 @@ def build_standings(
     moderation: Moderation | None = None,
     duels: Iterable[Duel] = (),
     final_beacon: str | None = None,
+    with_iqm: bool = True,
 ) -> Standings:
     """The leaderboards of a challenge; the order of entries, results and duels does not matter.
 
@@ -67,6 +68,7 @@ def build_standings(
         final_beacon: the commit that ended the season, if it has ended. Then only evaluations on its seeds rank, one of
             each version, and an owner holds one place on each leaderboard: that of the version with the best score of
             the evaluations before. So no score of final ranks is the best of several tries.
+        with_iqm: whether the overall rows have their interquartile means, which rank nobody and take most of the time.
     """
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
@@ -88,7 +90,7 @@ def build_standings(
         final_beacon=final_beacon,
     )
     games = tuple(build_game(task, entries, duels) for task in challenge.games)
-    overall = overall_rows(tasks, columns, final.overall(challenge.solo_tasks) if final else {})
+    overall = overall_rows(tasks, columns, final.overall(challenge.solo_tasks) if final else {}, with_iqm=with_iqm)
     return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games)
 
 

@@ -120,6 +120,8 @@ class SiteContext:
 
     generated_at: str
     """The time of the build, as it is shown."""
+    commit: str | None = None
+    """The commit of main that was checked out; None where there is no git history."""
     repository: str | None = None
     """Address of the leaderboard's repository; without it nothing links there."""
     site_url: str = ""

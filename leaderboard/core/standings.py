@@ -126,7 +126,7 @@ class OverallRow(RankedEntry):
     estimate: Estimate
     """Mean over all tasks of what the normalised scores count; a task not entered or failed counts 0."""
     iqm: Estimate
-    """Interquartile mean over all episodes of all tasks, normalised: shown, never ranks."""
+    """Interquartile mean over all episodes of all tasks, normalised: shown, never ranks; missing if it was not asked for."""
     normalised: dict[str, float | None]
     """Task id to normalised score; None if there is none."""
 

@@ -98,10 +98,10 @@ class OfficialLeaderboard:
 
     @cached_property
     def now(self) -> Standings:
-        """The official standings now."""
+        """The official standings now, as comments need them: without interquartile means."""
         return build_standings(
             self.challenge, self.flagged(self.entries), self.results, official=True, duels=self.duels,
-            final_beacon=self.final_beacon,
+            final_beacon=self.final_beacon, with_iqm=False,
         )  # fmt: skip
 
     def flagged(self, entries: Iterable[Entry]) -> list[Entry]:
@@ -164,7 +164,9 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
         if final in (None, duel.beacon) and not any(player.name in played for player in duel.players)
     ]
     duels += [duel.model_copy(update=_AS_OFFICIAL) for agent in played.values() for duel in agent.duels]
-    return build_standings(recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels)
+    return build_standings(
+        recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels, with_iqm=False
+    )
 
 
 def _name(login: str, agent: str) -> AgentName:

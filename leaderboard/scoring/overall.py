@@ -240,6 +240,7 @@ class _Window(NamedTuple):
 
 # From so many entries on, a second process resamples half of them.
 BACKGROUND_ENTRIES = 250
+NOT_MEASURED = Estimate(score=MISSING, low=MISSING, high=MISSING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,7 +265,11 @@ class OverallEntry:
 
 
 def overall_rows(
-    boards: Iterable[TaskStandings], columns: Mapping[AgentName, OverallSample], held: Mapping[AgentName, str]
+    boards: Iterable[TaskStandings],
+    columns: Mapping[AgentName, OverallSample],
+    held: Mapping[AgentName, str],
+    *,
+    with_iqm: bool = True,
 ) -> tuple[OverallRow, ...]:
     """Rank entries across tasks by the weighted mean over all tasks that have anchors; a missing score counts 0.
 
@@ -272,6 +277,7 @@ def overall_rows(
         boards: the standings of all tasks.
         columns: the uncertainty of the mean of each entry with a score on such a task.
         held: the entries without a place, as in `TaskStandings`.
+        with_iqm: whether the rows have their interquartile means, which take most of the time.
     """
     boards = tuple(boards)
     scales = tuple(scale for board in boards for scale in common_scale(board.task))
@@ -279,7 +285,8 @@ def overall_rows(
     if not contenders:
         return ()
     values = np.column_stack([_column(contenders, scale) for scale in scales])
-    rows = zip(contenders, _rows(contenders, scales, values, columns), strict=True)
+    means = _interquartile_means(contenders, scales) if with_iqm else [NOT_MEASURED] * len(contenders)
+    rows = zip(contenders, _rows(contenders, scales, values, columns, means), strict=True)
 
     def order(pair: tuple[OverallEntry, OverallRow]) -> tuple[bool, int, bool, str, tuple[str, ...]]:
         contender, row = pair
@@ -312,12 +319,11 @@ def _rows(
     scales: Sequence[CommonScale],
     values: Floats,
     drawn: Mapping[AgentName, OverallSample],
+    means: Sequence[Estimate],
 ) -> Iterator[OverallRow]:
     measured = _estimates(contenders, scales, values, drawn)
     places = ranks_beside(measured, [one.entry.is_aside or one.held_by is not None for one in contenders])
-    columns = zip(
-        contenders, places, intervals(measured), _interquartile_means(contenders, scales), values.tolist(), strict=True
-    )
+    columns = zip(contenders, places, intervals(measured), means, values.tolist(), strict=True)
     for contender, rank, estimate, iqm, row in columns:
         normalised = {scale.task.id: value_or_none(value) for scale, value in zip(scales, row, strict=True)}
         yield OverallRow(

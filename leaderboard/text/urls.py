@@ -14,6 +14,8 @@ OVERALL_PAGE = "overall.md"
 COMPARE = "compare.md"
 STATUS = "status.md"
 LEDGER = "ledger.md"
+TIMELINE = "timeline.md"
+ALL_AGENTS = "all-agents.md"
 # MkDocs serves these two at the address of their folder.
 _INDEX_NAMES = ("index", "readme")
 

@@ -212,7 +212,7 @@ def check_weights(entry: AgentFolder) -> None:
     try:
         WeightsStore().fetch(entry.folder.submission.weights)
     except AgentFault as fault:
-        line = f"{entry.shown}/{MANIFEST_NAME}: {clean_text(str(fault))}"
+        line = f"{entry.shown}/{entry.folder.manifest.file}: {clean_text(str(fault))}"
         if fault.verdict is Verdict.INTERNAL_ERROR:
             say(f"{line}; so it was not looked at")
         else:

@@ -299,10 +299,16 @@ class GitRepository:
             for leaf, content in zip(files, self.read([leaf.oid for leaf in files]), strict=True)
         )
 
-    def folders(self, commit: str) -> list[tuple[str, str]]:
-        """Login and agent of every folder on a commit."""
-        paths = (leaf.path.decode("utf-8", "replace").split("/") for leaf in self.leaves(commit, SUBMISSIONS))
+    def folders(self, commit: str, login: str | None = None) -> list[tuple[str, str]]:
+        """Login and agent of every folder on a commit, or of one login's, as it is spelled."""
+        leaves = self.leaves(commit, SUBMISSIONS if login is None else f"{SUBMISSIONS}/{login}")
+        paths = (leaf.path.decode("utf-8", "replace").split("/") for leaf in leaves)
         return sorted({(path[1], path[2]) for path in paths if len(path) > 3})
+
+    def logins(self, commit: str) -> list[str]:
+        """The logins that have a folder on a commit, as they are spelled; of all agents' files none is listed."""
+        raw = self.run("ls-tree", "-d", "-z", "--name-only", "--full-tree", full_sha(commit), "--", f"{SUBMISSIONS}/")
+        return sorted(path.decode("utf-8", "replace").partition("/")[2] for path in raw.split(b"\0") if path)
 
     def first_parent(self, commit: str) -> list[str]:
         """The first-parent commits of a branch, newest first."""

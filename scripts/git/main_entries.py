@@ -1,5 +1,6 @@
 """The agents on a commit, read from its objects, whatever the checkout has."""
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble, check_name
@@ -24,15 +25,43 @@ def read_entries(
 
     `known`: by the same challenge; what is read is added.
     """
-    folders: dict[AgentName, list[TreeLeaf]] = {}
-    for leaf in clone.leaves(sha, SUBMISSIONS):
-        parts = leaf.path.decode("utf-8", "replace").split("/")
-        if len(parts) > 3:
-            folders.setdefault(AgentName(parts[1], parts[2]), []).append(leaf)
+    folders = _by_agent(clone.leaves(sha, SUBMISSIONS))
     faults = [f"{SUBMISSIONS}/{name[0]}/{name[1]}: {_RESERVED}" for name in sorted(folders) if name[0].casefold() == LOCAL]
     folders = {name: leaves for name, leaves in folders.items() if name[0].casefold() != LOCAL}
     folders |= _baselines(clone, sha, challenge)
-    known = {} if known is None else known
+    return _read_folders(clone, folders, challenge, {} if known is None else known, faults)
+
+
+def entries_of_logins(
+    clone: GitRepository, sha: str, challenge: Challenge, logins: Collection[str], known: KnownFolders
+) -> list[Entry]:
+    """The agents of some logins, in any spelling, among those that `read_entries` has of the commit.
+
+    What is said about hundreds of merges would otherwise list all agents hundreds of times.
+    """
+    wanted = {login.casefold() for login in logins} - {LOCAL}
+    spelled = [login for login in clone.logins(sha) if login.casefold() in wanted]
+    folders = _by_agent(leaf for login in spelled for leaf in clone.leaves(sha, f"{SUBMISSIONS}/{login}"))
+    return _read_folders(clone, folders, challenge, known, [])[0]
+
+
+def _by_agent(leaves: Iterable[TreeLeaf]) -> dict[AgentName, list[TreeLeaf]]:
+    folders: dict[AgentName, list[TreeLeaf]] = {}
+    for leaf in leaves:
+        parts = leaf.path.decode("utf-8", "replace").split("/")
+        if len(parts) > 3:
+            folders.setdefault(AgentName(parts[1], parts[2]), []).append(leaf)
+    return folders
+
+
+def _read_folders(
+    clone: GitRepository,
+    folders: dict[AgentName, list[TreeLeaf]],
+    challenge: Challenge,
+    known: KnownFolders,
+    faults: list[str],
+) -> tuple[list[Entry], list[str]]:
+    """The agents in these folders, and the faults with a line for every faulty folder more."""
     entries = [entry for name, leaves in folders.items() if (entry := known.get((name, tuple(leaves))))]
     there = {(entry.login, entry.agent) for entry in entries}
     names = sorted(folders.keys() - there)

@@ -5,6 +5,7 @@ It compares git objects with renames off: the API's lists end at 300 or 3,000 fi
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from evaluator.host.loading.submission_folder import (
     POINTER_FAULT,
@@ -16,7 +17,7 @@ from evaluator.host.loading.weights_store import POINTER_BYTES, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.identifiers import AGENT, new_agent_fault
-from scripts.git.copied_folders import copy_faults
+from scripts.git.copied_folders import AlikeFolders, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
 from scripts.git.tree_diff import TreeChange, UnreadableError, list_leaves, merge_bases, tree_changes
 from scripts.repository.layout import LOCAL, SUBMISSIONS, short_name
@@ -129,8 +130,12 @@ def _shortened(lines: list[str]) -> tuple[str, ...]:
 
 def owners_on(leaves: Iterable[TreeLeaf]) -> dict[str, str]:
     """Login without capitals to the spelling of its folder."""
-    names = {leaf.path.split(b"/")[1].decode("utf-8", "replace") for leaf in leaves if leaf.path.count(b"/") > 1}
-    return {name.casefold(): name for name in sorted(names)}
+    return by_casefold({leaf.path.split(b"/")[1].decode("utf-8", "replace") for leaf in leaves if leaf.path.count(b"/") > 1})
+
+
+def by_casefold(logins: Iterable[str]) -> dict[str, str]:
+    """Login without capitals to the spelling of its folder."""
+    return {name.casefold(): name for name in sorted(logins)}
 
 
 def inspect_pull(
@@ -150,8 +155,7 @@ def inspect_pull(
 def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits) -> GuardedPaths:
     if not merge_bases(repository, base, head):
         return GuardedPaths(agents=(), removed=(), faults=(NO_HISTORY,))
-    on_main = repository.leaves(base, SUBMISSIONS)
-    owners = owners_on(on_main)
+    owners, agents_on_main = _standing(repository, base)
     guarded = check_paths(tree_changes(repository, base, head, author.login), author.login, owners)
     changed = {*guarded.agents, *guarded.removed}
     in_head = _head_folders(repository, head, changed)
@@ -168,14 +172,20 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
     if not faults and not guarded.outside:
         faults += [line for path in standing for line in _pointer_faults(repository, path, in_head[path])]
     if not faults and not guarded.outside:
-        unchanged = {path: files for path, files in _by_folder(on_main).items() if path not in changed}
-        faults += copy_faults(repository, unchanged, {path: in_head[path] for path in standing})
+        faults += copy_faults(repository, agents_on_main, {path: in_head[path] for path in standing}, removed=changed)
     return GuardedPaths(
         agents=tuple(standing),
         removed=tuple(sorted(changed - in_head.keys())),
         faults=_shortened(faults),
         outside=guarded.outside,
     )
+
+
+@lru_cache(maxsize=2)
+def _standing(repository: GitRepository, base: str) -> tuple[Mapping[str, str], AlikeFolders]:
+    """The owners and the agents on main: listed once for all pull requests that a report looks at."""
+    leaves = repository.leaves(base, SUBMISSIONS)
+    return owners_on(leaves), AlikeFolders(_by_folder(leaves))
 
 
 def _head_folders(repository: GitRepository, head: str, changed: set[str]) -> dict[str, list[TreeLeaf]]:

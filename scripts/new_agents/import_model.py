@@ -21,9 +21,9 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import MANIFEST_NAME, WeightsFile
 from evaluator.model.identifiers import WeightsUrl
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.new_agents.new_agent import TEMPLATE_FOLDER
 from scripts.new_agents.saved_models import SavedModel, recognise
 from scripts.repository.checkout import Checkout
+from scripts.repository.starters import TEMPLATE_FOLDER
 
 STATISTICS = "vecnormalize.pkl"
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.config.submission import MANIFEST_NAME
 from evaluator.model.suggestion import did_you_mean
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import Place, participant_faults
@@ -80,12 +79,12 @@ def wording_faults(entry: AgentFolder, folder: str) -> Iterator[str]:
 
 
 def _with_lines(entry: AgentFolder, folder: str, faults: Iterable[tuple[Place, str]]) -> Iterator[str]:
-    manifest = next(blob.content for blob in entry.folder.blobs if blob.path == MANIFEST_NAME)
-    _, lines = parse_yaml(manifest, MANIFEST_NAME, MAX_SUBMISSION_BYTES)
+    manifest = entry.folder.manifest
+    lines = manifest.lines()
     for place, words in faults:
         while place and place not in lines:
             place = place[:-1]
-        yield f"{folder}/{MANIFEST_NAME}:{lines.get(place, 1)}: {words}"
+        yield f"{folder}/{manifest.file}:{lines.get(place, 1)}: {words}"
 
 
 def check_people(checkout: Checkout, entry: AgentFolder) -> None:

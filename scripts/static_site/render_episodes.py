@@ -226,6 +226,16 @@ def poster_files(replays: Iterable[EpisodeReplay], built: Path) -> Iterator[tupl
                 yield episode.poster, _encode_webp(sheet.convert("RGB").crop((0, 0, episode.width, episode.height)), 60)
 
 
+def middle_frame(episode: EpisodeReplay, built: Path) -> Image.Image | None:
+    """The frame in the middle of a film; None where its picture is missing."""
+    if not (built / episode.file).is_file():
+        return None
+    row, column = divmod(len(episode.steps) // 2, episode.columns)
+    left, top = column * episode.width, row * episode.height
+    with Image.open(built / episode.file) as sheet:
+        return sheet.convert("RGB").crop((left, top, left + episode.width, top + episode.height))
+
+
 def episodes(every: Iterable[WantedEpisode], cache_folder: Path) -> Episodes:
     """Those that are rendered, for pages."""
     rendered = ((one.key, stored_rendering(cache_folder, one.key)) for one in every)

@@ -21,7 +21,7 @@ def forge(weekly: None, gvisor: SelectedSandbox, open_forge: Callable[..., ActFo
 
 def test_a_merge_is_played_in_gvisor_from_the_preview_to_the_record(forge: ActForge) -> None:
     number = forge.open("bob", entry("bob", "balance", BALANCES, ("CartPole-v1",)))
-    assert "a guess" in only_comment(forge, number)
+    assert "the official score is computed after merge" in only_comment(forge, number)
     forge.merge(number)
 
     run_of(forge, "official")

@@ -31,7 +31,7 @@ def forge(weekly: None, open_forge: Callable[..., ActForge]) -> Iterator[ActForg
 
 def test_a_merge_is_recorded_and_tells_only_what_is_rounded(forge: ActForge) -> None:
     number = forge.open("bob", entry("bob", "balance", BALANCES, ("CartPole-v1",)))
-    assert "a guess" in only_comment(forge, number)
+    assert "the place is an estimate" in only_comment(forge, number)
     forge.merge(number)
 
     run_of(forge, "official")

@@ -169,7 +169,7 @@ def _comments(world: World, number: int, first: int) -> dict[str, Any]:
 
 
 def _status(world: World, sha: str) -> dict[str, Any] | None:
-    own = [one for one in world.statuses if one["sha"] == sha]
+    own = world.statuses_of(sha)
 
     def latest(_: Any, name: str) -> dict[str, Any] | None:
         named = next((one for one in reversed(own) if one["context"] == name), None)

@@ -151,12 +151,24 @@ class World:
     clock: int = 0
     touched: int = 0
     next_id: int = 100
+    _by_sha: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    """The statuses of each commit, as far as `_sorted` of them are sorted in."""
+    _sorted: int = 0
 
     def __post_init__(self) -> None:
         self.person(BOT, 41898282, "Bot")
         self.person(OWNER, 1)
         self.tokens["bot-token"] = BOT
         self.permissions[OWNER] = "admin"
+
+    def statuses_of(self, sha: str) -> list[dict[str, str]]:
+        """A commit's statuses, oldest first; one query asks for those of a hundred commits."""
+        if len(self.statuses) < self._sorted:
+            self._by_sha, self._sorted = {}, 0
+        for status in self.statuses[self._sorted :]:
+            self._by_sha.setdefault(status["sha"], []).append(status)
+        self._sorted = len(self.statuses)
+        return self._by_sha.get(sha, [])
 
     def person(self, login: str, number: int, kind: str = "User") -> Person:
         """Add an account."""

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,14 +22,19 @@ from typing import Any
 
 import typer
 
+from evaluator.model.config.challenge import SubmissionLimits
 from leaderboard.core.entry import Entry
 from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import export_files
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.github.api.client import GitHub
+from scripts.github.official import check_shards, shard_jobs
+from scripts.github.official.workload import OfficialRun, Workload
 from scripts.github.preview import run_preview
+from scripts.github.pull_request import report
 from scripts.repository import checkout as checkouts
 from scripts.runs import local_evaluator
 from tests.github.server import GitHubStandIn
@@ -115,11 +121,15 @@ class CrowdedBoard:
         self.commands_given = 0
         self.played: Counter[str] = Counter()
         """How often each result was played for the official board."""
+        self.spent: Counter[str] = Counter()
+        """Seconds of this machine by the job that they were spent on."""
         self.pushed_kilobytes = 0.0
         self.last_word: dict[int, float] = {}
         self._exported = self._head = ""
         self._board: tuple[tuple[str, str], Any] | None = None
         self._checkouts: dict[tuple[str, str, bool], checkouts.Checkout] = {}
+        self._guarded: dict[tuple[str, str, PullAuthor], GuardedPaths] = {}
+        self._workload: tuple[tuple[str, str, str], Workload] | None = None
         self._hour = 0
 
     def close(self) -> None:
@@ -413,6 +423,10 @@ class CrowdedBoard:
             (bot, "open_checkout"): self._open_checkout,
             (run_preview, "open_checkout"): self._open_checkout,
             (run_preview, "_official_board"): self._official_board,
+            (run_preview, "inspect_pull"): self._inspect_pull,
+            (report, "inspect_pull"): self._inspect_pull,
+            (shard_jobs, "read_workload"): self._read_workload,
+            (check_shards, "read_workload"): self._read_workload,
         }
         originals = {where: getattr(*where) for where in kept}
         os.environ.update(here)
@@ -441,13 +455,37 @@ class CrowdedBoard:
             self._board = (state, _ORIGINAL_BOARD(opened))
         return self._board[1]
 
+    def _inspect_pull(
+        self, clone: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits
+    ) -> GuardedPaths:
+        """The guard's answer, asked once for the same commits: preview, report and hourly run are machines of their own."""
+        if (base, head, author) not in self._guarded:
+            self._guarded = {key: paths for key, paths in self._guarded.items() if key[0] == base}
+            self._guarded[base, head, author] = inspect_pull(clone, base, head, author, limits)
+        return self._guarded[base, head, author]
+
+    def _read_workload(self, official: OfficialRun, sha: str, results_sha: str) -> Workload:
+        """The same of a round's work: its shards, which are machines of their own, read the same two commits."""
+        state = (sha, results_sha, official.plan_context.serialised())
+        if self._workload is None or self._workload[0] != state:
+            self._workload = (state, _ORIGINAL_WORKLOAD(official, sha, results_sha))
+        return self._workload[1]
+
     def job(
         self, name: str, work: Callable[[], float], seconds: float = 0.0, before: Callable[[], float] | None = None
     ) -> SimulatedJob:
         """A job whose command takes `seconds` beside its requests."""
         own = seconds or SECONDS.get(name, OTHER_SECONDS)
         minutes = self.timeouts.get(name, 360.0)
-        return SimulatedJob(name=name, setup=SETUP, work=lambda: work() + own, before=before, minutes=minutes)
+
+        def timed() -> float:
+            begun = time.monotonic()
+            try:
+                return work() + own
+            finally:
+                self.spent[name] += time.monotonic() - begun
+
+        return SimulatedJob(name=name, setup=SETUP, work=timed, before=before, minutes=minutes)
 
 
 def created(verb: str, path: str, body: Any) -> int:
@@ -458,6 +496,7 @@ def created(verb: str, path: str, body: Any) -> int:
 
 
 _ORIGINAL_BOARD = run_preview._official_board
+_ORIGINAL_WORKLOAD = shard_jobs.read_workload
 
 
 # The workflows: the jobs in their order, with the commands of their files
@@ -546,7 +585,7 @@ def _official(board: CrowdedBoard, noted: WorkflowRun, variables: dict[str, str]
                 sha,
                 lambda: bot.evaluate(
                     shard=shard, shards=len(shards), sha=sha, out=out, results_sha=results_sha,
-                    plan_context=plan_context,
+                    plan_context=plan_context, jobs="1",
                 ),
             )  # fmt: skip
             played = [str(path.relative_to(out)) for path in (out / "results").rglob("*.json")]

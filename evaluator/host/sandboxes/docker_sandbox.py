@@ -19,7 +19,7 @@ from evaluator.host.docker.engine import START_CPUS, Engine, EngineError
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
-from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
+from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, send_all, with_progress
 from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault, handed_processors
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
@@ -83,15 +83,7 @@ class ContainerStream:
 
     def send(self, data: bytes, deadline: float) -> None:
         """See `ByteStream`."""
-        view = memoryview(data)
-        while view:
-            since = time.monotonic()
-            try:
-                view = view[self._connection.send(view) :]
-            except TimeoutError:
-                deadline = with_progress(deadline, since)
-            except OSError as error:
-                raise SandboxClosed from error
+        send_all(self._connection, data, deadline, (OSError,))
 
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
         """See `ByteStream`."""

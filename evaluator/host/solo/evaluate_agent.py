@@ -1,19 +1,26 @@
 """Evaluation of one agent on one task: sandbox, referee, result and trace."""
 
 import dataclasses
-import platform
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from evaluator.host.deterministic import pinned_environment
-from evaluator.host.digests.runtime_digest import versions, with_extras
+from evaluator.host.attempts.attempt import (
+    ATTEMPTS,
+    ShownFlag,
+    clean_log,
+    convert_internal_errors,
+    first_attempt,
+    may_retry,
+    with_traceback,
+)
+from evaluator.host.attempts.request import MeasurementRequest, sandbox_spec
+from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.envs.custom_metrics import compute_custom_metrics, to_episodes
 from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.recorder import PlayedEpisode
@@ -23,7 +30,7 @@ from evaluator.host.machine import machine_digest
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.channel import clean_text
-from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
 from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
 from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, evaluator_code
@@ -35,14 +42,11 @@ from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import EXTRA_MODULES, SubmissionKind
 from evaluator.model.records import result as results
 from evaluator.model.records.result import (
-    LOG_TAIL,
     Cost,
     Devices,
     FirstAttempt,
-    Provenance,
     Result,
     SandboxKind,
-    Tier,
     WantedResult,
     with_self_hash,
 )
@@ -50,34 +54,9 @@ from evaluator.model.records.trace import EpisodeTrace, Trace, TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 
-ATTEMPTS = 2
-
-
-@dataclass
-class ShownFlag:
-    """Whether an agent was shown an observation in this attempt."""
-
-    is_set: bool = False
-    """Becomes true before the first observation is sent."""
-
-    def set(self) -> None:
-        """Note that an observation is about to be sent."""
-        self.is_set = True
-
-
-def may_retry(verdict: Verdict, shown: ShownFlag) -> bool:
-    """Whether to try again: if the start took too long, or failed because of us."""
-    return not shown.is_set and verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
-
-
-def first_attempt(verdict: Verdict, message: str, wall_seconds: float) -> FirstAttempt:
-    """The record of an attempt that is followed by another."""
-    fields = {"verdict": verdict, "message": clean_text(message), "wall_seconds": round(wall_seconds, 3)}
-    return FirstAttempt.model_validate(fields)
-
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluationRequest:
+class EvaluationRequest(MeasurementRequest):
     """What is to be evaluated, and for whom."""
 
     login: str
@@ -86,16 +65,6 @@ class EvaluationRequest:
     agent: str
     folder: SubmissionFolder
     gym_task: GymTask
-    limits: Limits
-    season: str
-    """The season it counts for."""
-    beacon: str
-    beacon_verified: bool
-    """Whether GitHub signed it."""
-    tier: Tier
-    runtime_digest: str
-    commit: str | None = None
-    run_url: str | None = None
     secret: SeasonSecret | None = None
     """In a sealed season: where the seeds come from."""
     gpus: Devices | None = None
@@ -155,9 +124,6 @@ def _require_secret(secret: SeasonSecret | None, sha256: str) -> SeasonSecret:
     if secret is None or secret.sha256 != sha256:
         raise SecretError("these episodes come from a secret that is not at hand; nothing is played without it")
     return secret
-
-
-_Outcome = TypeVar("_Outcome")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,33 +211,10 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
     return dataclasses.replace(run, wall_seconds=time.monotonic() - begun)
 
 
-def convert_internal_errors(attempt: Callable[[], _Outcome], failed: Callable[[str], _Outcome]) -> _Outcome:
-    """The outcome of an attempt; after an error of ours, `failed` with its message."""
-    try:
-        return attempt()
-    except AgentFault as fault:  # already a clear message, and not the agent's fault
-        return failed(clean_text(str(fault)))
-    except Exception as error:  # noqa: BLE001  (whatever fails here is our failure, and must not be the agent's)
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(place.filename).name}:{place.lineno}"
-        return failed(clean_text(f"{type(error).__name__} at {where}: {error}"))
-
-
 def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, callbacks: _Callbacks) -> _EvaluationRun:
     stage(request.folder, room)
-    folder = request.folder
-    spec = SandboxSpec(
-        folder=room,
-        entry=folder.submission.source,
-        limits=request.allowed,
-        environment=pinned_environment(),
-        adapter=folder.submission.adapter,
-        extras=folder.submission.needs,
-        loopback=folder.submission.connects_to_itself,
-        image=folder.image,
-        gpus=len(request.gpus.cards) if request.gpus else 0,
-    )
-    sandbox = opener(spec)
+    gpus = len(request.gpus.cards) if request.gpus else 0
+    sandbox = opener(sandbox_spec(request.folder, room, request.limits, gpus=gpus))
     try:
         played = _run_script if request.folder.submission.kind is SubmissionKind.SCRIPT else _play_episodes
         run = played(request, sandbox, callbacks)
@@ -415,13 +358,12 @@ def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetim
     fields: dict[str, Any] = {
         "schema": results.RESULT_SCHEMA,
         "key": key,
-        "class": request.tier,
+        **request.record_fields(now, request.folder.submission.needs),
         "task": request.gym_task.task.id,
         **wanted.model_dump(),
         "login": request.login,
         "login_id": request.login_id,
         "agent": request.agent,
-        "beacon_verified": request.beacon_verified,
         "sandbox": run.sandbox,
         "verdict": run.verdict,
         "message": clean_text(run.message),
@@ -430,12 +372,7 @@ def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetim
         **_measurements(request, run),
         "limits": request.allowed,
         "cost": _cost(run),
-        "versions": versions(request.folder.submission.needs),
         "image_digest": run.image_digest,
-        "platform": f"{platform.system()} {platform.machine()}",
-        "provenance": Provenance(
-            commit=request.commit, run_url=request.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        ),
         "trace_sha256": trace.sha256() if trace else None,
         "first_attempt": run.first,
         "gpus": request.gpus,
@@ -448,17 +385,6 @@ def _lacks_an_extra(fault: AgentFault, needs: Sequence[str]) -> bool:
     """Whether a package is missing that the agent's extras bring into a container: the machine's fault, not the agent's."""
     missing = any(f"No module named '{module}" in str(fault) for module, extra in EXTRA_MODULES.items() if extra in needs)
     return missing or any(f"which has the extra {extra}, or install it" in str(fault) for extra in needs)
-
-
-def with_traceback(log: str, fault: AgentFault | SandboxClosed | None) -> str:
-    """A log that ends with the traceback that the agent's side reported."""
-    trace = fault.trace if isinstance(fault, AgentFault) else ""
-    return "\n".join(filter(None, (log.rstrip("\n"), trace))) if trace else log
-
-
-def clean_log(text: str) -> str:
-    """The end of a log, with control and bidirectional characters replaced."""
-    return "\n".join(clean_text(line) for line in text[-4 * LOG_TAIL :].splitlines())[-LOG_TAIL:]
 
 
 def _episodes(run: _EvaluationRun) -> tuple[PlayedEpisode | ScriptEpisode, ...]:

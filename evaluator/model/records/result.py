@@ -3,7 +3,7 @@
 import enum
 import json
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     ConfigDict,
@@ -25,8 +25,6 @@ from evaluator.model.sealed_fields import SealedPart
 
 RESULT_SCHEMA = 2
 LOG_TAIL = 2000
-# Optional fields of later versions, left out where they are not used.
-_OPTIONAL_FIELDS = ("script", "sealed", "first_attempt", "continued_after", "gpus", "erased_sha256")
 MESSAGE = 1000
 # The file-name ending of an attempt that failed on our side.
 _TRY = re.compile(r"\.try[1-9]$")
@@ -115,15 +113,66 @@ class Devices(Frozen):
         return self
 
 
-class Result(Frozen):
-    """One agent on one task."""
+class StoredRecord(Frozen):
+    """What a result and a duel have in common: how they are written, hashed and kept readable."""
 
-    model_config = ConfigDict(title="Result")
+    # Fields of later versions, left out where they are not used, so that older files stay unchanged.
+    OPTIONAL_FIELDS: ClassVar[tuple[str, ...]] = ()
 
-    schema_version: int = Field(default=RESULT_SCHEMA, alias="schema", ge=1, le=RESULT_SCHEMA)
+    schema_version: int = Field(alias="schema", ge=1)
     """Version of this form."""
     protocol: int = Field(default=1, ge=1)
     """The number of the rules that it was measured by; 1 in schema 1, which does not name it."""
+
+    @model_validator(mode="after")
+    def _is_of_its_schema(self) -> Self:
+        if self.schema_version == 1 and self.protocol != 1:
+            raise ValueError("schema 1 is of protocol 1")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        if self.schema_version == 1:
+            del document["protocol"]
+        return {name: value for name, value in document.items() if value is not None or name not in self.OPTIONAL_FIELDS}
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document of this record."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def serialised(self) -> bytes:
+        """The file's bytes: one fixed form, so that any change is seen."""
+        return json.dumps(self.document(), indent=1, ensure_ascii=False).encode() + b"\n"
+
+    def self_hash(self) -> str:
+        """The correct value of `self_sha256`."""
+        return canonical_json.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
+
+
+class WantedRecord(Frozen):
+    """What every record depends on besides who plays: records with the same key need only one run."""
+
+    task_digest: Digest
+    """Which settings of the task."""
+    runtime_digest: Digest
+    """Which protocol, packages that measure and base image."""
+    season: Line
+    """Which season."""
+    beacon: str
+    """Which unforeseeable value."""
+    protocol: int = MEASUREMENT_VERSION
+    """By which rules; today's when left out."""
+
+
+class Result(StoredRecord):
+    """One agent on one task."""
+
+    model_config = ConfigDict(title="Result")
+    OPTIONAL_FIELDS = ("script", "sealed", "first_attempt", "continued_after", "gpus", "erased_sha256")
+
+    schema_version: int = Field(default=RESULT_SCHEMA, alias="schema", ge=1, le=RESULT_SCHEMA)
+    """Version of this form."""
     key: Digest
     """What was wanted: results are found by it, never by path."""
     tier: Tier = Field(alias="class")
@@ -195,8 +244,6 @@ class Result(Frozen):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
-        if self.schema_version == 1 and self.protocol != 1:
-            raise ValueError("schema 1 is of protocol 1")
         if self.sealed is not None:
             return self._closed(self.sealed)
         if self.verdict is Verdict.OK and not len(self.seeds) == len(self.returns) == len(self.lengths) > 0:
@@ -220,14 +267,6 @@ class Result(Frozen):
             raise ValueError("a sealed result has a score and a trace if it is ok, and only then")
         return self
 
-    @model_serializer(mode="wrap")
-    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Later fields are left out where they are not used, so that older files stay unchanged."""
-        document = serialise(self)
-        if self.schema_version == 1:
-            del document["protocol"]
-        return {name: value for name, value in document.items() if value is not None or name not in _OPTIONAL_FIELDS}
-
     def cards_fault(self, wanted: int) -> str | None:
         """What is wrong with the graphics cards of an official result; one that failed on our side may have had none."""
         handed = len(self.gpus.cards) if self.gpus else 0
@@ -235,21 +274,9 @@ class Result(Frozen):
             return None
         return f"it was played on {handed} graphics cards, and challenge.yml says {wanted}"
 
-    def document(self) -> dict[str, Any]:
-        """The JSON document of this result."""
-        return self.model_dump(mode="json", by_alias=True)
-
-    def serialised(self) -> bytes:
-        """The result file's bytes: one fixed form, so that any change is seen."""
-        return json.dumps(self.document(), indent=1, ensure_ascii=False).encode() + b"\n"
-
     def path(self) -> str:
         """Its path in the store, without the ending."""
         return result_path(self.task, self.login, self.agent, self.key)
-
-    def self_hash(self) -> str:
-        """The correct value of `self_sha256`."""
-        return canonical_json.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
 
 
 def result_path(task_id: str, login: str, agent: str, key: str) -> str:
@@ -271,21 +298,11 @@ def with_self_hash(fields: dict[str, Any]) -> Result:
     return Result.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
 
 
-class WantedResult(Frozen):
+class WantedResult(WantedRecord):
     """All that an evaluation depends on: evaluations with the same key, agent and task need only one run."""
 
     submission_digest: Digest
     """Which version of the agent."""
-    task_digest: Digest
-    """Which settings of the task."""
-    runtime_digest: Digest
-    """Which protocol, packages that measure and base image."""
-    season: Line
-    """Which season."""
-    beacon: str
-    """Which unforeseeable value."""
-    protocol: int = MEASUREMENT_VERSION
-    """By which rules; today's when left out."""
 
     def key(self) -> str:
         """The key of the evaluation, 64 hex digits."""

@@ -14,8 +14,8 @@ from leaderboard.planning.reasons import Reason, SubmissionsEnded, reason_in_wor
 from leaderboard.preview.hypothetical_standings import official_state
 from scripts.console import OK, say
 from scripts.git.beacon import known_origins
-from scripts.git.main_entries import read_entries
-from scripts.git.path_guard import check_paths, owners_on
+from scripts.git.main_entries import entries_of_logins
+from scripts.git.path_guard import by_casefold, check_paths
 from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
@@ -33,7 +33,7 @@ from scripts.github.pull_request.deliver import (
 )
 from scripts.github.pull_request.outcome import OFFICIAL_LABEL, rules_after_merge
 from scripts.github.workflow.outputs import write_summary
-from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
+from scripts.repository.layout import MAIN_BRANCH
 
 # Merged pull requests to read, the last updated first, a hundred per request; a label marks those that are done. A comment
 # updates its pull request, so this is more than are ever commented between two runs.
@@ -120,23 +120,21 @@ def _comment(context: BotContext, merge: MergedPull) -> tuple[str, bool]:
 def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
     """What the merge commit changed under `submissions/`; None if nothing, or if the commit is not on main."""
     sha = pull.merge_commit_sha
-    if sha is None or context.clone.resolve(sha) is None or sha not in context.history:
+    before = context.parents.get(sha) if sha else None
+    if sha is None or before is None:
         return None
-    before = context.clone.resolve(f"{sha}^")
-    if before is None:
-        return None
-    owners = owners_on(context.clone.leaves(before, SUBMISSIONS))
+    owners = by_casefold(context.clone.logins(before))
     try:
         guarded = check_paths(tree_changes(context.clone, before, sha, pull.author), pull.author, owners)
     except UnreadableError as error:
         say(f"#{pull.number}: {error}")
         return None
-    folders_now = set(context.clone.folders(sha))
     names = sorted(
         {AgentName(parts[1], parts[2]) for path in (*guarded.agents, *guarded.removed) if len(parts := path.split("/")) == 3}
     )
     if not names:
         return None
+    folders_now = {folder for login in {name.login for name in names} for folder in context.clone.folders(sha, login)}
     agents = tuple(name for name in names if name in folders_now)
     return MergedPull(
         pull=pull, sha=sha, agents=agents, removed=tuple("/".join(name) for name in names if name not in folders_now)
@@ -188,7 +186,7 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
     if not merge.agents:
         return WithdrawnEntry(agents=merge.removed, merged=True), True
     now = {(entry.login, entry.agent): entry for entry in context.recorded.entries}
-    brought = {AgentName(e.login, e.agent): e for e in _entries_at(context, merge.sha) if (e.login, e.agent) in merge.agents}
+    brought = {AgentName(e.login, e.agent): e for e in _entries_at(context, merge) if (e.login, e.agent) in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
     late = _after_the_end(context, merge, brought)
     if current or late:
@@ -241,8 +239,9 @@ def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[Agen
     return WithdrawnEntry(agents=tuple("/".join(name) for name in merge.agents), merged=True)
 
 
-def _entries_at(context: BotContext, sha: str) -> list[Entry]:
-    return read_entries(context.clone, sha, context.checkout.challenge, context.known_folders)[0]
+def _entries_at(context: BotContext, merge: MergedPull) -> list[Entry]:
+    logins = {name.login for name in merge.agents}
+    return entries_of_logins(context.clone, merge.sha, context.checkout.challenge, logins, context.known_folders)
 
 
 def _run_url(context: BotContext, merge: MergedPull) -> str | None:

@@ -88,9 +88,10 @@ class BotContext:
         return list(self.checkout.with_quarantines(taking_part))
 
     @cached_property
-    def history(self) -> frozenset[str]:
-        """The commits of main by first parents."""
-        return frozenset(self.clone.first_parent(self.main))
+    def parents(self) -> dict[str, str | None]:
+        """The commits of main by first parents, each with its first parent; None for the first."""
+        commits = self.clone.first_parent(self.main)
+        return dict(zip(commits, (*commits[1:], None), strict=True))
 
     @cached_property
     def recorded(self) -> OfficialLeaderboard:

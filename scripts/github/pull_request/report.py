@@ -338,7 +338,7 @@ def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) ->
 def _standing_versions(context: BotContext, preview: Preview) -> set[StandingVersion]:
     """The versions on main now, and on main when the preview began."""
     entries = list(context.entries)
-    if preview.evaluator_sha in context.history and preview.evaluator_sha != context.main:
+    if preview.evaluator_sha in context.parents and preview.evaluator_sha != context.main:
         entries += read_entries(context.clone, preview.evaluator_sha, context.checkout.challenge)[0]
     return {(entry.login, entry.agent, entry.digest) for entry in entries}
 

@@ -230,6 +230,9 @@ def settle_ended(
         adjust: changes an outcome before it is told.
         is_last_word: whether a comment that names a later run is replaced.
     """
+    if cases and is_short(context, REQUESTS_RESERVED):  # Before the heads are read, which takes a while and tells nobody.
+        say(f"{len(cases)} previews are reported by a later run: few of the hour's requests are left.")
+        return []
     scored: list[tuple[PreviewCase, GuardedPaths]] = []
     decided: list[Told] = []
     for case in cases:

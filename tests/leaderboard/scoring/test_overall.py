@@ -122,6 +122,26 @@ def test_iqm_is_shown_and_does_not_rank():
     assert [row.iqm.score for row in rows] == pytest.approx([0.6, 0.7])
 
 
+def test_without_the_iqm_all_else_is_the_same():
+    random = np.random.default_rng(2)
+    tasks = [make.task(f"task-{i}") for i in range(2)]
+    entries = [make.entry(f"e{i}") for i in range(12)]
+    recorded = [
+        make.result(entry, random.normal(0.5 + place / 50, 0.1, 6).tolist(), on=task)
+        for place, entry in enumerate(entries) for task in tasks
+    ]  # fmt: skip
+    whole, lean = (
+        build_standings(make.challenge(*tasks), entries, recorded, official=True, with_iqm=wanted)
+        for wanted in (True, False)
+    )
+
+    assert all(row.iqm.is_missing for row in lean.overall)
+    assert not any(row.iqm.is_missing for row in whole.overall)
+    rows = zip(whole.overall, lean.overall, strict=True)
+    assert [replace(row, iqm=other.iqm) for row, other in rows] == list(lean.overall)
+    assert lean.tasks == whole.tasks
+
+
 def test_the_iqm_is_that_of_all_episodes_of_all_tasks():
     random = np.random.default_rng(1)
     tasks = [make.task(f"task-{i}", anchors=(10, 20 + i)) for i in range(3)]

@@ -57,6 +57,9 @@ def test_folders_blobs_and_first_parents(board: Clone) -> None:
     repository = board.repository
 
     assert repository.folders(merge) == [("alice", "a"), ("bob", "a")]
+    assert repository.folders(merge, "bob") == [("bob", "a")]
+    assert repository.folders(merge, "bo") == []
+    assert repository.logins(merge) == ["alice", "bob"]
     assert [(blob.path, blob.executable) for blob in repository.blobs(merge, "submissions/alice/a")] == [
         ("agent.py", False), ("run.sh", True), ("submission.yml", False),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.model.config.challenge import SubmissionLimits
+from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, check_paths, inspect_pull
 from scripts.git.tree_diff import TreeChange
 from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board
@@ -91,6 +92,32 @@ def test_an_account_called_like_the_examples_owner_is_refused(board: Clone) -> N
 
     assert not paths.is_clean
     assert "stands for the example agents" in paths.faults[0]
+
+
+def test_main_is_listed_once_for_all_pull_requests_of_a_report(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a hundred of them on a board of a thousand agents list a hundred thousand."""
+    main, listed = git(board.path, "rev-parse", "origin/main"), list[tuple[str, str]]()
+    original = GitRepository.leaves
+
+    def leaves(self: GitRepository, commit: str, folder: str, *given: object, **named: object) -> object:
+        listed.append((commit, folder))
+        return original(self, commit, folder, *given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(GitRepository, "leaves", leaves)
+    for login in ("carol", "dave", "Erin"):
+        board.switch(main)
+        assert judge(
+            board, board.commit(agent_files(login, "a", f"# {login}'s\n".encode())), PullAuthor(login=login)
+        ).is_clean
+
+    assert listed.count((main, "submissions")) == 1
+    # What is remembered of main is not what a pull request leaves of it: a renamed folder is no copy.
+    board.switch(main)
+    moved = board.commit({**dict.fromkeys(agent_files("bob", "b")), **agent_files("bob", "c", AGENT + b"# bob's\n")})
+    assert judge(board, moved, PullAuthor(login="bob")).is_clean
+    board.switch(main)
+    copied = board.commit(agent_files("bob", "c", AGENT + b"# bob's\n"))
+    assert "is the same agent as submissions/bob/b" in "".join(judge(board, copied, PullAuthor(login="bob")).faults)
 
 
 @pytest.mark.attack(

@@ -1,5 +1,6 @@
 import pytest
 
+from scripts.git.git_repository import GitRepository
 from scripts.github.pull_request import announce
 from tests.github.world import BOT, PullRequest
 from tests.leaderboard import make
@@ -83,6 +84,22 @@ def test_each_further_merge_costs_few_requests(scene: Scene) -> None:
     assert [line for line in scene.standin.made() if "graphql" not in line] == ["GET /pulls", "GET /labels", "POST /labels"]
     # Read, two about the label, write, and read what was created.
     assert len([line for line in scene.standin.made() if "graphql" in line]) == 5
+
+
+def test_each_further_merge_lists_its_authors_folders_alone(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what is told of the last of a thousand merges lists a thousand agents, four times."""
+    bring_three(scene)
+    listed = []
+    original = GitRepository.leaves
+    monkeypatch.setattr(
+        GitRepository, "leaves", lambda *given, **named: listed.append(given[1:]) or original(*given, **named)
+    )
+
+    tell(scene)
+
+    assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
+    # Once, for the standings.
+    assert [folder for _, folder in listed].count("submissions") == 1
 
 
 def test_requests_are_left_for_others_and_the_rest_is_told_an_hour_later(

@@ -53,6 +53,24 @@ def test_a_report_that_was_lost_is_made_up_for(scene: Scene) -> None:
     assert scene.world.labelled[7] == ["preview-ok"]
 
 
+def test_no_head_is_read_that_nobody_could_be_told_of(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hundreds of previews wait where an hour's requests are used up."""
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha))
+    scene.world.left["core"] = settle_module.REQUESTS_RESERVED
+    with monkeypatch.context() as patched:
+        patched.setattr(settle_module, "outcome_without_scores", lambda context, case: pytest.fail("a head was read"))
+        settle(scene)
+
+    assert scene.bodies() == []
+    assert "1 previews are reported by a later run: few of the hour's requests are left." in capsys.readouterr().err
+    scene.world.left["core"] = 1000
+    settle(scene)
+    assert scene.bodies()[0].startswith(MARKER.format(31))
+
+
 def test_a_conflict_is_explained_once(scene: Scene) -> None:
     sha = scene.bring()
     scene.world.pulls[7].mergeable = False

@@ -23,7 +23,7 @@ NIGHTLY := attacks faults fuzz soak load image audit zensical
 LOCKS := $(wildcard requirements/*.txt evaluator/requirements.txt evaluator/extras/*.txt)
 
 .PHONY: help demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit zensical bench fuzz dev site probe here runtime gvisor image sbom recorded \
-	mujoco atari chess minigrid lock clean
+	mujoco atari chess minigrid notebook lock clean
 
 # The first target, so that `make` alone shows it.
 help: ## What can be made
@@ -170,9 +170,11 @@ mujoco atari chess minigrid: %: $(VENV)/%.done
 	@$(BIN)/pullrank evaluate example_agents/random --challenge evaluator/environments/$@.yml --out build/$@/results
 
 # Builds fetch nothing: chess is published as source only, and the setuptools that builds it is pinned in runtime.txt.
-$(VENV)/mujoco.done $(VENV)/atari.done $(VENV)/chess.done $(VENV)/minigrid.done: $(VENV)/%.done: requirements/%.txt $(VENV)/runtime.done
+$(VENV)/mujoco.done $(VENV)/atari.done $(VENV)/chess.done $(VENV)/minigrid.done $(VENV)/notebook.done: $(VENV)/%.done: requirements/%.txt $(VENV)/runtime.done
 	@$(call INSTALL,--no-build-isolation --require-hashes -r $<)
 	@touch $@
+
+notebook: $(VENV)/notebook.done ## Install what results are exported to from a notebook, and the encoder of films
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command 'make lock'
@@ -184,6 +186,7 @@ lock: ## Renew the lock files (needs uv)
 	$(LOCK) requirements/atari.in -o requirements/atari.txt
 	$(LOCK) requirements/chess.in -o requirements/chess.txt
 	$(LOCK) requirements/minigrid.in -o requirements/minigrid.txt
+	$(LOCK) requirements/notebook.in -o requirements/notebook.txt
 	$(LOCK) requirements/fuzz.in -o requirements/fuzz.txt
 	$(LOCK) requirements/zensical.in -o requirements/zensical.txt
 	$(LOCK) evaluator/requirements.in -o evaluator/requirements.txt

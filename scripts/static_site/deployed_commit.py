@@ -6,7 +6,7 @@ from datetime import datetime
 from pydantic import Field
 
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen
+from evaluator.model.base import Frozen, reason
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.preview import Sha
 from leaderboard.pages.home_page import season_end
@@ -64,8 +64,7 @@ def parse_built(text: str) -> SiteInputs:
     try:
         return SiteInputs.model_validate(canonical_json.parse_strict(text.encode()))
     except ValueError as error:
-        reason = " ".join(str(error).split())[:200]
-        raise CommandError(OUR_FAULT, f"--built is not what 'pullrank bot built' hands on ({reason})") from error
+        raise CommandError(OUR_FAULT, f"--built is not what 'pullrank bot built' hands on ({reason(error)})") from error
 
 
 def read_note(clone: GitRepository) -> SiteInputs | None:

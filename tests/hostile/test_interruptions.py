@@ -42,7 +42,7 @@ class Agent:
 
 
 @pytest.mark.attack(
-    "interrupted-turncoat",
+    "interrupted_turncoat",
     family="cheating",
     tries="Loses its first episodes, is interrupted, knows that it is played again, and plays well.",
     outcome="the recorded episodes stay lost, and the result says that it was continued",
@@ -63,7 +63,7 @@ def test_lost_episodes_stay_lost(partials: PartialFolder, tmp_path: Path) -> Non
 
 
 @pytest.mark.attack(
-    "interrupted-then-stalls",
+    "interrupted_then_stalls",
     family="cheating",
     tries="Stalls after an interruption, to be continued once more from where it stood.",
     outcome="timeout: a verdict ends the evaluation, and its record is gone",
@@ -96,7 +96,7 @@ def test_nothing_is_continued_under_other_circumstances(
 
 
 @pytest.mark.attack(
-    "interrupted-other-machine",
+    "interrupted_other_machine",
     family="cheating",
     tries="Copies the record of a fast machine to another one, so that a result is of two.",
     outcome="all episodes are played anew, and the result names no continuation",
@@ -110,7 +110,7 @@ def test_a_record_of_another_machine_is_not_continued(partials: PartialFolder, m
 
 
 @pytest.mark.attack(
-    "interrupted-other-cards",
+    "interrupted_other_cards",
     family="cheating",
     tries="Begins on processors and continues on graphics cards.",
     outcome="all episodes are played anew, and the result names no continuation",
@@ -125,7 +125,7 @@ def test_a_record_without_cards_is_not_continued_with_them(partials: PartialFold
 
 
 @pytest.mark.attack(
-    "interrupted-other-run",
+    "interrupted_other_run",
     family="cheating",
     tries="Lets a later run of the workflow continue what an earlier one began.",
     outcome="all episodes are played anew, and the result names no continuation",
@@ -140,7 +140,7 @@ def test_another_run_does_not_continue(partials: PartialFolder) -> None:
 
 
 @pytest.mark.attack(
-    "interrupted-other-version",
+    "interrupted_other_version",
     family="cheating",
     tries="Changes the agent after an interruption and keeps the good episodes of the version before.",
     outcome="all episodes are played anew: the version is part of the key",
@@ -177,7 +177,7 @@ def _bomb(lines: list[bytes]) -> list[bytes]:
 
 
 @pytest.mark.attack(
-    "interrupted-edited-record",
+    "interrupted_edited_record",
     family="cheating",
     tries="Edits, drops, repeats or swells lines of the record of finished episodes.",
     outcome="internal_error that names the file: nothing is played until a person removes it",
@@ -199,7 +199,7 @@ def test_an_edited_record_is_refused(edit: object, partials: PartialFolder) -> N
 
 
 @pytest.mark.attack(
-    "interrupted-sealed-season",
+    "interrupted_sealed_season",
     family="cheating",
     tries="Reads a sealed season's episodes from the record that an interruption leaves on the disk.",
     outcome="in a sealed season no such record is written",

@@ -19,6 +19,7 @@ from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.remote_envs import NO_STEP_LIMIT
+from evaluator.model.base import reason
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
 from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING, MEASUREMENT_VERSION
@@ -125,7 +126,7 @@ def verify_result(
             result, trace = _decrypt(result, trace, secret)
         faults = list(check_claims(result, secret))
     except ValueError as error:
-        return Finding.refuted(path, first_line(error))
+        return Finding.refuted(path, reason(error, 300))
     if faults:
         return Finding.refuted(path, *faults)
     if why := is_stale(result, gym_task.task if gym_task else None):
@@ -167,7 +168,7 @@ def _verify_trace(
             _custom_metric_faults(result, trace, gym_task)
         )
     except ValueError as error:
-        return Finding.refuted(path, first_line(error))
+        return Finding.refuted(path, reason(error, 300))
     status = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
     return Finding(path=path, status=status, faults=faults, steps=trace.steps())
 
@@ -180,11 +181,6 @@ def _custom_metric_faults(result: Result, trace: Trace, gym_task: GymTask) -> It
         yield from custom_metric_faults(
             gym_task, result.metrics, to_episodes(gym_task, result.seeds, result.returns, played)
         )
-
-
-def first_line(error: Exception) -> str:
-    """An error in one line of bounded length."""
-    return " ".join(str(error).split())[:300]
 
 
 def _replay_faults(result: Result, trace: Trace, gym_task: GymTask, secret: SeasonSecret | None) -> Iterator[str]:

@@ -1,9 +1,11 @@
 """Whether a changed folder is a copy of another agent's, also where only what does not matter to an agent differs.
 
 Two folders are the same agent if the same code of theirs runs and their files are the same, apart from modes, line ends and
-empty files. Which version a folder holds is another question: there every byte counts.
+empty files, whether they lie in the folder or are fetched. Which version a folder holds is another question: there every
+byte counts.
 """
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,8 +52,13 @@ def copy_faults(
     faults = []
     for path, leaves in sorted(changed.items()):
         if folder := _folder(path, leaves):
-            others = (other for other in by_names[frozenset(folder.leaves)] if other.path != path)
-            faults += [f"{path}: {fault}" for fault in _faults_of(repository, folder, others)]
+            manifest = _read_manifests(repository, [folder.manifest])[0]
+            if manifest is None:
+                continue
+            every = folder.leaves.keys() | manifest.fetched.keys()
+            similar = (other for names, others in by_names.items() if names <= every for other in others)
+            others = (other for other in similar if other.path != path)
+            faults += [f"{path}: {fault}" for fault in _faults_of(repository, folder, manifest, others)]
     return faults
 
 
@@ -67,18 +74,29 @@ def _folder(path: str, leaves: Iterable[TreeLeaf]) -> _Folder | None:
     return _Folder(path=path, leaves=kept, manifest=manifest.oid, empty=empty)
 
 
-def _faults_of(repository: GitRepository, folder: _Folder, others: Iterable[_Folder]) -> Iterator[str]:
+def _faults_of(
+    repository: GitRepository, folder: _Folder, manifest: "_Manifest", others: Iterable[_Folder]
+) -> Iterator[str]:
     lines = _Lines(repository)
     others = [other for other in others if all(starmap(_may_be_text, _pairs(folder, other)))]
     lines.read(ours for other in others for ours, theirs in _pairs(folder, other) if ours.oid != theirs.oid)
     others = [other for other in others if all(starmap(lines.may_be, _pairs(folder, other)))][:_OTHERS_READ]
     lines.read(theirs for other in others for ours, theirs in _pairs(folder, other) if ours.oid != theirs.oid)
     alike = [other for other in others if all(starmap(lines.are_equal, _pairs(folder, other)))]
-    manifest = _Manifest.read(repository, folder.manifest) if alike else None
-    for other in sorted(alike, key=lambda other: other.path):
-        other_manifest = _Manifest.read(repository, other.manifest)
-        if manifest is not None and other_manifest is not None and manifest.code == other_manifest.code:
+    alike.sort(key=lambda other: other.path)
+    for other, other_manifest in zip(alike, _read_manifests(repository, [other.manifest for other in alike]), strict=True):
+        if other_manifest is None or manifest.code != other_manifest.code:
+            continue
+        if _elsewhere(repository, folder, manifest, other) == _elsewhere(repository, other, other_manifest, folder):
             yield _fault(folder, other, _differences(folder, other, manifest, other_manifest))
+
+
+def _elsewhere(repository: GitRepository, one: _Folder, manifest: "_Manifest", other: _Folder) -> dict[bytes, str]:
+    """The hashes of a folder's files, fetched ones included, that do not lie in both folders."""
+    own = {name: leaf.oid for name, leaf in one.leaves.items() if name not in other.leaves}
+    contents = repository.read(list(own.values())) if own else []
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in zip(own, contents, strict=True)}
+    return {**manifest.fetched, **hashes}
 
 
 @dataclass(frozen=True)
@@ -86,18 +104,30 @@ class _Manifest:
     """What of a manifest says which agent it is."""
 
     code: tuple[object, ...]
-    """Kind, adapter, the file that runs, and what is fetched: with equal files, this is the agent."""
+    """Kind, adapter and the file that runs: with equal files, this is the agent."""
+    fetched: dict[bytes, str]
+    """The hashes of the files that are fetched."""
     identity: dict[str, object]
 
-    @classmethod
-    def read(cls, repository: GitRepository, oid: str) -> "_Manifest | None":
-        """The manifest in an object; None if it is none."""
-        try:
-            submission = parse_submission(repository.read([oid])[0])
-        except LoadError:
-            return None
-        runs = submission.kind.value, submission.adapter, submission.source
-        return cls((*runs, submission.fetched), submission.identity())
+    @property
+    def settings(self) -> dict[str, object]:
+        """What else defines a version."""
+        return {name: value for name, value in self.identity.items() if name != "weights"}
+
+
+def _read_manifests(repository: GitRepository, oids: Sequence[str]) -> list[_Manifest | None]:
+    """The manifests in objects; None for one that is none."""
+    return [_manifest(content) for content in repository.read(oids)] if oids else []
+
+
+def _manifest(content: bytes) -> _Manifest | None:
+    try:
+        submission = parse_submission(content)
+    except LoadError:
+        return None
+    fetched = {file.encode(): sha256 for file, sha256 in submission.fetched}
+    code = submission.kind.value, submission.adapter, submission.source
+    return _Manifest(code=code, fetched=fetched, identity=submission.identity())
 
 
 class _Lines:
@@ -127,8 +157,8 @@ class _Lines:
 
 
 def _pairs(one: _Folder, other: _Folder) -> list[tuple[TreeLeaf, TreeLeaf]]:
-    """The files of the same names."""
-    return [(leaf, other.leaves[name]) for name, leaf in one.leaves.items()]
+    """The files of the same names that lie in both."""
+    return [(leaf, other.leaves[name]) for name, leaf in one.leaves.items() if name in other.leaves]
 
 
 def _may_be_text(ours: TreeLeaf, theirs: TreeLeaf) -> bool:
@@ -148,7 +178,8 @@ def _differences(one: _Folder, other: _Folder, manifest: _Manifest, other_manife
         "modes of files": any(first.mode != second.mode for first, second in pairs),
         "line ends": any(first.oid != second.oid for first, second in pairs),
         "empty files": one.empty != other.empty,
-        "settings that run no other code": manifest.identity != other_manifest.identity,
+        "which files are fetched": manifest.fetched != other_manifest.fetched,
+        "settings that run no other code": manifest.settings != other_manifest.settings,
     }
     return [words for words, differ in differences.items() if differ]
 

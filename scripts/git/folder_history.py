@@ -87,6 +87,10 @@ class FolderHistory:
                 state = FolderState(name, sha, committed_at, content) if content else None
                 self._changes.setdefault(name[0].casefold(), []).append((sha, name, state))
 
+    def logins(self) -> list[str]:
+        """Everybody who ever had a folder, in lower case."""
+        return list(self._changes)
+
     def of(self, login: str) -> list[FolderState]:
         """All states of all folders of a login that held a version, oldest first."""
         return [state for _, _, state in self._changes.get(login.casefold(), ()) if state]

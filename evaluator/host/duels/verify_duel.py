@@ -5,7 +5,7 @@ from typing import assert_never
 
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
 from evaluator.host.seeds.derive import opening_seeds
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, is_stale
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, is_same_number, is_stale
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, WantedDuel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
@@ -97,7 +97,7 @@ def _replay_fault(match: MatchRecord, now: ReplayedGame) -> str | None:
     """How the replay differs from the record."""
     if now.illegal is not None:
         return f"has an illegal move at ply {now.illegal}"
-    if now.scores != match.scores:
+    if not all(map(is_same_number, now.scores, match.scores)):
         return f"returns {now.scores}, not {match.scores}"
     if now.checksum != match.checksum:
         return "meets other observations or rewards"

@@ -51,6 +51,11 @@ def run(
     if not tasks:
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
     if episodes or log or pdb:
+        if sandbox not in ("auto", "process"):
+            raise CommandError(
+                USAGE,
+                f"--episodes, --log and --pdb run in this process, not in {sandbox}; leave out --sandbox for your own code",
+            )
         return _debug(checkout, entry, tasks, DebugOptions(episodes=episodes or DEBUGGED_EPISODES, log=log, pdb=pdb))
     store = checkout.store if out is None else checkout.store_at(out.resolve())
     options = RunOptions(

@@ -112,6 +112,18 @@ def test_episodes_in_this_process_have_the_recorded_returns_and_are_not_recorded
     assert sorted((board / "results").rglob("*.json")) == before
 
 
+@pytest.mark.attack(
+    "debugged_in_a_sandbox_that_is_none", family="escape", outcome="refused before anything of it runs",
+    tries="Waits until a host looks at its log with `--log --sandbox docker`, which ran it outside of every sandbox.",
+)  # fmt: skip
+@pytest.mark.parametrize("words", [("--log",), ("--pdb",), ("--episodes", "1")])
+def test_a_sandbox_that_would_not_be_used_is_refused(board: Path, words: tuple[str, ...]) -> None:
+    code, out, err = run(board, "evaluate", "submissions/alice/good", "--sandbox", "docker", *words)
+
+    assert (code, out) == (2, "")
+    assert "run the agent in this process, not in docker" in err
+
+
 def test_the_debugger_opens_where_it_fails(board: Path) -> None:
     code, out, err = run(board, "evaluate", "submissions/alice/bad", "--pdb")
 

@@ -51,11 +51,7 @@ def run(
     if not tasks:
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
     if episodes or log or pdb:
-        if sandbox not in ("auto", "process"):
-            raise CommandError(
-                USAGE,
-                f"--episodes, --log and --pdb run in this process, not in {sandbox}; leave out --sandbox for your own code",
-            )
+        _refuse_other_sandbox(sandbox)
         return _debug(checkout, entry, tasks, DebugOptions(episodes=episodes or DEBUGGED_EPISODES, log=log, pdb=pdb))
     store = checkout.store if out is None else checkout.store_at(out.resolve())
     options = RunOptions(
@@ -132,6 +128,12 @@ class DebugOptions:
     episodes: int
     log: bool
     pdb: bool
+
+
+def _refuse_other_sandbox(sandbox: str) -> None:
+    if sandbox not in ("auto", "process"):
+        words = "--episodes, --log and --pdb run the agent in this process"
+        raise CommandError(USAGE, f"{words}, not in {sandbox}; leave out --sandbox where the code is your own")
 
 
 def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], options: DebugOptions) -> int:

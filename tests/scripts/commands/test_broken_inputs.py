@@ -19,11 +19,10 @@ READERS = {
     "traces": (("verify",), ("watch", AGENT)),
     "season.json": (("rank",), ("season", "close")),
 }
-EVERY_COMMAND = (
+READ_THE_CHALLENGE = (
     ("check",), ("evaluate", AGENT, "--sandbox", "process"), ("show", AGENT), ("watch", AGENT), ("ready", AGENT), ("rank",),
     ("field", AGENT, "--sandbox", "process"), ("duel", AGENT, AGENT, "--sandbox", "process"), ("verify",), ("grades",),
-    ("tournament", "--sandbox", "process"), ("plan", "--sandbox", "process"), ("demo", "--sandbox", "process"),
-    ("site", "build"), ("season", "close"), ("erase", "bob"), ("new", "submissions/eve/net"), ("doctor",),
+    ("tournament", "--sandbox", "process"), ("plan", "--sandbox", "process"),
 )  # fmt: skip
 # Words of libraries, in place of ours.
 FOREIGN = ("pydantic", "validation error", "Traceback", "input_value", "type=", "failed: ", "our fault", "yaml.", "Errno")
@@ -134,14 +133,15 @@ def _assert_plain(words: tuple[str, ...], code: int, out: str, err: str) -> None
 
 
 @pytest.mark.parametrize("content", [b"title: [", b"- 1", b"title: A\nseason: {}\ntasks: 7\n"], ids=["cut", "list", "types"])
-def test_every_command_names_a_broken_challenge_in_one_line(board: Path, content: bytes) -> None:
+def test_commands_name_a_broken_challenge_in_one_line(board: Path, content: bytes) -> None:
     (board / "challenge.yml").write_bytes(content)
 
-    for words in EVERY_COMMAND:
+    for words in READ_THE_CHALLENGE:
         code, out, err = run(board, *words)
         _assert_plain(words, code, out, err)
         assert code == 2, (words, code, err)
-        assert all(line.startswith("challenge.yml:") for line in err.splitlines()), (words, err)
+        faults = [line for line in err.splitlines() if not line.startswith("Note: ")]
+        assert all(line.startswith("challenge.yml:") for line in faults), (words, err)
 
 
 @pytest.mark.attack(

@@ -19,11 +19,11 @@ fi
 endef
 
 # What takes too long for every change, in parts; PART names one.
-NIGHTLY := attacks faults fuzz soak load image audit
+NIGHTLY := attacks faults fuzz soak load image audit zensical
 LOCKS := $(wildcard requirements/*.txt evaluator/requirements.txt evaluator/extras/*.txt)
 
-.PHONY: help demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit bench fuzz dev site probe here runtime gvisor image sbom recorded \
-	mujoco atari chess minigrid lock clean
+.PHONY: help demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit zensical bench fuzz dev site probe here runtime gvisor image sbom recorded \
+	mujoco atari chess minigrid notebook lock clean
 
 # The first target, so that `make` alone shows it.
 help: ## What can be made
@@ -89,8 +89,16 @@ nightly-image: $(VENV)/runtime.done # the same image from the same sources, with
 
 nightly-audit: audit
 
-bench: $(VENV)/dev.done ## Speed, as ratios within one run
-	@$(BIN)/python -m bench
+nightly-zensical: zensical
+
+# Reports only: whatever goes wrong blocks nothing.
+zensical: $(VENV)/dev.done ## The hand-written pages under Zensical, MkDocs' possible successor: what differs
+	-@$(PYTHON) -m venv build/zensical && \
+	build/zensical/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/zensical.txt && \
+	$(BIN)/python -m tests.browser.engines build/zensical/bin/zensical
+
+bench: $(VENV)/dev.done ## Speed, as ratios within one run; PART=worlds for the report of all worlds and ways
+	@$(BIN)/python -m bench$(if $(PART),.$(PART)) $(ARGS)
 
 site: $(VENV)/runtime.done ## Build the site from the recorded results
 	@$(BIN)/pullrank site build
@@ -162,9 +170,11 @@ mujoco atari chess minigrid: %: $(VENV)/%.done
 	@$(BIN)/pullrank evaluate example_agents/random --challenge evaluator/environments/$@.yml --out build/$@/results
 
 # Builds fetch nothing: chess is published as source only, and the setuptools that builds it is pinned in runtime.txt.
-$(VENV)/mujoco.done $(VENV)/atari.done $(VENV)/chess.done $(VENV)/minigrid.done: $(VENV)/%.done: requirements/%.txt $(VENV)/runtime.done
+$(VENV)/mujoco.done $(VENV)/atari.done $(VENV)/chess.done $(VENV)/minigrid.done $(VENV)/notebook.done: $(VENV)/%.done: requirements/%.txt $(VENV)/runtime.done
 	@$(call INSTALL,--no-build-isolation --require-hashes -r $<)
 	@touch $@
+
+notebook: $(VENV)/notebook.done ## Install what results are exported to from a notebook, and the encoder of films
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command 'make lock'
@@ -176,7 +186,9 @@ lock: ## Renew the lock files (needs uv)
 	$(LOCK) requirements/atari.in -o requirements/atari.txt
 	$(LOCK) requirements/chess.in -o requirements/chess.txt
 	$(LOCK) requirements/minigrid.in -o requirements/minigrid.txt
+	$(LOCK) requirements/notebook.in -o requirements/notebook.txt
 	$(LOCK) requirements/fuzz.in -o requirements/fuzz.txt
+	$(LOCK) requirements/zensical.in -o requirements/zensical.txt
 	$(LOCK) evaluator/requirements.in -o evaluator/requirements.txt
 	for name in onnx grpc torch sb3; do $(LOCK) $${PULLRANK_WHEELS:+--index $$PULLRANK_WHEELS} \
 		evaluator/extras/$$name.in -o evaluator/extras/$$name.txt || exit 1; done

@@ -27,7 +27,7 @@ LIMITS = Limits(cpu_seconds=3600)
 
 def tickets(task: Task) -> tuple[EpisodeSpec, ...]:
     """The episodes that every variant plays."""
-    name = ("bench", "preview", DIGEST, task.id, EPISODES)
+    name = ("bench", "preview", DIGEST, task.id, task.counted)
     pairs = zip(episode_seeds(*name), agent_seeds(*name), strict=True)
     return tuple(EpisodeSpec(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))
 

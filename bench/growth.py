@@ -2,7 +2,7 @@
 
 `python -m bench.growth [SIZE …]` prints a table and writes build/growth.json, by default for 100, 1,000 and 10,000 agents;
 with `--page` it also writes site/pages/growth.md, and with `--keep FOLDER` the boards stay there. Each step runs in its own
-process. Publishing records all results at once on a board without any; planning and reconciling find nothing to do.
+process; `--only` chooses some. Publishing records all results at once on a board without any; planning finds nothing to do.
 Verification is not here: it replays each result by itself, so its cost per result does not depend on the board.
 """
 
@@ -27,8 +27,9 @@ from bench.synthetic_board import BASE, write_board, write_repository
 from evaluator.host.digests.runtime_digest import runtime_digest
 from leaderboard.build_standings import build_standings
 from scripts.git.git_repository import GitRepository
+from scripts.github.official.nothing_missing import PLANNED_BRANCH
 from scripts.github.official.record_results import record_accepted
-from scripts.github.official.shard_jobs import plan_shards
+from scripts.github.official.shard_jobs import is_more_wanted, plan_shards
 from scripts.github.official.workload import OfficialRun
 
 SIZES = (100, 1_000, 10_000)
@@ -73,35 +74,51 @@ def _plan(place: Path) -> None:
         raise RuntimeError(f"{planned.count + planned.left} evaluations are wanted, though all are recorded")
 
 
+def _note(place: Path) -> None:
+    """What publish asks at its end. It finds nothing, and notes that."""
+    if is_more_wanted(_official(place), datetime.now(UTC)):
+        raise RuntimeError("evaluations are wanted, though all are recorded")
+
+
 def _rank(place: Path) -> None:
-    """Of records in memory: making them is part of the time, some 0.1 ms each."""
-    rules = rank_bench.challenge()
-    build_standings(rules, *rank_bench.board(rules, int(place.name)), official=True)
+    """Of records in memory; to make them is not part of the time."""
+    rules, begun, cpu_begun = rank_bench.challenge(), time.perf_counter(), time.process_time()
+    entries, results = rank_bench.board(rules, int(place.name))
+    print(json.dumps([time.perf_counter() - begun, time.process_time() - cpu_begun]), flush=True)
+    build_standings(rules, entries, results, official=True)
 
 
-STEPS: dict[str, Callable[[Path], None]] = {"publish": _publish, "plan": _plan, "rank": _rank}
+STEPS: dict[str, Callable[[Path], None]] = {
+    "publish": _publish, "plan": _plan, "again": _note, "idle plan": _plan, "rank": _rank,
+}  # fmt: skip
+"""In this order: the note that `again` leaves is what the idle plan finds."""
 SITE = "site"
 
 
 def _timed(step: str, place: Path, size: int) -> GrowthRow:
     begun = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "bench.growth", "--step", step, str(place)])
+    process = subprocess.Popen([sys.executable, "-m", "bench.growth", "--step", step, str(place)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout:
+        lines = process.stdout.read().splitlines()
+    preparing, cpu_preparing = json.loads(lines[0]) if lines else (0.0, 0.0)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{step} at {size:,} agents failed ({process.returncode})")
     return GrowthRow(
-        step=step, agents=size, seconds=time.perf_counter() - begun, cpu_seconds=usage.ru_utime + usage.ru_stime,
+        step=step, agents=size, seconds=time.perf_counter() - begun - preparing,
+        cpu_seconds=usage.ru_utime + usage.ru_stime - cpu_preparing,
         mib=usage.ru_maxrss / 1024, load=os.getloadavg()[0],
     )  # fmt: skip
 
 
-def _board_steps(size: int, place: Path) -> Iterator[GrowthRow]:
+def _board_steps(size: int, place: Path, chosen: Sequence[str]) -> Iterator[GrowthRow]:
     if not place.exists():
         write_repository(place, size)
-    for branch in ("results", "traces-1"):  # of an earlier run
+    for branch in ("results", "traces-1", PLANNED_BRANCH):  # of an earlier run
         subprocess.run(["git", "update-ref", "-d", f"refs/heads/{branch}"], cwd=place / "origin", check=True)
-    for step in STEPS:
+    for step in chosen:
         yield _timed(step, place, size)
 
 
@@ -122,11 +139,11 @@ def _site_step(size: int, place: Path) -> GrowthRow:
     )
 
 
-def measure(sizes: Sequence[int], place: Path) -> Iterator[GrowthRow]:
+def measure(sizes: Sequence[int], place: Path, chosen: Sequence[str]) -> Iterator[GrowthRow]:
     """All steps on boards of all sizes, which are kept in `place`; the site, which takes longest, comes last."""
     for size in sizes:
-        yield from _board_steps(size, place / "repository" / str(size))
-    for size in sizes:
+        yield from _board_steps(size, place / "repository" / str(size), [step for step in STEPS if step in chosen])
+    for size in sizes if SITE in chosen else ():
         yield _site_step(size, place / SITE / str(size))
 
 
@@ -140,9 +157,10 @@ episodes. `python -m bench.growth --page` writes this page.
 {lines}
 
 Seconds depend on what else the machine does, which *load* shows (of {processors} processors); processor seconds hardly do.
-*publish* records all results in one round, *plan* finds nothing to do, *rank* makes all standings of results in memory, and
-*site* reads, ranks and writes the site. MiB is the largest process, for the site all processes together. Verification
-replays each result by itself, so it has no curve.
+*publish* records all results in one round. *plan* reads everything and finds nothing to do; *again* is the same at the end
+of publishing, which notes it; *idle plan* finds the note. *rank* makes all standings of results that are in memory; making
+them is left out. *site* reads, ranks and writes the site. MiB is the largest process, for the site all processes together.
+Verification replays each result by itself, so it has no curve.
 """
 
 
@@ -162,6 +180,7 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=int, default=SIZES, help="numbers of agents")
     parser.add_argument("--page", action="store_true", help=f"write {PAGE}")
     parser.add_argument("--keep", type=Path, help="where the boards stay")
+    parser.add_argument("--only", nargs="+", choices=(*STEPS, SITE), default=(*STEPS, SITE), help="steps")
     parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.step:
@@ -170,7 +189,7 @@ def main() -> None:
     place = arguments.keep or Path(tempfile.mkdtemp(prefix="pullrank-growth-"))
     rows: list[GrowthRow] = []
     try:
-        for row in measure(arguments.sizes, place.absolute()):
+        for row in measure(arguments.sizes, place.absolute(), arguments.only):
             rows.append(row)
             # A long run may be stopped: what was measured is there.
             _write(sorted(rows, key=lambda one: (one.step, one.agents)), with_page=arguments.page)

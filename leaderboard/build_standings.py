@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,7 +20,7 @@ from leaderboard.draws import FinalPlaces, Held, counting_draws, precedence
 from leaderboard.ratings.game_leaderboard import build_game_standings
 from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, values
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
-from leaderboard.scoring.overall import overall_rows
+from leaderboard.scoring.overall import begin_interquartile_means, overall_rows
 from leaderboard.scoring.ranking import Key, name_order, ranks_beside
 from leaderboard.scoring.score_all import ScoredTasks, score_all
 from leaderboard.scoring.significance import paired
@@ -79,8 +80,11 @@ def build_standings(
         _sort_results(task, eligible, recorded[task.id], groups, official=official, final=final)
         for task in challenge.solo_tasks
     ]
-    measured, columns = score_all([sorted_results.scores() for sorted_results in sorted_tasks])
-    tasks = tuple(map(_task_standings, sorted_tasks, measured))
+    scored = [sorted_results.scores() for sorted_results in sorted_tasks]
+    measured, columns = score_all(scored)
+    with begin_interquartile_means(scored, measured) if with_iqm else nullcontext() as interquartile_means:
+        tasks = tuple(map(_task_standings, sorted_tasks, measured))
+        overall = overall_rows(tasks, columns, final.overall(challenge.solo_tasks) if final else {}, interquartile_means)
     build_game = partial(
         build_game_standings,
         official=official,
@@ -90,7 +94,6 @@ def build_standings(
         final_beacon=final_beacon,
     )
     games = tuple(build_game(task, entries, duels) for task in challenge.games)
-    overall = overall_rows(tasks, columns, final.overall(challenge.solo_tasks) if final else {}, with_iqm=with_iqm)
     return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games)
 
 

@@ -28,9 +28,13 @@ def counting_draws(entry: Entry, results: Sequence[Result], *, official: bool) -
     The newest of each beacon counts; only official evaluations have seeds of several. If one of them failed, it is the only
     one: an agent may fail because it sees that a draw goes badly, so another draw does not make up for it.
     """
-    fitting = [r for r in results if r.submission_digest == entry.digest and (is_official(r) or not official)]
-    if not fitting:
-        return ()
+    return pooled_draws([r for r in results if r.submission_digest == entry.digest and (is_official(r) or not official)])
+
+
+def pooled_draws(fitting: Sequence[Result]) -> Draws:
+    """The same for the results of one version."""
+    if len(fitting) < 2:
+        return tuple(fitting)
     newest = max(fitting, key=precedence)
     if not is_official(newest) or newest.verdict is Verdict.INTERNAL_ERROR:
         return (newest,)

@@ -68,6 +68,22 @@ class BoardEvent:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LeadChange:
+    """Somebody else began to lead a task or a game."""
+
+    entry: Entry
+    task: Task
+    at: str
+    """In UTC."""
+    score: float | None
+    """With which it leads: the metric that ranks, or the rating."""
+    former: Entry | None
+    """Who led before; None for the first leader."""
+    is_fall: bool = False
+    """Whether it leads because the former leader's new result is worse."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class _ScoredVersion:
     """One result, and the score of its version since then."""
 
@@ -169,6 +185,12 @@ class BoardHistory:
         """The newest `limit` events of one task, newest first."""
         return tuple(_newest(_task_events(board, self._steps(board), limit), limit))
 
+    def leads(self) -> tuple[LeadChange, ...]:
+        """Who began to lead which task or game when, newest first, among the agents that are on the leaderboard now."""
+        changes = [change for board in self._standings.tasks for change in _task_leads(board, self._steps(board))]
+        changes += [change for game in self._standings.games for change in _game_leads(game)]
+        return tuple(sorted(changes, key=lambda change: (change.at, change.task.id), reverse=True))
+
     def _steps(self, board: TaskStandings) -> list[_HistoryStep]:
         """How each result of the agents on the leaderboard changed places, oldest first."""
         if board.task.id not in self._changes:
@@ -207,6 +229,41 @@ def _task_events(board: TaskStandings, steps: Sequence[_HistoryStep], limit: int
                 entry=entry, task=board.task, at=version.at, score=version.score, place=place, place_before=before
             )
             count, oldest = count + 1, version.at
+
+
+def _task_leads(board: TaskStandings, steps: Sequence[_HistoryStep]) -> Iterator[LeadChange]:
+    """An equal score takes no lead: who had it first goes on leading."""
+    entries = {row.entry.name: row.entry for row in board.rows}
+    versions: dict[AgentName, _ScoredVersion] = {}
+    leader: AgentName | None = None
+    for step in steps:
+        name = step.version.name
+        _put(versions, name, step.version if step.version.key is not None else None)
+        former, led = leader, versions.get(leader) if leader else None
+        if name == leader and step.place != 1:
+            leader = min(versions, key=lambda one: versions[one].key or (), default=None)
+        elif step.place == 1 and (led is None or _is_below(step.version.key, led.key or ())):
+            leader = name
+        if leader is not None and leader != former and leader in entries:
+            yield LeadChange(
+                entry=entries[leader], task=board.task, at=step.version.at, score=versions[leader].score,
+                former=entries.get(former) if former else None, is_fall=leader != name,
+            )  # fmt: skip
+
+
+def _game_leads(board: GameStandings) -> Iterator[LeadChange]:
+    """By the ratings after the duels of each day."""
+    rows = {row.entry.name: row for row in board.rows if not row.is_aside}
+    leader: AgentName | None = None
+    for snapshot in board.history:
+        rated = {name: elo for name, elo in snapshot.elo.items() if name in rows}
+        best = max(rated, key=lambda name: (rated[name], name == leader), default=leader)
+        if best is not None and best != leader:
+            yield LeadChange(
+                entry=rows[best].entry, task=board.task, at=f"{snapshot.day}T00:00:00Z", score=rated[best],
+                former=rows[leader].entry if leader else None,
+            )  # fmt: skip
+            leader = best
 
 
 def _first_ratings(board: GameStandings) -> Iterator[BoardEvent]:

@@ -13,6 +13,9 @@ from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.versions import version_folders
 
+# Entries of each task that have replays.
+REPLAYED_ENTRIES = 10
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayFrames:
@@ -120,6 +123,8 @@ class SiteContext:
 
     generated_at: str
     """The time of the build, as it is shown."""
+    commit: str | None = None
+    """The commit of main that was checked out; None where there is no git history."""
     repository: str | None = None
     """Address of the leaderboard's repository; without it nothing links there."""
     site_url: str = ""

@@ -28,6 +28,10 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _TOO_MANY_REQUESTS, _SERVER_FAILURE = 429, 500
 # IPv6 addresses that stand for IPv4 ones, beside those that `ipaddress` knows.
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# All that is routed on the internet lies in the first; the others are reserved, though old versions of `ipaddress` call them
+# global, and some networks route them to their own hosts, such as 64:ff9b:1::/48 (RFC 8215) to private IPv4 addresses.
+_ROUTED = ipaddress.IPv6Network("2000::/3")
+_RESERVED = tuple(map(ipaddress.ip_network, ("3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
 _TARGET = re.compile(r"[!-~]+")
 
 
@@ -40,7 +44,9 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             ip = inner
-    return ip.is_global and not ip.is_multicast
+        elif ip not in _ROUTED:
+            return False
+    return ip.is_global and not ip.is_multicast and not any(ip in network for network in _RESERVED)
 
 
 def resolve(host: str, port: int) -> list[str]:

@@ -46,6 +46,17 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[tuple[tuple[
     return [(_place(item), _sentence(model, item)) for item in error.errors(include_url=False)]
 
 
+def reason(error: Exception, most: int = 200) -> str:
+    """An error in one line of at most so many characters; of a failed validation its first fault."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(step) for step in _place(first))[:100]
+        message = str(first["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+        more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
+        return " ".join(f"{place + ': ' if place else ''}{message}{more}".split())[:most]
+    return " ".join(str(error).split())[:most]
+
+
 def misplaced(place: tuple[int | str, ...], text: str) -> PydanticCustomError:
     """A fault found by a validator of a whole model, at `place` inside it."""
     return PydanticCustomError("misplaced", "{text}", {"text": text, "place": list(place)})

@@ -12,7 +12,8 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import teams_of
 from leaderboard.core.standings import Standings
-from leaderboard.scoring.intervals import values
+from leaderboard.draws import pooled_draws
+from leaderboard.scoring.intervals import pooled_values
 from leaderboard.scoring.metrics import is_missing, oriented_value, ranking
 
 MISSING_STATE, LATE_STATE = "missing", "late"
@@ -42,22 +43,25 @@ class Handed:
 def handed_in(
     challenge: Challenge, results: Iterable[Result], arrivals: Mapping[tuple[str, str, str], datetime]
 ) -> Iterator[Handed]:
-    """The newest result of each version on each task.
+    """The score of each version on each task over all its draws, so that nobody returns until a draw is lucky.
 
     Args:
         challenge: the tasks, as they are now.
         results: the season's official results that count.
         arrivals: by login in lower case, version and task. What is missing counts from its evaluation.
     """
-    newest: dict[tuple[str, str, str], Result] = {}
-    for result in sorted(results, key=lambda one: one.provenance.evaluated_at):
-        newest[result.login.casefold(), result.submission_digest, result.task] = result
-    for name, result in newest.items():
+    by_version: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
+    for result in results:
         task = challenge.task(result.task)
-        if task is None or result.task_digest != task.digest():
-            continue
+        if task is not None and result.task_digest == task.digest():
+            by_version[result.login.casefold(), result.submission_digest, result.task].append(result)
+    for name, fitting in by_version.items():
+        draws = pooled_draws(fitting)
+        result = draws[-1]
+        task = challenge.task(result.task)
+        assert task is not None
         metric, is_ok = ranking(task), result.verdict is Verdict.OK
-        score = values([result], task, metric)[0] if is_ok else float("nan")
+        score = pooled_values([draws], task, metric)[0] if is_ok else float("nan")
         has_score = is_ok and not is_missing(score)
         yield Handed(
             task=task, login=result.login, agent=result.agent, verdict=result.verdict.value,

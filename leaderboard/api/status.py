@@ -30,6 +30,8 @@ class StatusAgentJson(ClosedObject):
     login: str
     agent: str
     name: str
+    algorithm: str
+    kind: str
     pull: int | None
     page: Address
     tasks: list[State | None]
@@ -123,6 +125,8 @@ def _agent(entry: Entry, facts: ApiInputs, tasks: int) -> StatusAgentJson:
         "login": entry.login,
         "agent": entry.agent,
         "name": entry.submission.name,
+        "algorithm": entry.submission.algorithm,
+        "kind": entry.submission.kind.value,
         "pull": facts.context.pulls.get(entry.name),
         "page": serialise.agent_address(entry.login, entry.agent),
         "tasks": [None] * tasks,
@@ -136,6 +140,8 @@ def _former_agent(former: FormerEntry, tasks: list[str]) -> StatusAgentJson:
         "login": former.login,
         "agent": former.agent,
         "name": former.agent,
+        "algorithm": "",
+        "kind": "",
         "pull": None,
         "page": serialise.agent_address(former.login, former.agent),
         "tasks": [state if task in measured or former.exclusion else None for task in tasks],

@@ -1,8 +1,8 @@
 """The columns of a task's table, and the document of bare values that the page's script sorts and filters.
 
-A column is defined here once. Its name and value are used for `table.json` and for the CSV file. A column with a label that
-the page itself has no head for is offered by the page's menu of columns; `cells.js` has a function for each column that is
-drawn otherwise than as plain text or a number.
+A column is defined here once. Its name and value are used for `table.json` and for the CSV file. The page itself has place,
+agent, score, algorithm and date; a column with a label here is offered by its menu of columns. `cells.js` has a function for
+each column that is drawn otherwise than as plain text or a number.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -62,16 +62,22 @@ def _rating(name: str, key: str) -> Column:
 
 def _metric(metric: Metric) -> Column:
     # With a prefix, since a host may call a metric like another column.
-    return Column(name=f"metric:{metric.name}", kind="metric", value=lambda row: row["metrics"][metric.name])
+    return Column(
+        name=f"metric:{metric.name}", kind="metric", value=lambda row: row["metrics"][metric.name], label=metric.name,
+        title=metric.description,
+    )  # fmt: skip
 
 
 _PLACE = (_column("place"), _column("rank_low"), _column("rank_high"), _column("with_leader"), _column("tries"))
-_WHO = (_column("login", "text"), _column("agent", "text"), _column("name", "text"), _column("algorithm", "text"))
+_LOGIN = _column("login", "text", label="Author", title="the account that submitted it")
+_WHO = (_LOGIN, _column("agent", "text"), _column("name", "text"), _column("algorithm", "text"))
 _AUTHORS = Column(name="authors", kind="text", value=lambda row: ", ".join(row["authors"]))
 _SCORE = (_estimate("score"), _estimate("low"), _estimate("high"))
 _ELO_COLUMNS = (_rating("score", "elo"), _rating("low", "low"), _rating("high", "high"))
-_EPISODES_COLUMN, _ATTEMPTS_COLUMN = _column("episodes"), _column("attempts")
-_CPU, _MEMORY_COLUMN = _cost("cpu_seconds"), _cost("peak_memory_bytes", label="Memory", title="the agent's largest memory")
+_EPISODES_COLUMN = _column("episodes", label="Episodes", title="that count")
+_ATTEMPTS_COLUMN = _column("attempts", label="Attempts", title="versions of its owner, or team, that were evaluated")
+_CPU = _cost("cpu_seconds", label="CPU", title="processor seconds of the agent in all episodes")
+_MEMORY_COLUMN = _cost("peak_memory_bytes", label="Memory", title="the agent's largest memory")
 _KIND = _column("kind", "text", label="Kind", title="policy, script or image")
 _SANDBOX_COLUMN = _column("sandbox", "text", label="Sandbox", title="what held the agent: docker or gvisor")
 _DAY = Column(name="evaluated_at", kind="text", value=lambda row: format.day(row["evaluated_at"]))
@@ -85,9 +91,14 @@ _WHY = (
         label="Why", title="the reason where there is no score or no place",
     ),
 )  # fmt: skip
-_RESULT_COLUMNS = ("wins", "draws", "losses", "errors", "points", "opponents")
+_RESULT_COLUMNS = (
+    _column("wins", label="Won"), _column("draws", label="Drawn"), _column("losses", label="Lost"),
+    _column("errors", label="Errors", title="matches lost by breaking a rule or by an error"),
+    _column("points", label="Points", title="2 for a win, 1 for a draw"),
+    _column("opponents", label="Met", title="opponents met"),
+)  # fmt: skip
 _GAME_COLUMNS = (
-    *_PLACE, *_WHO, _AUTHORS, *_ELO_COLUMNS, *map(_column, _RESULT_COLUMNS), _EPISODES_COLUMN, _ATTEMPTS_COLUMN,
+    *_PLACE, *_WHO, _AUTHORS, *_ELO_COLUMNS, *_RESULT_COLUMNS, _column("episodes"), _ATTEMPTS_COLUMN,
     _nothing("cpu_seconds"), _nothing("peak_memory_bytes"), _column("kind", "text"), _nothing("sandbox"), _DAY, _FLAGS,
     *_WHY,
 )  # fmt: skip

@@ -4,14 +4,19 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations
+from math import isfinite
 from urllib.parse import quote
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 
+from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import safe_path_segment
-from leaderboard.core.entry import Entry
+from evaluator.model.records.duel_record import Duel
+from leaderboard.charts.interval_chart import rating_estimate
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameStandings
-from leaderboard.core.standings import Standings, TaskStandings
+from leaderboard.core.standings import Estimate, Row, Standings, TaskStandings
 from leaderboard.scoring.metrics import better, digits, ranking
 from leaderboard.text import format
 from leaderboard.text.format import MINUS
@@ -31,8 +36,10 @@ class CardLine:
     name: tuple[str, ...]
     """Alternatives: the first that the font can draw is used."""
     value: str
-    share: float | None = None
-    """The length of its bar, 0 to 1: from the random to the best score. None without a random score: then it has no bar."""
+    span: tuple[float, float, float] | None = None
+    """Low end, score and high end on an axis from 0, the random score, to 1, the reference or beyond. None without
+    these anchors, and
+    where there is no interval: then it has no bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +52,10 @@ class Card:
     above: tuple[str, ...]
     below: str
     lines: tuple[CardLine, ...]
+    film: str = ""
+    """The key of the result whose film gives the picture beside the lines; empty for none."""
+    match: tuple[Task, Duel, int] | None = None
+    """The match whose last position is the picture."""
 
 
 def social_cards(standings: Standings) -> Iterator[Card]:
@@ -57,6 +68,8 @@ def _cards(standings: Standings) -> Iterator[Card]:
     yield _home(standings)
     yield from (_task(standings, board) for board in standings.tasks)
     yield from (_game(standings, board) for board in standings.games)
+    for board in standings.games:
+        yield from (_duel(standings, board, duel) for duel in chosen_duels(board))
     for entry in chosen_cards(standings):
         yield _agent(standings, entry)
 
@@ -82,6 +95,23 @@ def chosen_cards(standings: Standings) -> tuple[Entry, ...]:
     return tuple({entry.name: entry for entry in entries}.values())
 
 
+def chosen_duels(board: GameStandings) -> tuple[Duel, ...]:
+    """The duels that have their own cards: those among the first players."""
+    names = [row.entry.name for row in board.rows[:TASK_CARDS]]
+    crossings = (board.crosstable.get(pair) for pair in combinations(names, 2))
+    return tuple(crossing.duel for crossing in crossings if crossing and crossing.duel.matches)
+
+
+def duel_card(board: GameStandings, duel: Duel) -> str:
+    """The address of a duel's card below the site's root; that of its game if it has none of its own."""
+    has_own = any(duel.key == chosen.key for chosen in chosen_duels(board))
+    return quote(_duel_file(duel)) if has_own else task_card(board.task.id)
+
+
+def _duel_file(duel: Duel) -> str:
+    return f"cards/duels/{duel.key[:20]}.png"
+
+
 def _task_file(task_id: str) -> str:
     return f"cards/tasks/{safe_path_segment(task_id)}.png"
 
@@ -99,8 +129,8 @@ def _called(entry: Entry) -> tuple[str, ...]:
 
 
 def _home(standings: Standings) -> Card:
-    rows = [(row.place, row.entry, row.estimate.score) for row in standings.overall if not row.is_aside]
-    lines = _lines([(place, entry, score, format.number(score, 2)) for place, entry, score in rows], 0.0)
+    rows = [(row.place, row.entry, row.estimate) for row in standings.overall if not row.is_aside]
+    lines = _lines([(place, entry, _scored(estimate, 2), None) for place, entry, estimate in rows])
     ranked = format.counted(standings.ranked_agents, "ranked agent")
     if not rows:
         lines = tuple(_champion(board, line) for board in standings.games for line in _game_lines(board)[:1])[:CARD_LINES]
@@ -119,29 +149,70 @@ def _champion(board: GameStandings, line: CardLine) -> CardLine:
 
 def _task(standings: Standings, board: TaskStandings) -> Card:
     task, rows = board.task, [row for row in board.rows if not row.estimate.is_missing and not row.is_aside]
-    decimals = digits(task)
     lines = _lines(
-        [(r.place, r.entry, r.estimate.score, format.number(r.estimate.score, decimals)) for r in rows],
-        task.random.score if task.random else None,
+        [(row.place, row.entry, _scored(row.estimate, digits(task)), _span(row.estimate, task, rows)) for row in rows]
     )
     return Card(
         file=_task_file(task.id), title=(task.title or task.id, task.id), above=_title(standings),
         below=f"{format.counted(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking(task))}",
-        lines=lines,
+        lines=lines, film=board.best.result.key if board.best else "",
     )  # fmt: skip
+
+
+def _scored(estimate: Estimate, decimals: int) -> str:
+    """A score with its interval, if it has one."""
+    score = format.number(estimate.score, decimals)
+    return f"{score}  ({format.span(estimate.low, estimate.high, decimals)})" if _has_interval(estimate) else score
+
+
+def _has_interval(estimate: Estimate) -> bool:
+    return isfinite(estimate.low) and isfinite(estimate.high)
+
+
+def _span(estimate: Estimate, task: Task, rows: Sequence[Row]) -> tuple[float, float, float] | None:
+    """Where an interval lies on an axis from the random score to the reference, or to the best end beyond it."""
+    if not (task.random and task.reference and _has_interval(estimate)):
+        return None
+    zero, one = task.random.score, task.reference.score
+    shown = [row.estimate for row in rows if _has_interval(row.estimate)]
+    far = max([one, *(e.high for e in shown)]) if one > zero else min([one, *(e.low for e in shown)])
+    if far == zero:
+        return None
+    low, score, high = (min(1.0, max(0.0, (x - zero) / (far - zero))) for x in (estimate.low, estimate.score, estimate.high))
+    return min(low, high), score, max(low, high)
 
 
 def _game(standings: Standings, board: GameStandings) -> Card:
     return Card(
         file=_task_file(board.task.id), title=(board.task.title or board.task.id, board.task.id), above=_title(standings),
         below=f"{format.counted(len(board.rows), 'player')} · {board.task.matches} matches a duel",
-        lines=_game_lines(board),
+        lines=_game_lines(board), match=next(((board.task, duel, 0) for duel in chosen_duels(board)), None),
+    )  # fmt: skip
+
+
+def _duel(standings: Standings, board: GameStandings, duel: Duel) -> Card:
+    """Both players with what they won."""
+    entries = {row.entry.name: row.entry for row in board.rows}
+    shown = [entries[AgentName(*player.name)] for player in duel.players]
+    wins = [sum(match.winner == side for match in duel.matches) for side in (0, 1)]
+    order = sorted((0, 1), key=lambda side: -wins[side])
+    lines = tuple(
+        CardLine(place=1 if wins[side] == max(wins) else 2, name=_called(shown[side]), value=f"{wins[side]} won")
+        for side in order
+    )
+    drawn = sum(match.winner is None for match in duel.matches)
+    title = board.task.title or board.task.id
+    return Card(
+        file=_duel_file(duel), title=(f"{shown[0].submission.name} v {shown[1].submission.name}", f"A duel in {title}"),
+        above=(f"{title} · {standings.challenge.title}", title), lines=lines, match=(board.task, duel, 0),
+        below=f"{format.counted(len(duel.matches), 'match', 'matches')} · {drawn} without a winner",
     )  # fmt: skip
 
 
 def _game_lines(board: GameStandings) -> tuple[CardLine, ...]:
     rows = [row for row in board.rows if not row.is_aside]
-    return _lines([(r.place, r.entry, r.rating.elo, format.number(r.rating.elo, 0)) for r in rows])
+    ratings = [(row.place, row.entry, rating_estimate(row.rating)) for row in rows]
+    return _lines([(place, entry, _scored(estimate, 0), None) for place, entry, estimate in ratings])
 
 
 def _agent(standings: Standings, entry: Entry) -> Card:
@@ -172,27 +243,24 @@ def _place(board: TaskStandings | GameStandings, place: int, value: str) -> Card
     return CardLine(place=place, name=(board.task.title or board.task.id, board.task.id), value=value)
 
 
-def _lines(rows: list[tuple[int, Entry, float, str]], floor: float | None = None) -> tuple[CardLine, ...]:
-    """The first rows; bars begin at `floor`, the random score, so that their lengths compare as the scores do."""
+def _lines(rows: list[tuple[int, Entry, str, tuple[float, float, float] | None]]) -> tuple[CardLine, ...]:
+    """The first rows."""
     shown = rows[:CARD_LINES]
-    width = shown[0][2] - floor if shown and floor is not None else 0.0
-    return tuple(
-        CardLine(place=place, name=_called(entry), value=value, share=max(0.0, (score - floor) / width))
-        if width and floor is not None
-        else CardLine(place=place, name=_called(entry), value=value)
-        for place, entry, score, value in shown
-    )
+    return tuple(CardLine(place=place, name=_called(entry), value=value, span=span) for place, entry, value, span in shown)
 
 
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
+_PICTURE_SIZE = (340, 300)
+# Of a long position, the last rows.
+POSITION_ROWS = 8
 _MARGIN_PX = 72
 _GROUND, _WHITE, _PALE, _ACCENT, _TRACK = "#141f30", "#ffffff", "#a9b8cc", "#4fd1bd", "#26364f"
 _MEDAL_COLOURS = ("#f2c14e", "#c9d2db", "#d08f55")
 _ASCII = str.maketrans({MINUS: "-", "\N{NARROW NO-BREAK SPACE}": " ", "\N{EN DASH}": "-"})
 
 
-def render_card(card: Card) -> bytes:
-    """The card as a PNG file."""
+def render_card(card: Card, beside: Image.Image | None = None) -> bytes:
+    """The card as a PNG file; a picture stands at the right of the lines."""
     picture = Image.new("RGB", (CARD_WIDTH, CARD_HEIGHT), _GROUND)
     pen = ImageDraw.Draw(picture)
     pen.rectangle((0, 0, CARD_WIDTH, 10), fill=_ACCENT)
@@ -201,8 +269,13 @@ def render_card(card: Card) -> bytes:
     title = first_printable(card.title)
     size = next((size for size in (76, 64, 54, 46) if _font(size).getlength(title) <= inside), 46)
     pen.text((_MARGIN_PX, 150), cut_to_width(title, size, inside), font=_font(size), fill=_WHITE, anchor="lm")
+    right = CARD_WIDTH - _MARGIN_PX
+    if beside is not None:
+        beside = ImageOps.contain(beside.convert("RGB"), _PICTURE_SIZE)
+        right -= _PICTURE_SIZE[0] + 36
+        picture.paste(beside, (right + 36 + (_PICTURE_SIZE[0] - beside.width) // 2, 222))
     for index, line in enumerate(card.lines):
-        _render_line(pen, line, 222 + 80 * index)
+        _render_line(pen, line, 222 + 80 * index, right)
     if not card.lines:
         pen.text((_MARGIN_PX, 300), "No scores yet.", font=_font(40), fill=_PALE)
     below = cut_to_width(first_printable((card.below,)), 26, inside)
@@ -210,23 +283,59 @@ def render_card(card: Card) -> bytes:
     return _png(picture)
 
 
-def _render_line(pen: ImageDraw.ImageDraw, line: CardLine, top: int) -> None:
+def _render_line(pen: ImageDraw.ImageDraw, line: CardLine, top: int, right: int) -> None:
     middle = top + 26
     medal = _MEDAL_COLOURS[line.place - 1] if line.place <= len(_MEDAL_COLOURS) else _TRACK
     pen.ellipse((_MARGIN_PX, middle - 24, _MARGIN_PX + 48, middle + 24), fill=medal)
     ink = _GROUND if line.place <= len(_MEDAL_COLOURS) else _WHITE
     pen.text((_MARGIN_PX + 24, middle), str(line.place), font=_font(26 if line.place < 100 else 18), fill=ink, anchor="mm")
-    value = first_printable((line.value,))
-    pen.text((CARD_WIDTH - _MARGIN_PX, middle - 6), value, font=_font(38), fill=_WHITE, anchor="rm")
-    left, right = _MARGIN_PX + 72, CARD_WIDTH - _MARGIN_PX
-    room = right - left - int(_font(38).getlength(value)) - 32
+    # The score is large, its interval small.
+    score, _, interval = first_printable((line.value,)).partition(" (")
+    value_width = int(_font(38).getlength(score))
+    if interval:
+        pen.text((right, middle - 2), f"({interval}", font=_font(20), fill=_PALE, anchor="rm")
+        value_width += int(_font(20).getlength(f"({interval}")) + 12
+    pen.text((right - value_width, middle - 6), score, font=_font(38), fill=_WHITE, anchor="lm")
+    left = _MARGIN_PX + 72
+    room = right - left - value_width - 32
     pen.text(
         (left, middle - 6), cut_to_width(first_printable(line.name), 34, room), font=_font(34), fill=_WHITE, anchor="lm"
     )
-    if line.share is None:
+    if line.span is None:
         return
-    pen.rectangle((left, middle + 26, right, middle + 31), fill=_TRACK)
-    pen.rectangle((left, middle + 26, left + max(8, int((right - left) * min(1.0, line.share))), middle + 31), fill=_ACCENT)
+    low, mid, high = (left + int((right - left) * x) for x in line.span)
+    pen.rectangle((left, middle + 27, right, middle + 30), fill=_TRACK)
+    pen.rectangle((low, middle + 25, max(high, low + 2), middle + 32), fill=_ACCENT)
+    pen.rectangle((mid - 2, middle + 21, mid + 2, middle + 36), fill=_WHITE)
+
+
+def draw_position(text: str) -> Image.Image:
+    """A position that is written as rows of cells: `X` and `O` are stones, dots are free, and words stay words."""
+    rows = [[cell for cell in row.split() if first_printable((cell,)) or set(cell) <= set("·")] for row in text.splitlines()]
+    rows = [row for row in rows if row][-POSITION_ROWS:]
+    columns, lines = max((len(row) for row in rows), default=1), max(1, len(rows))
+    wide, high = _PICTURE_SIZE[0] // columns, _PICTURE_SIZE[1] // lines
+    if all(len(cell) == 1 for row in rows for cell in row):
+        wide = high = min(wide, high)
+    picture = Image.new("RGB", (wide * columns, high * lines), _TRACK)
+    pen = ImageDraw.Draw(picture)
+    for y, row in enumerate(rows):
+        for x, cell in enumerate(row):
+            _draw_cell(pen, cell, (x * wide + wide // 2, y * high + high // 2), min(wide, high))
+    return picture
+
+
+def _draw_cell(pen: ImageDraw.ImageDraw, cell: str, middle: tuple[int, int], size: int) -> None:
+    x, y = middle
+    radius = size * 2 // 5
+    if cell == "X":
+        pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=_ACCENT)
+    elif cell == "O":
+        pen.ellipse((x - radius, y - radius, x + radius, y + radius), outline=_MEDAL_COLOURS[2], width=max(3, size // 7))
+    elif set(cell) <= set(".·"):
+        pen.ellipse((x - 3, y - 3, x + 3, y + 3), fill=_PALE)
+    else:
+        pen.text(middle, first_printable((cell,)), font=_font(22), fill=_WHITE, anchor="mm")
 
 
 def first_printable(names: Sequence[str]) -> str:

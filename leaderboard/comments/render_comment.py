@@ -8,6 +8,7 @@ import functools
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -33,6 +34,8 @@ from leaderboard.comments.states import (
     TaskReport,
     WithdrawnEntry,
 )
+from leaderboard.scoring.metrics import ranking
+from leaderboard.site_context import REPLAYED_ENTRIES
 from leaderboard.text import escape_markdown, format, urls
 
 # GitHub answers 422 above this. It does not document the unit, so we count UTF-16 units, the largest of the candidates.
@@ -126,7 +129,7 @@ def _environment() -> Environment:
         NoRunReason=NoRunReason, Verdict=Verdict,
         headline=phrases.comment_headline, official_headline=phrases.official_headline,
         counted=_trusted(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
-        page_url=_page_url, link=phrases.link, link_code=phrases.link_code, command=phrases.command,
+        page_url=_page_url, film=_film, link=phrases.link, link_code=phrases.link_code, command=phrases.command,
         verify_line=phrases.verify_line, fault_place=phrases.fault_place, unverified=phrases.unverified,
         rated=phrases.rated_players, admitted=phrases.admitted_players, refused=phrases.refused_players,
         unsigned=phrases.any_unsigned, record_bar=phrases.record_bar, game_log=_game_log,
@@ -191,6 +194,21 @@ def _sha(commit: str | None) -> Markup:
 
 def _line_url(repository: str, commit: str, agent: AgentReport, place: tuple[str, int]) -> str:
     return f"{repository}/blob/{commit}/submissions/{agent.login}/{agent.agent}/{place[0]}#L{place[1]}"
+
+
+def _film(context: CommentContext, agent: AgentReport, row: TaskReport) -> tuple[str, str] | None:
+    """Address and name of the episode that made most of the difference to the best other agent; None without a film.
+
+    The difference of two means is made by single episodes: most by the best one of who is ahead, and by the worst one of who
+    is behind.
+    """
+    page, returns, other = _page_url(context, agent), row.result.returns, row.leader
+    if page is None or not returns or row.place is None or row.place > REPLAYED_ENTRIES or not (row.estimate and other):
+        return None
+    metric = ranking(row.task)
+    is_behind = metric.sign * row.estimate.score < metric.sign * other.score
+    which = "worst" if is_behind and min(returns) != max(returns) else "best"
+    return f"{page}#{quote(urls.task_anchor(row.task.id))}-{which}", which
 
 
 def _page_url(context: CommentContext, agent: AgentReport) -> str | None:

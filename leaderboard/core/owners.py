@@ -281,23 +281,31 @@ class OwnerAttempts:
         self._by_name: dict[AgentName, set[OwnerDraw]] = defaultdict(set)
         self._by_person: dict[str, set[OwnerDraw]] = defaultdict(set)
         for draw in draws:
-            self._by_name[draw.name].add(draw)
-            for person in groups.of(draw.name):
-                # A version is in one folder at a time, whatever its name.
-                self._by_person[person].add(OwnerDraw(AgentName(draw.name.login, ""), draw.digest, draw.beacon))
+            people = groups.of(draw.name)
+            if not people:
+                self._by_name[draw.name].add(draw)
+                continue
+            # A version is in one folder at a time, whatever its name.
+            draw = OwnerDraw(AgentName(draw.name.login, ""), draw.digest, draw.beacon)
+            for person in people:
+                self._by_person[person].add(draw)
 
     def of(self, name: AgentName) -> int:
         """The versions of its account or team; for an example or a baseline, those of its own folder."""
         draws = self._of_owner(name) if self._groups.of(name) else self._by_name.get(name, ())
-        return len({draw[:2] for draw in draws})
+        return len(draws) if len(draws) < 2 else len({draw[:2] for draw in draws})
 
     def tries(self, name: AgentName) -> int:
         """The versions and draws that its account or team could choose from; 1 for an example or a baseline.
 
         Previews do not count: they are on seeds of their own, the same for everybody, so their luck says nothing of a draw.
         """
-        return max(1, sum(draw.beacon != PREVIEW_BEACON for draw in self._of_owner(name)))
+        draws = self._of_owner(name)
+        return 1 if len(draws) < 2 else max(1, sum(draw.beacon != PREVIEW_BEACON for draw in draws))
 
     def _of_owner(self, name: AgentName) -> set[OwnerDraw]:
-        first, *others = (self._by_person.get(person, set[OwnerDraw]()) for person in self._groups.of(name) or ("",))
-        return first.union(*others) if others else first
+        people = self._groups.of(name)
+        if len(people) == 1:
+            (person,) = people
+            return self._by_person.get(person, set())
+        return set[OwnerDraw]().union(*(self._by_person.get(person, ()) for person in people))

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from evaluator.model.base import reason
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import Record, parse_duel, parse_result
 from evaluator.model.records.result import Cost, Provenance, Result, is_place
@@ -207,7 +208,7 @@ def _read(
                 raise ValueError(f"it belongs at {record.path()}{RESULT} and lies elsewhere")
             records.append(convert(record))
         except (ValueError, OSError) as error:
-            damaged.append(DamagedFile(path=Path(path), reason=" ".join(str(error).split())[:200]))
+            damaged.append(DamagedFile(path=Path(path), reason=reason(error)))
     return records, damaged
 
 

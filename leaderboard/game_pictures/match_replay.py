@@ -1,6 +1,7 @@
 """The matches of a duel for its page: cards, and one JSON document for the replay script."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,15 +47,21 @@ class MatchReplay:
     """JSON for the replay script, safe inside a script element."""
 
 
-def side_names(duel: Duel) -> tuple[str, str]:
-    """The names of the two sides; numbered where a player plays itself."""
-    first, second = (f"{player.login}/{player.agent}" for player in duel.players)
+def side_names(duel: Duel, shown: Sequence[str | None] = (None, None)) -> tuple[str, str]:
+    """The names of the two sides, numbered where a player plays itself; `shown` are the names that their authors gave them.
+
+    Two players of one name are told apart by their folders.
+    """
+    folders = [f"{player.login}/{player.agent}" for player in duel.players]
+    first, second = (title or folder for title, folder in zip(shown, folders, strict=True))
+    if first == second:
+        first, second = folders
     return (f"{first} (1)", f"{second} (2)") if duel.is_validation else (first, second)
 
 
-def match_replay(duel: Duel, task: Task, frames: AllFrames) -> MatchReplay:
-    """All matches of a duel."""
-    kind, names, with_returns = drawing_of(task), side_names(duel), _has_other_returns(duel)
+def match_replay(duel: Duel, task: Task, frames: AllFrames, names: tuple[str, str] | None = None) -> MatchReplay:
+    """All matches of a duel; `names` are those of its sides, if not their folders."""
+    kind, names, with_returns = drawing_of(task), names or side_names(duel), _has_other_returns(duel)
     cards, matches = [], []
     records = zip(duel.matches, moves_of(duel), milliseconds_of(duel), strict=True)
     for index, (match, moves, times) in enumerate(records):
@@ -65,7 +72,7 @@ def match_replay(duel: Duel, task: Task, frames: AllFrames) -> MatchReplay:
             number=index + 1,
             winner=match.winner,
             outcome=match_outcome(match, names, with_returns=with_returns),
-            why=end_reason(match, duel, task),
+            why=end_reason(match, duel, task, names),
             broken=bool(match.offenders),
             plies=match.plies,
             picture=final_position_svg(kind, marks, f"last position of match {index + 1}")
@@ -96,9 +103,9 @@ def match_outcome(match: MatchRecord, names: tuple[str, str], *, with_returns: b
     return f"{words}, returns {plain(match.scores[0])} and {plain(match.scores[1])}" if with_returns else words
 
 
-def end_reason(match: MatchRecord, duel: Duel, task: Task) -> str:
+def end_reason(match: MatchRecord, duel: Duel, task: Task, names: tuple[str, str] | None = None) -> str:
     """How a match ended: one line, not capitalised."""
-    names = side_names(duel)
+    names = names or side_names(duel)
     offender = " and ".join(names[side] for side in match.offenders)
     message = f": {match.message}" if match.message else ""
     match match.end:

@@ -9,11 +9,9 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from leaderboard.core.standings import Row, Standings, TaskStandings
 from leaderboard.scoring.metrics import oriented_return
-from leaderboard.site_context import EpisodeReplay, Episodes
+from leaderboard.site_context import REPLAYED_ENTRIES, EpisodeReplay, Episodes
 from leaderboard.text import format
 
-# Entries of each task that have replays.
-REPLAYED_ENTRIES = 10
 EPISODES_FOLDER = "episodes"
 # The replays of a result, in the order in which a page shows them.
 WHICH = ("best", "median", "worst")

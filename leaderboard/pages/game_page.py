@@ -7,11 +7,13 @@ from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
 from leaderboard.charts import history_charts, interval_chart
+from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
 from leaderboard.core.standings import Entry
 from leaderboard.game_pictures.drawn_games import moves_of, position_text
 from leaderboard.game_pictures.match_replay import match_replay, side_names
+from leaderboard.game_pictures.opening_book import has_book, opening_book
 from leaderboard.site_context import AllFrames
 from leaderboard.text import format, urls
 
@@ -78,21 +80,27 @@ def last_position(board: GameStandings, duel: Duel) -> str | None:
 def render_game_pages(board: GameStandings, page: Callable[..., str], frames: AllFrames) -> Mapping[str, str]:
     """The page of the leaderboard and the pages of its duels; `page` renders a template."""
     path = urls.task_page(board.task.id)
+    book = urls.address(path) + "book.json" if has_book(board) else ""
     pages = {
         path: page(
-            path, "game.md.jinja", board=board, task=board.task, scale=interval_chart.rating_scale(board),
+            path, "game.md.jinja", board=board, book=book, task=board.task, scale=interval_chart.rating_scale(board),
             crosstable=crosstable(board), history=history_charts.rating_history(board),
         )
     }  # fmt: skip
+    if book:
+        pages[book] = opening_book(board)
     entries = {row.entry.name: row.entry for row in board.rows} | {f.entry.name: f.entry for f in board.failures}
     for duel in shown_duels(board):
         path = urls.duel_page(board.task.id, duel)
-        replay = match_replay(duel, board.task, frames)
+        players = [entries.get(AgentName(*player.name)) for player in duel.players]
+        names = side_names(duel, [player.submission.name if player else None for player in players])
+        replay = match_replay(duel, board.task, frames, names)
         counts = [_count(duel, side) for side in (0, 1)]
         pages[path] = page(
-            path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=side_names(duel),
+            path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=names,
+            card=duel_card(board, duel),
             signed=format.SIGNED, FIRST_CARDS=FIRST_CARDS,
-            entries=[entries.get(AgentName(*player.name)) for player in duel.players],
+            entries=players,
             assets=Markup(urls.up(path) + "assets/"), root=Markup(urls.up(path)),
         )  # fmt: skip
     return pages

@@ -17,8 +17,7 @@ from leaderboard.core.standings import Row
 from leaderboard.game_pictures.drawn_games import drawing_of, moves_of
 from leaderboard.game_pictures.svg import BoardMark, GameDrawing
 from leaderboard.pages import episode_replays
-from leaderboard.pages.episode_replays import REPLAYED_ENTRIES
-from leaderboard.site_context import SiteContext
+from leaderboard.site_context import REPLAYED_ENTRIES, SiteContext
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import format_utc
 from leaderboard.text.serialise import segment

@@ -22,7 +22,8 @@ from leaderboard.comments import samples
 from leaderboard.core.standings import OverallRow, Standings, TaskStandings
 from leaderboard.health import health
 from leaderboard.history import BoardHistory, RankHistory, RecordScore
-from leaderboard.pages import episode_replays, game_page, home_page, html_frame, moderation_log
+from leaderboard.pages import all_agents, episode_replays, game_page, home_page, html_frame, moderation_log
+from leaderboard.pages.citation import citation
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed, digits
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED
@@ -34,8 +35,11 @@ from leaderboard.text.format import day, number
 FORM_RULES = "submit/form.json"
 # Rows of a table that stand in the page itself; the page's script fetches the other rows on demand.
 TABLE_ROWS = 100
+RANK_RANGE = "with the rank range: the places an agent could hold, given the uncertainty"
 # Record scores that the page of a task lists.
 SHOWN_RECORDS = 20
+# Changes of leaders on the page of the season.
+TIMELINE_ROWS = 500
 # Rows of each table on the page of a closed season; the archived leaderboard has all of them.
 SEASON_ROWS = 10
 PAGE_TEMPLATES = Path(__file__).with_name("templates")
@@ -149,7 +153,7 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
     renderer = TemplateRenderer(standings, context)
     pages = {html_frame.FRAME_PAGE: html_frame.FRAME_SOURCE}
     pages[urls.HOME_PAGE] = renderer.page(
-        urls.HOME_PAGE, "home.md.jinja", events=past.events(home_page.NEWS),
+        urls.HOME_PAGE, "home.md.jinja", events=past.events(home_page.NEWS), leads=past.leads()[:home_page.NEWS],
         machine=health(standings, context.results),
         season_end=home_page.season_end(standings.challenge, context.now),
     )  # fmt: skip
@@ -159,6 +163,9 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
     pages[urls.LEDGER] = renderer.page(urls.LEDGER, "ledger.md.jinja", ledger=ledger)
     pages[urls.COMPARE] = renderer.page(urls.COMPARE, "compare.md.jinja")
     pages[urls.STATUS] = renderer.page(urls.STATUS, "status.md.jinja")
+    leads = past.leads()
+    pages[urls.TIMELINE] = renderer.page(urls.TIMELINE, "timeline.md.jinja", leads=leads, most=TIMELINE_ROWS)
+    pages[urls.ALL_AGENTS] = renderer.page(urls.ALL_AGENTS, "all_agents.md.jinja", lines=all_agents.agent_lines(standings))
     pages[samples.STATES_PAGE] = renderer.page(samples.STATES_PAGE, "states.md.jinja", shown=samples.rendered_samples())
     pages[FORM_RULES] = form_rules(standings, context)
     for board in standings.tasks:
@@ -248,9 +255,9 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         better=metrics.better,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
         is_other_claim=interval_chart.is_other_claim,
-        task_file=serialise.task_file, address=serialise.address,
+        task_file=serialise.task_file, address=serialise.address, citation=citation, page_address=urls.address,
         documents=task_documents, scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
-        LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED,
+        LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_RANGE=RANK_RANGE,
         task_scale=interval_chart.task_scale, score_plot=interval_plot.score_plot, rating_plot=interval_plot.rating_plot,
         heat=heat, span_ends=scale_ends, film_poster=episode_replays.film_poster, film_facts=episode_replays.film_facts,
     )  # fmt: skip

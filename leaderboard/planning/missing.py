@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple, overload
 
 from evaluator.model.config.challenge import Challenge, Task
@@ -309,11 +310,17 @@ class _EarlierRecords:
     """What was recorded of each agent on each task, and of each pair in each game, to say why it is wanted again."""
 
     def __init__(self, records: Iterable[Result | Duel], folders: VersionFolders) -> None:
-        self._inputs: dict[tuple[str, tuple[AgentName, ...]], list[_Inputs]] = defaultdict(list)
-        for record in records:
+        self._records, self._folders = records, folders
+
+    @cached_property
+    def _inputs(self) -> dict[tuple[str, tuple[AgentName, ...]], list[_Inputs]]:
+        """By task and names; made when something is wanted, which on most days is nothing."""
+        inputs: dict[tuple[str, tuple[AgentName, ...]], list[_Inputs]] = defaultdict(list)
+        for record in self._records:
             players = record.players if isinstance(record, Duel) else (record,)
-            names = tuple(folders.of(player) for player in players)
-            self._inputs[record.task, names].append(_Inputs.of(record))
+            names = tuple(self._folders.of(player) for player in players)
+            inputs[record.task, names].append(_Inputs.of(record))
+        return inputs
 
     def reasons(
         self, entries: Sequence[Entry], task_id: str, wanted: WantedResult | WantedDuel

@@ -75,6 +75,9 @@ def expected_seconds(
 
     A duel takes the thinking time of both players, each as in its longest duel, validations included.
     """
+    items = list(items)
+    if not items:
+        return []
     solo = _RecordedCosts(
         ((result.task, AgentName.folded(result.login, result.agent)), result.cost.wall_seconds) for result in results
     )
@@ -97,6 +100,9 @@ def expected_bytes(items: Iterable[WorkItem | DuelWorkItem], results: Iterable[R
 
     A duel has no trace: its moves are in its record.
     """
+    items = list(items)
+    if not items:
+        return []
     steps = _RecordedCosts(
         ((result.task, AgentName.folded(result.login, result.agent)), float(result.cost.steps))
         for result in results

@@ -189,21 +189,22 @@ def estimates(
     columns.tries[:] = 1 if tries is None else tries
     for rows in by_length(returns):
         sample = sorted_values([returns[row] for row in rows], task.bounds)
-        centre, (error, size, skewness) = scores(sample, task.score), _spread(sample, task)
+        centre = scores(sample, task.score)
+        error, size, skewness = _spread(sample, task, centre)
         margin = critical_value(size, columns.tries[rows])
         longer = np.clip(skewness * (1 + 2 * margin**2) / (6 * math.sqrt(sample.shape[1])), -margin, margin)
         reach = np.where(np.isfinite(error), error, MISSING)
         columns.low[rows] = centre - (margin + np.maximum(-longer, 0)) * reach
         columns.high[rows] = centre + (margin + np.maximum(longer, 0)) * reach
         columns.centre[rows], columns.error[rows], columns.size[rows] = centre, error, size
-    columns.score[:] = _points(returns, task.score, None)
+    columns.score[:] = _points(returns, task.score, None) if task.bounds else columns.centre
     lowest, highest = task.bounds or (-np.inf, np.inf)
     columns.low[:] = np.minimum(np.maximum(columns.low, lowest), columns.score)
     columns.high[:] = np.maximum(np.minimum(columns.high, highest), columns.score)
     return columns
 
 
-def _spread(sample: Floats, task: ResampledScores) -> tuple[Floats, Floats, Floats]:
+def _spread(sample: Floats, task: ResampledScores, centre: Floats) -> tuple[Floats, Floats, Floats]:
     """The standard error of each row's score, its degrees of freedom plus one, and the skewness, 0 unless it is a mean.
 
     Values that are all equal do not make a few episodes certain: below `FEW` of them the error is infinite.
@@ -211,11 +212,13 @@ def _spread(sample: Floats, task: ResampledScores) -> tuple[Floats, Floats, Floa
     Args:
         sample: ascending values, shape (rows, values).
         task: how they become a score.
+        centre: the scores.
     """
     count, cut = sample.shape[1], 0 if task.score == "median" else trimmed_mean(sample.shape[1], task.score)
     size = count - 2 * cut
     winsorized = np.clip(sample, sample[:, cut, None], sample[:, count - cut - 1, None])
-    deviations = winsorized - scores(winsorized, "mean")[:, None]
+    # Of a mean nothing is cut, so its scores are these means.
+    deviations = winsorized - (centre if task.score == "mean" else scores(winsorized, "mean"))[:, None]
     squares = _row_sums(deviations * deviations)
     error, skewness = np.sqrt(squares / max(size * (size - 1), 1)), np.zeros(len(sample))
     if task.score == "median":
@@ -323,7 +326,9 @@ def critical_value(size: Floats, tries: Floats) -> Floats:
 
 def intervals(measured: EstimateArrays) -> list[Estimate]:
     """The score and interval of each entry."""
-    columns = ([MISSING if is_missing(value) else value for value in column.tolist()] for column in measured[:3])
+    columns = [column.tolist() for column in measured[:3]]
+    if np.isnan(measured[:3]).any():
+        columns = [[MISSING if is_missing(value) else value for value in column] for column in columns]
     return [Estimate(score=score, low=low, high=high) for score, low, high in zip(*columns, strict=True)]
 
 

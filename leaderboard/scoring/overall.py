@@ -19,8 +19,11 @@ every sum is exact.
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +36,7 @@ from leaderboard.scoring.bootstrap import FLOAT_BITS, LOWEST_EXPONENT, QUARTER, 
 from leaderboard.scoring.intervals import (
     ENDS,
     TAIL,
+    Draws,
     EstimateArrays,
     critical_value,
     intervals,
@@ -41,13 +45,14 @@ from leaderboard.scoring.intervals import (
     pooled_episodes,
     tail,
 )
-from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, ranking, value_or_none
+from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking, value_or_none
 from leaderboard.scoring.ranking import name_order, ranks_beside
 from leaderboard.scoring.score_all import (
     LEAST_COUNTED,
     MOST_COUNTED,
     CommonScale,
     OverallSample,
+    ScoredTasks,
     common_scale,
     counted,
 )
@@ -59,6 +64,8 @@ MOST_MASS = 1 << 20
 # Rows within so many standard deviations of a cut are summed one by one; twice as many if a resample needs them.
 NEAR = 4.0
 ENTRIES_AT_ONCE = 250
+# Windows whose rows are summed by one call each, since a call takes longer than a thousand additions.
+WINDOWS_AT_ONCE = 16
 Masses = npt.NDArray[np.signedinteger[Any]]
 Shape = tuple[tuple[str, int], ...]
 """Task and number of values of each stratum."""
@@ -68,7 +75,7 @@ class Stratum(NamedTuple):
     """The values of one entry on one task."""
 
     task_id: str
-    values: Sequence[float]
+    values: Floats | Sequence[float]
     """Normalised, in any order, at least one. A single one is the same in all resamples."""
 
 
@@ -93,7 +100,9 @@ def stratified_iqm(entries: Sequence[Sequence[Stratum]]) -> ResampledIqm:
         tables = _tables(shape)
         for begin in range(0, len(rows), ENTRIES_AT_ONCE):
             part = rows[begin : begin + ENTRIES_AT_ONCE]
-            values = np.array([[v for stratum in entries[row] for v in sorted(stratum.values)] for row in part.tolist()])
+            values = np.array([np.concatenate([stratum.values for stratum in entries[row]]) for row in part.tolist()])
+            for first, last in pairwise([0, *np.cumsum(tables.sizes).tolist()]):
+                values[:, first:last].sort(axis=1)
             pooled = _Pooled(values, tables)
             low, high = np.quantile(pooled.resampled(), ENDS, axis=1)
             score = pooled.scores()
@@ -171,75 +180,133 @@ class _Pooled:
         """The scores of the resamples, shape (entries, IQM_RESAMPLES)."""
         drawn, inside = np.empty((len(self._values), IQM_RESAMPLES)), np.zeros_like(self._values)
         lowest, step = np.empty((2, len(self._values), 1))
-        for row, values in enumerate(self._values):
-            windows = self._windows(row)
-            first, last = windows[0].rows.start, windows[-1].rows.stop
-            lowest[row] = values[first]
-            # All differences are below this power of two, so their sums in steps fit the integers of a float.
-            power = np.frexp(values[last] - values[first])[1]
-            step[row] = np.ldexp(1.0, max(power - FLOAT_BITS + sum(self._ends).bit_length(), LOWEST_EXPONENT))
-            steps = np.rint((np.clip(values, values[first], values[last]) - lowest[row]) / step[row])
-            drawn[row] = self._ends[1] * steps[last]
-            for rows, sums in windows:
-                drawn[row] -= np.diff(steps[rows.start : rows.stop + 1]) @ sums.astype(np.float64)
-            begin, end = steps[windows[0].rows.stop], steps[windows[-1].rows.start]
-            if begin < end:
-                by_stratum = np.rint((self._by_stratum[row] - lowest[row]) / step[row])
-                inside[row] = end - np.clip(by_stratum, begin, end)
+        left, near = np.arange(len(self._values)), 0.0
+        while len(left):
+            scale = self._scale(left, max(near, NEAR))
+            lowest[left], step[left] = scale.lowest, scale.step
+            steps = dict(zip(left.tolist(), scale.steps, strict=True))
+            windows = [self._windows(row, near) for row in left.tolist()]
+            for row, pair in zip(left.tolist(), windows, strict=True):
+                drawn[row] = self._ends[1] * steps[row][pair[-1].stop] - self._ends[0] * steps[row][pair[0].start]
+            failed = self._subtract([window for pair in windows for window in pair], steps, drawn)
+            for row, pair in zip(left.tolist(), windows, strict=True):
+                begin, end = steps[row][pair[0].stop], steps[row][pair[-1].start]
+                if begin < end:
+                    by_stratum = np.rint((self._by_stratum[row] - lowest[row]) / step[row])
+                    inside[row] = end - np.clip(by_stratum, begin, end)
+            left, near = np.array(sorted(failed), dtype=np.intp), max(2 * near, NEAR)
+            inside[left] = 0
         return lowest + (drawn - inside @ self._tables.float_counts) * (step / self._kept)
 
-    def _windows(self, row: int) -> list["_Window"]:
-        """The rows near the cuts: two windows, or one that reaches from the first to the second."""
-        near = NEAR
-        while True:
-            low, high = (self._near(row, end, near) for end in self._ends)
-            cut, rest = self._ends
-            windows = [(low, cut, cut), (high, rest, rest)]
-            if low.stop >= high.start:
-                windows = [(slice(low.start, high.stop), cut, rest)]
-            summed = [(rows, self._sums_of(row, rows), first, last) for rows, first, last in windows]
-            if all(
-                sums[0].max() <= first and (rows.stop == self._last or sums[-1].min() >= last)
-                for rows, sums, first, last in summed
-            ):
-                return [_Window(rows, np.clip(sums[1:], cut, rest)) for rows, sums, _, _ in summed]
-            near *= 2
+    def _scale(self, rows: Indices, near: float) -> "_Scale":
+        """The values of some entries in steps, those beyond the rows near the cuts clipped to the nearest of these rows."""
+        (first, _), (_, last) = (self._near(rows, end, self._reach(near)) for end in self._ends)
+        lowest, highest = self._values[rows, first, np.newaxis], self._values[rows, last, np.newaxis]
+        # All differences are below this power of two, so their sums in steps fit the integers of a float.
+        power = np.frexp(highest - lowest)[1]
+        step = np.ldexp(1.0, np.maximum(power - FLOAT_BITS + sum(self._ends).bit_length(), LOWEST_EXPONENT))
+        steps = np.rint((np.clip(self._values[rows], lowest, highest) - lowest) / step)
+        return _Scale(lowest, step, steps)
 
-    def _near(self, row: int, end: int, near: float) -> slice:
-        """The rows within `near` standard deviations of a cut.
+    def _reach(self, near: float) -> float:
+        """So many times the largest deviation that the mass below a row can have: at half of every stratum."""
+        return near * math.sqrt((self._tables.masses**2 * self._tables.sizes).sum()) / 2
 
-        The deviation is the largest that the mass below a row can have: at half of every stratum.
+    def _near(self, rows: Indices, end: int, reach: Floats | float) -> tuple[Indices, Indices]:
+        """The first row and the end of the rows within some mass of a cut, for some entries."""
+        sums = self._sums[rows]
+        first, last = ((sums < np.expand_dims(end + side * reach, -1)).sum(axis=1) for side in (-1, 1))
+        return first, np.minimum(last + 1, self._last)
+
+    def _windows(self, row: int, near: float) -> list["_Window"]:
+        """The rows near the cuts: two windows, or one that reaches from the first to the second.
+
+        With a `near` of 0 those within `NEAR` of the deviations that the masses below the cuts have: fewer rows, which
+        nearly always do.
         """
-        reach = near * math.sqrt((self._tables.masses**2 * self._tables.sizes).sum()) / 2
+        (low, low_stop), (high, high_stop) = (self._edges(row, end, near) for end in self._ends)
+        cut, rest = self._ends
+        if low_stop >= high:
+            return [_Window(row, low, high_stop, cut, rest)]
+        return [_Window(row, low, low_stop, cut, cut), _Window(row, high, high_stop, rest, rest)]
+
+    def _edges(self, row: int, end: int, near: float) -> tuple[int, int]:
+        reach = self._reach(near or NEAR)
+        if not near:
+            tables = self._tables
+            share = self._below(row, int(np.searchsorted(self._sums[row], end))) / tables.sizes
+            reach = min(reach, NEAR * math.sqrt((tables.masses**2 * tables.sizes * share * (1 - share)).sum()))
         first, last = np.searchsorted(self._sums[row], (end - reach, end + reach))
-        return slice(int(first), min(int(last) + 1, self._last))
+        return int(first), min(int(last) + 1, self._last)
 
     def _below(self, row: int, count: int) -> Indices:
         """How many of the `count` lowest values are of each stratum."""
         return np.bincount(self._strata[row, :count], minlength=len(self._tables.sizes))
 
-    def _sums_of(self, row: int, rows: slice) -> Masses:
-        """The mass of the i lowest values of each resample, from before the first of some rows to the last of them."""
-        tables = self._tables
-        sums = np.empty((rows.stop - rows.start + 1, IQM_RESAMPLES), dtype=tables.counts.dtype)
-        below = self._below(row, rows.start)
-        np.sum([part[count] for part, count in zip(tables.sums, below, strict=True)], axis=0, out=sums[0])
+    def _subtract(self, windows: Sequence["_Window"], steps: Mapping[int, Floats], drawn: Floats) -> set[int]:
+        """Subtract Σ c_i (v_{i+1} − v_i) over windows; returns the entries of which a resample needs more rows."""
+        failed: set[int] = set()
+        for begin in range(0, len(windows), WINDOWS_AT_ONCE):
+            part = windows[begin : begin + WINDOWS_AT_ONCE]
+            before, sums = self._sums_of(part)
+            highest = before.max(axis=1).tolist()
+            for index, window in enumerate(part):
+                size = window.stop - window.start
+                reaches = window.stop == self._last or sums[size - 1, index].min() >= window.last
+                if highest[index] > window.first or not reaches:
+                    failed.add(window.row)
+                    continue
+                kept = np.clip(sums[:size, index], *self._ends, dtype=sums.dtype).astype(np.float64)
+                drawn[window.row] -= np.diff(steps[window.row][window.start : window.stop + 1]) @ kept
+        return failed
+
+    def _sums_of(self, windows: Sequence["_Window"]) -> tuple[Masses, Masses]:
+        """The mass of the i lowest values of each resample: before each window, and after each of its rows.
+
+        Returns:
+            Shapes (windows, IQM_RESAMPLES) and (rows, windows, IQM_RESAMPLES); after a window's last row they mean nothing.
+        """
+        tables, rows = self._tables, [window.row for window in windows]
+        before = np.zeros((len(windows), IQM_RESAMPLES), dtype=tables.counts.dtype)
+        for index, window in enumerate(windows):
+            for part, count in zip(tables.sums, self._below(window.row, window.start).tolist(), strict=True):
+                before[index] += part[count]
+        size = max(window.stop - window.start for window in windows)
+        starts = np.array([window.start for window in windows])
+        positions = np.minimum(starts + np.arange(size)[:, np.newaxis], self._last)
+        sums = np.take(tables.counts, self._order[rows, positions], axis=0)
         # Row by row: faster than `np.cumsum` along the first axis.
-        for index, position in enumerate(self._order[row, rows].tolist()):
-            np.add(sums[index], tables.counts[position], out=sums[index + 1])
-        return sums
+        for last, row in pairwise([before, *sums]):
+            row += last
+        return before, sums
+
+
+class _Scale(NamedTuple):
+    """The values of some entries in steps; shape (entries, 1), but for `steps`."""
+
+    lowest: Floats
+    step: Floats
+    steps: Floats
+    """Shape (entries, N)."""
 
 
 class _Window(NamedTuple):
     """Rows of one entry's ordered values."""
 
-    rows: slice
-    sums: Masses
-    """The c_i of each row and resample, shape (rows, IQM_RESAMPLES)."""
+    row: int
+    """The entry's."""
+    start: int
+    stop: int
+    first: int
+    """No resample has more mass before the window."""
+    last: int
+    """No resample has less mass up to its end."""
 
 
-# From so many entries on, a second process resamples half of them.
-BACKGROUND_ENTRIES = 250
+# From so many entries on, a second process resamples most of them, and this one a share after the tasks' tables.
+BACKGROUND_ENTRIES, HERE = 250, 0.2
+Version = tuple[AgentName, str]
+"""An entry by its name and its digest."""
 NOT_MEASURED = Estimate(score=MISSING, low=MISSING, high=MISSING)
 
 
@@ -268,8 +335,7 @@ def overall_rows(
     boards: Iterable[TaskStandings],
     columns: Mapping[AgentName, OverallSample],
     held: Mapping[AgentName, str],
-    *,
-    with_iqm: bool = True,
+    interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
 ) -> tuple[OverallRow, ...]:
     """Rank entries across tasks by the weighted mean over all tasks that have anchors; a missing score counts 0.
 
@@ -277,7 +343,7 @@ def overall_rows(
         boards: the standings of all tasks.
         columns: the uncertainty of the mean of each entry with a score on such a task.
         held: the entries without a place, as in `TaskStandings`.
-        with_iqm: whether the rows have their interquartile means, which take most of the time.
+        interquartile_means: of all entries with such a score, as `begin_interquartile_means` has it; None to do without.
     """
     boards = tuple(boards)
     scales = tuple(scale for board in boards for scale in common_scale(board.task))
@@ -285,8 +351,7 @@ def overall_rows(
     if not contenders:
         return ()
     values = np.column_stack([_column(contenders, scale) for scale in scales])
-    means = _interquartile_means(contenders, scales) if with_iqm else [NOT_MEASURED] * len(contenders)
-    rows = zip(contenders, _rows(contenders, scales, values, columns, means), strict=True)
+    rows = zip(contenders, _rows(contenders, scales, values, columns, interquartile_means), strict=True)
 
     def order(pair: tuple[OverallEntry, OverallRow]) -> tuple[bool, int, bool, str, tuple[str, ...]]:
         contender, row = pair
@@ -319,12 +384,14 @@ def _rows(
     scales: Sequence[CommonScale],
     values: Floats,
     drawn: Mapping[AgentName, OverallSample],
-    means: Sequence[Estimate],
+    interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
 ) -> Iterator[OverallRow]:
     measured = _estimates(contenders, scales, values, drawn)
     places = ranks_beside(measured, [one.entry.is_aside or one.held_by is not None for one in contenders])
-    columns = zip(contenders, places, intervals(measured), means, values.tolist(), strict=True)
-    for contender, rank, estimate, iqm, row in columns:
+    columns = zip(contenders, places, intervals(measured), values.tolist(), strict=True)
+    iqm_of = interquartile_means() if interquartile_means else {}
+    for contender, rank, estimate, row in columns:
+        iqm = iqm_of[contender.entry.name, contender.entry.digest] if interquartile_means else NOT_MEASURED
         normalised = {scale.task.id: value_or_none(value) for scale, value in zip(scales, row, strict=True)}
         yield OverallRow(
             **rank._asdict(), entry=contender.entry, tries=contender.tries, held_by=contender.held_by, estimate=estimate,
@@ -332,43 +399,87 @@ def _rows(
         )  # fmt: skip
 
 
-def _interquartile_means(contenders: Sequence[OverallEntry], scales: Sequence[CommonScale]) -> list[Estimate]:
+class _PlayedTask(NamedTuple):
+    """What one version plays a task with."""
+
+    draws: Draws
+    score: float
+    tries: int
+
+
+_Played = Mapping[str, _PlayedTask]
+"""By task id, without missing scores; not empty."""
+
+
+@contextmanager
+def begin_interquartile_means(
+    boards: Sequence[ScoredTasks], measured: Sequence[EstimateArrays]
+) -> Iterator[Callable[[], Mapping[Version, Estimate]]]:
     """The interquartile mean over all episodes of all tasks; a task without a score is one value of 0.
 
     A score that is a single number is one value, too. It has no spread to resample, so there is no interval then.
+
+    Yields:
+        A function that waits for them. A second process resamples most of the entries while the block runs, which takes
+        longer than all the rest of ranking. A process, not a thread: half of the time the interpreter's lock is held.
     """
-    if len(contenders) < BACKGROUND_ENTRIES:
-        return _resampled_means(contenders, scales)
-    half = len(contenders) // 2
-    # A second process, not a thread: half of the time is spent holding the interpreter's lock.
-    with run_in_background(lambda: _resampled_means(contenders[half:], scales)) as others:
-        return _resampled_means(contenders[:half], scales) + others()
+    scales = [scale for board in boards for scale in common_scale(board.task)]
+    played = _played(boards, measured, {scale.task.id for scale in scales})
+    versions = list(played)
+    here = len(versions) if len(versions) < BACKGROUND_ENTRIES else round(HERE * len(versions))
+
+    def means(chosen: Sequence[Version]) -> list[Estimate]:
+        return _resampled_means([played[version] for version in chosen], scales)
+
+    def both(others: Callable[[], list[Estimate]]) -> Mapping[Version, Estimate]:
+        return dict(zip(versions, means(versions[:here]) + others(), strict=True))
+
+    with ExitStack() as stack:
+        others = stack.enter_context(run_in_background(lambda: means(versions[here:]))) if here < len(versions) else list
+        yield lambda: both(others)
 
 
-def _resampled_means(contenders: Sequence[OverallEntry], scales: Sequence[CommonScale]) -> list[Estimate]:
-    strata = [[_stratum(contender.rows.get(scale.task.id), scale) for scale in scales] for contender in contenders]
+def _played(
+    boards: Sequence[ScoredTasks], measured: Sequence[EstimateArrays], counting: Container[str]
+) -> dict[Version, dict[str, _PlayedTask]]:
+    """What each version with a score plays tasks with."""
+    played: dict[Version, dict[str, _PlayedTask]] = defaultdict(dict)
+    for board, estimates in zip(boards, measured, strict=True):
+        if board.task.id not in counting:
+            continue
+        for name, draws, tries, score in zip(board.names, board.draws, board.tries, estimates.score.tolist(), strict=True):
+            if not is_missing(score):
+                played[name, draws[-1].submission_digest][board.task.id] = _PlayedTask(draws, score, tries)
+    return played
+
+
+def _resampled_means(played: Sequence[_Played], scales: Sequence[CommonScale]) -> list[Estimate]:
+    if not played:
+        return []
+    strata = [[_stratum(tasks.get(scale.task.id), scale) for scale in scales] for tasks in played]
     resampled = stratified_iqm(strata)
     # After several tries both ends are as many times as far from the score as for a normal distribution.
-    wider = normal_quantiles(1 - tail(np.array([contender.tries for contender in contenders]))) / normal_quantile(1 - TAIL)
+    most = np.array([max(task.tries for task in tasks.values()) for tasks in played])
+    wider = normal_quantiles(1 - tail(most)) / normal_quantile(1 - TAIL)
     low = resampled.score - wider * (resampled.score - resampled.low)
     high = resampled.score + wider * (resampled.high - resampled.score)
     means = []
-    for contender, of_entry, score, *ends in zip(contenders, strata, resampled.score.tolist(), low, high, strict=True):
-        has_spread = all(len(stratum.values) > 1 for stratum in of_entry if stratum.task_id in contender.rows)
+    for tasks, of_entry, score, *ends in zip(played, strata, resampled.score.tolist(), low, high, strict=True):
+        has_spread = all(len(stratum.values) > 1 for stratum in of_entry if stratum.task_id in tasks)
         first, last = map(float, ends) if has_spread else (MISSING, MISSING)
         means.append(Estimate(score=score, low=first, high=last))
     return means
 
 
-def _stratum(row: Row | None, scale: CommonScale) -> Stratum:
+def _stratum(played: _PlayedTask | None, scale: CommonScale) -> Stratum:
     metric = ranking(scale.task)
-    if row is None:
+    if played is None:
         values = np.zeros(1)
-    elif any_sealed(row.draws) or episode_metric(scale.task, metric) is None:
-        values = scale.normalised(np.array([row.estimate.score]))
+    elif any_sealed(played.draws) or episode_metric(scale.task, metric) is None:
+        values = scale.normalised(np.array([played.score]))
     else:
-        values = scale.normalised(np.array(pooled_episodes(metric, row.draws), dtype=np.float64))
-    return Stratum(scale.task.id, values.tolist())
+        values = scale.normalised(np.array(pooled_episodes(metric, played.draws), dtype=np.float64))
+    return Stratum(scale.task.id, values)
 
 
 def _column(contenders: Sequence[OverallEntry], scale: CommonScale) -> Floats:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,11 +10,14 @@ import numpy as np
 
 from evaluator.model.config.challenge import Task
 from leaderboard.core.entry import AgentName
+from leaderboard.core.parallel import run_in_background
 from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import Draws, EstimateArrays, deviation, normal_quantiles, pooled_estimate
 
 # A normalised score counts as the nearest number between these: as much as a missing one, or twice the reference.
 LEAST_COUNTED, MOST_COUNTED = 0.0, 2.0
+# From so many results on, a second process estimates half of the tasks.
+BACKGROUND_DRAWS = 10_000
 # Equally likely values of a standard normal variable, which show how clipping changes a standard error.
 _NORMAL_VALUES = normal_quantiles((np.arange(200) + 0.5) / 200)
 # Degrees of freedom are rounded down to one of these, so that few different critical values are needed.
@@ -70,8 +74,16 @@ class OverallSample(NamedTuple):
 
 def score_all(boards: Sequence[ScoredTasks]) -> tuple[list[EstimateArrays], dict[AgentName, OverallSample]]:
     """The estimates of every task, and what the overall leaderboard needs of each entry with a normalised score."""
-    measured = [pooled_estimate(board.draws, board.task, board.tries) for board in boards]
+    half = len(boards) // 2 if sum(len(board.draws) for board in boards) >= BACKGROUND_DRAWS else 0
+    with ExitStack() as stack:
+        first = stack.enter_context(run_in_background(lambda: _estimates(boards[:half]))) if half else list
+        others = _estimates(boards[half:])
+        measured = first() + others
     return measured, _overall_samples(boards, measured)
+
+
+def _estimates(boards: Sequence[ScoredTasks]) -> list[EstimateArrays]:
+    return [pooled_estimate(board.draws, board.task, board.tries) for board in boards]
 
 
 def _overall_samples(boards: Sequence[ScoredTasks], measured: Sequence[EstimateArrays]) -> dict[AgentName, OverallSample]:

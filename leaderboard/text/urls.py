@@ -14,6 +14,8 @@ OVERALL_PAGE = "overall.md"
 COMPARE = "compare.md"
 STATUS = "status.md"
 LEDGER = "ledger.md"
+TIMELINE = "timeline.md"
+ALL_AGENTS = "all-agents.md"
 # MkDocs serves these two at the address of their folder.
 _INDEX_NAMES = ("index", "readme")
 
@@ -31,6 +33,11 @@ def task_page(task_id: str) -> str:
 def agent_page(login: str, agent: str) -> str:
     """The page of an agent."""
     return f"agents/{login}/{_file(agent)}"
+
+
+def task_anchor(task_id: str) -> str:
+    """The anchor of a task's section; no other heading begins like it."""
+    return f"task-{safe_path_segment(task_id)}"
 
 
 def duel_page(task_id: str, duel: Duel) -> str:

@@ -19,7 +19,7 @@ from scripts.git.main_entries import read_entries
 from scripts.git.recorded_standings import recorded_standings
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api.client import GitHub, GitHubError
-from scripts.github.doctor.policy_checks import TEAMS_VARIABLE
+from scripts.github.doctor.season_checks import TEAMS_VARIABLE
 from scripts.github.due import announcement_reason, site_reason, start_due_run
 from scripts.github.official import commit_facts, empty_rounds, shard_jobs
 from scripts.github.official.check_shards import check_shards
@@ -249,7 +249,7 @@ def evaluate(
     )
     checkout = open_checkout(environment.workspace.resolve())
     season_secret(work.secret, checkout.challenge)  # before anything is built
-    evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox)
+    evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox, official=True)
     assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
     played = shard_jobs.evaluate_shard(work, evaluator, assignment, out, at_once=at_once)
     if checkout.challenge.sealed:
@@ -288,7 +288,7 @@ def publish(
         if only in ("record", "both"):
             empty_rounds.close_publish_issue(github, environment)
             # If nothing was new, another round now would end the same way; the hourly run tries again.
-            again = bool(recorded) and shard_jobs.is_more_wanted(work)
+            again = bool(recorded) and shard_jobs.is_more_wanted(work, datetime.now(UTC))
             write_output(environment.output_path, "again", again)
     return OK
 

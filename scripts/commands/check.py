@@ -22,7 +22,8 @@ from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_
 from scripts.options import JsonFindings
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.check_board import BoardFindings, check_board
-from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
+from scripts.runs.closed_tasks import closed_task_notes
+from scripts.runs.eligible_tasks import check_people, eligible_tasks, is_example, wording_faults
 
 # GitHub's own machines have labels that begin so.
 HOSTED_LABEL = "ubuntu-"
@@ -65,7 +66,7 @@ def run(
     tasks = list(checkout.challenge.tasks)
     board = check_board(checkout) if host or not folders else BoardFindings([], [])
     faults, notes = [*board.faults], [*board.notes]
-    notes += [] if folders else _gvisor_notes(checkout.challenge)
+    notes += [] if folders else [*_gvisor_notes(checkout.challenge), *_duration_notes(checkout.challenge)]
     checked = folders or ([] if host else checkout.folders)
     idle = 0
     for folder in checked:
@@ -144,6 +145,19 @@ def _gvisor_notes(challenge: Challenge) -> Iterator[str]:
     yield f"challenge.yml: evaluations are in gVisor: {machines}."
 
 
+def _duration_notes(challenge: Challenge) -> Iterator[str]:
+    """That the limits let an evaluation outlast the job that plays it."""
+    # Imported late: it imports what plays.
+    from scripts.github.official.shard_jobs import STEP_SECONDS, longest_seconds
+
+    longest = max(longest_seconds(challenge.limits, is_duel=task.game is not None) for task in challenge.tasks)
+    if longest > STEP_SECONDS:
+        yield (
+            f"challenge.yml: an evaluation may last {longest / 3600:.1f} hours with its starts, and an official job ends "
+            f"after {STEP_SECONDS / 3600:.1f}: who is not done by then is played anew; set 'task_seconds' in 'limits'"
+        )
+
+
 def check_source(entry: AgentFolder) -> None:
     """Check that the agent's file parses and defines the class that its adapter requires.
 
@@ -199,7 +213,7 @@ def check_weights(entry: AgentFolder) -> None:
     try:
         WeightsStore().fetch(entry.folder.submission.weights)
     except AgentFault as fault:
-        line = f"{entry.shown}/{MANIFEST_NAME}: {clean_text(str(fault))}"
+        line = f"{entry.shown}/{entry.folder.manifest.file}: {clean_text(str(fault))}"
         if fault.verdict is Verdict.INTERNAL_ERROR:
             say(f"{line}; so it was not looked at")
         else:

@@ -11,13 +11,12 @@ from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.github.api.client import GitHub
+from scripts.github.doctor.all_checks import checks_of
 from scripts.github.doctor.check_runner import Repair, SettingFinding, SettingState, apply_repairs, inspect_settings
-from scripts.github.doctor.policy_checks import CHECKS, PLACEHOLDER, season_checks
-from scripts.github.doctor.repository_checks import check_identity, check_runners
 from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.options import GITHUB_API, AdministratorToken, ApiAddress, JsonList
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.repository.layout import repository_name
+from scripts.repository.layout import OWNERS_PLACEHOLDER, repository_name
 
 _STATE_MARKS = {SettingState.GOOD: "✓", SettingState.MISSING: "✗", SettingState.CHOICE: "•", SettingState.UNKNOWN: "?"}
 
@@ -38,8 +37,7 @@ def run(
     if not token:
         raise CommandError(USAGE, "doctor needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank doctor")
     github = GitHub(token, api, name)
-    challenge = checkout.challenge
-    checks = (check_identity(named), *CHECKS, check_runners(challenge.runners.labels), *season_checks(challenge))
+    checks = checks_of(checkout.challenge, named)
     repairs = apply_repairs(github, checks) if fix else []
     findings = inspect_settings(github, checks)
     if as_json:
@@ -97,6 +95,7 @@ def _print_local_findings(checkout: Checkout, name: str) -> None:
         if checkout.challenge.runners.sandbox == "gvisor" and (fault := engine.gvisor_fault()):
             say(f"{_STATE_MARKS[SettingState.CHOICE]} this machine's container engine: {fault}; 'pullrank gvisor --install'")
     owners = checkout.root / ".github" / "CODEOWNERS"
-    if not name.startswith("pullrank/") and owners.exists() and PLACEHOLDER in owners.read_text(encoding="utf-8"):
+    if not name.startswith("pullrank/") and owners.exists() and OWNERS_PLACEHOLDER in owners.read_text(encoding="utf-8"):
         owner = name.split("/")[0]
-        say(f"{_STATE_MARKS[SettingState.MISSING]} CODEOWNERS: still has {PLACEHOLDER}; run 'pullrank init --owner {owner}'")
+        mark = _STATE_MARKS[SettingState.MISSING]
+        say(f"{mark} CODEOWNERS: still has {OWNERS_PLACEHOLDER}; run 'pullrank init --owner {owner}'")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evaluator.model.identifiers import LOGIN
-from leaderboard.core.store import write_atomically
+from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.urls import traces_branch
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches
@@ -42,6 +42,9 @@ def run(
     return OK
 
 
+_FAILED = re.compile(rf"\.try\d{re.escape(RESULT)}$")
+
+
 def _write(checkout: Checkout, person: ErasedPerson, login: str) -> None:
     """Change this clone: moderation.yml first, whose entries keep the places."""
     path = checkout.root / MODERATION_FILE
@@ -57,6 +60,8 @@ def _write(checkout: Checkout, person: ErasedPerson, login: str) -> None:
     for old, new, record in person.moved():
         write_atomically(checkout.store.results / new, record)
         (checkout.store.results / old).unlink(missing_ok=True)
+        # A failed attempt that was played on this machine has no number in its name.
+        (checkout.store.results / _FAILED.sub(RESULT, old)).unlink(missing_ok=True)
     for folder in [
         *(checkout.root / SUBMISSIONS).glob("*"),
         *checkout.store.results.glob("*/*"),

@@ -1,7 +1,9 @@
 """`pullrank evaluate DIR`: plays an agent here as the preview of its pull request would."""
 
+import importlib
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -49,9 +51,17 @@ def run(
     if not tasks:
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
     if episodes or log or pdb:
+        if sandbox not in ("auto", "process"):
+            raise CommandError(
+                USAGE,
+                f"--episodes, --log and --pdb run in this process, not in {sandbox}; leave out --sandbox for your own code",
+            )
         return _debug(checkout, entry, tasks, DebugOptions(episodes=episodes or DEBUGGED_EPISODES, log=log, pdb=pdb))
     store = checkout.store if out is None else checkout.store_at(out.resolve())
-    options = RunOptions(store=store, quiet=as_json, again=again, at_once=parse_jobs(jobs))
+    options = RunOptions(
+        store=store, quiet=as_json, again=again, at_once=parse_jobs(jobs),
+        meanwhile=(lambda: None) if as_json else partial(_import_tables, places=out is None and challenge is None),
+    )  # fmt: skip
     evaluator = open_evaluator(checkout, sandbox)
     results: list[Result] = []
     solo = [(entry, each) for each in tasks if each.game is None]
@@ -72,6 +82,13 @@ def run(
     return exit_code_of(entry, results, duels)
 
 
+def _import_tables(*, places: bool) -> None:
+    """Import what prints a result: a tenth of a second, in which the evaluation waits for the sandbox's start anyway."""
+    importlib.import_module("scripts.terminal_tables")
+    if places:
+        importlib.import_module("scripts.runs.expected_place")
+
+
 def _print_tables(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:
     from scripts.terminal_tables import evaluation_table, meetings_table  # imported late, as `_play` does
 
@@ -87,6 +104,9 @@ def _say_attempts(result: Result, *, is_new: bool) -> None:
     elif result.first_attempt:
         reason = result.first_attempt.message
         say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {reason}")
+    if is_new and result.continued_after:
+        counts = ", ".join(map(str, result.continued_after))
+        say(f"{result.task}: interrupted, and continued after {counts} of its episodes; --again plays all of them anew")
 
 
 def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:

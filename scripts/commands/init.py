@@ -15,9 +15,9 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import LOGIN
 from scripts.console import OK, USAGE, CommandError, say
-from scripts.github.doctor.policy_checks import PLACEHOLDER
 from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.repository.checkout import open_checkout
+from scripts.repository.layout import OWNERS_PLACEHOLDER
 
 SUITES = Path(evaluator.__file__).parent / "environments"
 
@@ -141,9 +141,9 @@ def _blocks(text: str) -> Iterator[str]:
 
 def _set_owner(root: Path, owner: str) -> list[str]:
     path = root / ".github" / "CODEOWNERS"
-    if not path.exists() or PLACEHOLDER not in (text := path.read_text(encoding="utf-8")):
+    if not path.exists() or OWNERS_PLACEHOLDER not in (text := path.read_text(encoding="utf-8")):
         return []
-    path.write_text(text.replace(PLACEHOLDER, f"@{owner}"), encoding="utf-8")
+    path.write_text(text.replace(OWNERS_PLACEHOLDER, f"@{owner}"), encoding="utf-8")
     return [".github/CODEOWNERS"]
 
 

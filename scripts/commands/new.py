@@ -7,6 +7,7 @@ import typer
 
 from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.challenge import Task
+from evaluator.model.config.source_header import SOURCE_NAME
 from evaluator.model.config.submission import ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
@@ -21,6 +22,9 @@ def run(
     kind: Annotated[str, typer.Option(help="policy, script or image.")] = "policy",
     adapter: Annotated[str | None, typer.Option(help="For an agent of another system: " + ", ".join(ADAPTERS) + ".")] = None,
     task: Annotated[list[str] | None, typer.Option(help="Enter this task only; may be given again.")] = None,
+    one_file: Annotated[
+        bool, typer.Option("--one-file", help="Write the manifest as a header of agent.py, not as submission.yml.")
+    ] = False,
     model: Annotated[
         str | None,
         typer.Option("--from", help="A trained model: its file, a folder of rl-baselines3-zoo, or an https address."),
@@ -37,6 +41,8 @@ def run(
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: is not empty; nothing was written")
     shown = name or folder.name.replace("-", " ").capitalize()
+    if one_file and (model is not None or not template.has_agent_file):
+        raise CommandError(USAGE, f"--one-file is for agents that {SOURCE_NAME} defines; leave it out")
     if model is not None:
         with open_source(model, checkout) as source:
             files = write_model_agent(source, folder, shown, task, checkout)
@@ -49,6 +55,7 @@ def run(
     new_agent = NewAgent(
         template=template, folder=folder, name=shown, tasks=tuple(tasks),
         all_tasks=not task and tasks == fitting, root=checkout.root, people=checkout.challenge.people,
+        one_file=one_file,
     )  # fmt: skip
     files = new_agent.write()
     say(f"Wrote {', '.join(f'{folder}/{file}' for file in files)}. Next: {new_agent.next_step}")

@@ -1,5 +1,6 @@
 """`pullrank watch DIR`: an episode of an agent as a moving picture, from its recorded actions."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -11,18 +12,21 @@ from scripts.options import AgentArgument
 from scripts.repository.checkout import open_checkout
 from scripts.runs.newest_results import entry_in, episode_number, newest_results
 
-NO_VIDEO = "a video needs an encoder, which Pullrank does not bring: write .gif, then run 'ffmpeg -i x.gif x.mp4'"
+_ENDINGS = (".webp", ".gif", ".mp4")
+NO_VIDEO = "an .mp4 needs an encoder: 'make notebook' or 'pip install imageio-ffmpeg' brings it; or write .gif or .webp"
 
 
 def run(
     folder: AgentArgument,
     task: Annotated[str | None, typer.Option(help="The task; the first that is recorded, if left out.")] = None,
     episode: Annotated[str, typer.Option(help="worst, best, median, or the episode's number.")] = "worst",
-    out: Annotated[Path | None, typer.Option(help="A file .webp or .gif; else one in build/watch/.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A file .webp, .gif or .mp4; else one in build/watch/.")] = None,
 ) -> int:
     """Draw a recorded episode as a moving picture; the agent is not run."""
-    if out is not None and out.suffix.lower() not in (".webp", ".gif"):
-        raise CommandError(USAGE, NO_VIDEO if out.suffix.lower() == ".mp4" else f"{out}: end the name in .webp or .gif")
+    if out is not None and out.suffix.lower() not in _ENDINGS:
+        raise CommandError(USAGE, f"{out}: end the name in .webp, .gif or .mp4")
+    if out is not None and out.suffix.lower() == ".mp4" and find_spec("imageio_ffmpeg") is None:
+        raise CommandError(USAGE, f"{out}: {NO_VIDEO}")
     checkout = open_checkout(Path.cwd())
     entry = entry_in(checkout, folder)
     played, result = newest_results(checkout, entry, [task] if task else None)[0]

@@ -1,51 +1,71 @@
 """Whether a changed folder is a copy of another agent's, also where only what does not matter to an agent differs.
 
-Two folders are the same agent if the same code of theirs runs and their files are the same, apart from modes, line ends and
-empty files. Which version a folder holds is another question: there every byte counts.
+Two folders are the same agent if the same code of theirs runs and their files are the same, apart from modes, line ends,
+empty files and headers with manifests, whether they lie in the folder or are fetched. Which version a folder holds is
+another question: there every byte counts. What everybody starts from, unchanged, is nobody's.
 """
 
+import hashlib
+import itertools
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 
+from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
-from evaluator.model.config.submission import MANIFEST_NAME
+from evaluator.model.config.source_header import HEADER_BYTES, SOURCE_NAME, without_header
 from leaderboard.core.versions import twin_fault
 from scripts.git.git_repository import GitRepository, TreeLeaf
+from scripts.repository.starters import is_starter
 
 # Only the line ends of files up to this size are looked at; weights are compared as they are.
 _TEXT_BYTES = 128 << 10
-# Files of others that are read for one changed folder: a pull request cannot make the guard read all of main.
-_OTHERS_READ = 500
-# Line ends that a copy may have more after its last line, in bytes.
-_LAST_LINE_ENDS = 4
+# Bytes of others that are read for one changed folder: a pull request cannot make the guard read all of main.
+_OTHERS_BYTES = 64 << 20
+# Line ends that a copy may have more before its first line and after its last, in bytes.
+_OUTER_LINE_ENDS = 4
+
+
+@dataclass(frozen=True)
+class _AgentFile:
+    """A file as it is compared."""
+
+    leaf: TreeLeaf
+    has_header: bool
+    """Whether the manifest is its header, which is no part of the agent."""
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """Files of one key are compared by one text."""
+        return self.leaf.oid, self.has_header
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Folder:
-    """The files of an agent, without its manifest and without empty files, by path."""
+    """The files of an agent, without submission.yml and without empty files, by path."""
 
     path: str
-    leaves: Mapping[bytes, TreeLeaf]
-    manifest: str
-    """Its object name."""
+    files: Mapping[bytes, _AgentFile]
+    manifest: _AgentFile
+    """The file with its manifest."""
     empty: frozenset[bytes]
 
 
 class AlikeFolders:
-    """Folders by the names of their files, since a copy has the same ones."""
+    """Folders by the names of their files, since a copy has the same ones or fetches them."""
 
     def __init__(self, folders: Mapping[str, Iterable[TreeLeaf]]) -> None:
         """Sort folders in; `folders`: path to files."""
         self._by_names: dict[frozenset[bytes], list[_Folder]] = defaultdict(list)
         for path, leaves in folders.items():
             if folder := _folder(path, leaves):
-                self._by_names[frozenset(folder.leaves)].append(folder)
+                self._by_names[frozenset(folder.files)].append(folder)
 
-    def of(self, folder: _Folder) -> Sequence[_Folder]:
-        """The folders whose files have the names of this one's, itself included if it is among them."""
-        return self._by_names.get(frozenset(folder.leaves), ())
+    def of(self, folder: _Folder, manifest: "_Manifest") -> list[_Folder]:
+        """The folders whose files have names of this one's, fetched ones included; itself too if it is among them."""
+        names = folder.files.keys() | manifest.fetched.keys()
+        return [other for own, others in self._by_names.items() if own <= names for other in others]
 
 
 def copy_faults(
@@ -66,9 +86,13 @@ def copy_faults(
     faults, here = [], AlikeFolders(changed)
     for path, leaves in sorted(changed.items()):
         if folder := _folder(path, leaves):
-            others = [other for other in on_main.of(folder) if other.path not in removed and other.path not in changed]
-            others += [other for other in here.of(folder) if other.path != path]
-            faults += [f"{path}: {fault}" for fault in _faults_of(repository, folder, others)]
+            manifest = _read_manifests(repository, [folder.manifest])[0]
+            if manifest is None:
+                continue
+            alike = on_main.of(folder, manifest)
+            others = [other for other in alike if other.path not in removed and other.path not in changed]
+            others += [other for other in here.of(folder, manifest) if other.path != path]
+            faults += [f"{path}: {fault}" for fault in _faults_of(repository, folder, manifest, others)]
     return faults
 
 
@@ -76,26 +100,53 @@ def _folder(path: str, leaves: Iterable[TreeLeaf]) -> _Folder | None:
     """The folder; None without a manifest."""
     start = len(path.encode()) + 1
     inside = {leaf.path[start:]: leaf for leaf in leaves}
-    manifest = inside.pop(MANIFEST_NAME.encode(), None)
-    if manifest is None:
+    holder = next((name for name in MANIFESTS if name.encode() in inside), None)
+    if holder is None:
         return None
+    in_header = holder == SOURCE_NAME
+    manifest = _AgentFile(inside[holder.encode()] if in_header else inside.pop(holder.encode()), in_header)
     empty = frozenset(name for name, leaf in inside.items() if leaf.size == 0)
-    kept = {name: leaf for name, leaf in inside.items() if name not in empty}
-    return _Folder(path=path, leaves=kept, manifest=manifest.oid, empty=empty)
+    files = {name: _AgentFile(leaf, leaf is manifest.leaf) for name, leaf in inside.items() if name not in empty}
+    return _Folder(path=path, files=files, manifest=manifest, empty=empty)
 
 
-def _faults_of(repository: GitRepository, folder: _Folder, others: Iterable[_Folder]) -> Iterator[str]:
+def _faults_of(
+    repository: GitRepository, folder: _Folder, manifest: "_Manifest", others: Iterable[_Folder]
+) -> Iterator[str]:
     lines = _Lines(repository)
     others = [other for other in others if all(starmap(_may_be_text, _pairs(folder, other)))]
-    lines.read(ours for other in others for ours, theirs in _pairs(folder, other) if ours.oid != theirs.oid)
-    others = [other for other in others if all(starmap(lines.may_be, _pairs(folder, other)))][:_OTHERS_READ]
-    lines.read(theirs for other in others for ours, theirs in _pairs(folder, other) if ours.oid != theirs.oid)
+    lines.read(ours for other in others for ours, theirs in _pairs(folder, other) if ours.key != theirs.key)
+    others = _within(_OTHERS_BYTES, folder, [o for o in others if all(starmap(lines.may_be, _pairs(folder, o)))])
+    lines.read(theirs for other in others for ours, theirs in _pairs(folder, other) if ours.key != theirs.key)
     alike = [other for other in others if all(starmap(lines.are_equal, _pairs(folder, other)))]
-    manifest = _Manifest.read(repository, folder.manifest) if alike else None
-    for other in sorted(alike, key=lambda other: other.path):
-        other_manifest = _Manifest.read(repository, other.manifest)
-        if manifest is not None and other_manifest is not None and manifest.code == other_manifest.code:
+    alike.sort(key=lambda other: other.path)
+    is_nobodys = bool(alike) and lines.are_a_starters(folder.files.values())
+    for other, other_manifest in zip(alike, _read_manifests(repository, [other.manifest for other in alike]), strict=True):
+        if is_nobodys and not _is_same_owner(folder, other):
+            continue
+        if other_manifest is None or manifest.code != other_manifest.code:
+            continue
+        if _elsewhere(repository, folder, manifest, other) == _elsewhere(repository, other, other_manifest, folder):
             yield _fault(folder, other, _differences(folder, other, manifest, other_manifest))
+
+
+def _elsewhere(repository: GitRepository, one: _Folder, manifest: "_Manifest", other: _Folder) -> dict[bytes, str]:
+    """The hashes of a folder's files, fetched ones included, that do not lie in both folders."""
+    own = {name: file.leaf.oid for name, file in one.files.items() if name not in other.files}
+    contents = repository.read(list(own.values())) if own else []
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in zip(own, contents, strict=True)}
+    return {**manifest.fetched, **hashes}
+
+
+def _within(most: int, folder: _Folder, others: Iterable[_Folder]) -> list[_Folder]:
+    """As many of the others as may be read, the smallest first."""
+    sizes = [
+        (sum(theirs.leaf.size for ours, theirs in _pairs(folder, other) if ours.key != theirs.key), other)
+        for other in others
+    ]
+    sizes.sort(key=lambda pair: pair[0])
+    totals = itertools.accumulate(size for size, _ in sizes)
+    return [other for (_, other), total in zip(sizes, totals, strict=True) if total <= most]
 
 
 @dataclass(frozen=True)
@@ -103,18 +154,31 @@ class _Manifest:
     """What of a manifest says which agent it is."""
 
     code: tuple[object, ...]
-    """Kind, adapter, the file that runs, and what is fetched: with equal files, this is the agent."""
+    """Kind, adapter and the file that runs: with equal files, this is the agent."""
+    fetched: dict[bytes, str]
+    """The hashes of the files that are fetched."""
     identity: dict[str, object]
 
-    @classmethod
-    def read(cls, repository: GitRepository, oid: str) -> "_Manifest | None":
-        """The manifest in an object; None if it is none."""
-        try:
-            submission = parse_submission(repository.read([oid])[0])
-        except LoadError:
-            return None
-        runs = submission.kind.value, submission.adapter, submission.source
-        return cls((*runs, submission.fetched), submission.identity())
+    @property
+    def settings(self) -> dict[str, object]:
+        """What else defines a version."""
+        return {name: value for name, value in self.identity.items() if name != "weights"}
+
+
+def _read_manifests(repository: GitRepository, files: Sequence[_AgentFile]) -> list[_Manifest | None]:
+    """The manifests in files; None for one that is none."""
+    contents = repository.read([file.leaf.oid for file in files]) if files else []
+    return [_manifest(content, file.has_header) for file, content in zip(files, contents, strict=True)]
+
+
+def _manifest(content: bytes, is_header: bool) -> _Manifest | None:
+    try:
+        submission = parse_source_header(content) if is_header else parse_submission(content)
+    except LoadError:
+        return None
+    fetched = {file.encode(): sha256 for file, sha256 in submission.fetched}
+    code = submission.kind.value, submission.adapter, submission.source
+    return _Manifest(code=code, fetched=fetched, identity=submission.identity())
 
 
 class _Lines:
@@ -122,58 +186,72 @@ class _Lines:
 
     def __init__(self, repository: GitRepository) -> None:
         self._repository = repository
-        self._texts: dict[str, bytes] = {}
+        self._texts: dict[tuple[str, bool], bytes] = {}
 
-    def read(self, leaves: Iterable[TreeLeaf]) -> None:
+    def read(self, files: Iterable[_AgentFile]) -> None:
         """Read files."""
-        oids = sorted({leaf.oid for leaf in leaves} - self._texts.keys())
-        if oids:
-            contents = self._repository.read(oids)
-            self._texts |= {oid: _with_line_feeds(content) for oid, content in zip(oids, contents, strict=True)}
+        keys = sorted({file.key for file in files} - self._texts.keys())
+        if keys:
+            contents = self._repository.read([oid for oid, _ in keys])
+            for (oid, has_header), content in zip(keys, contents, strict=True):
+                self._texts[oid, has_header] = _with_line_feeds(without_header(content) if has_header else content)
 
-    def may_be(self, ours: TreeLeaf, theirs: TreeLeaf) -> bool:
+    def may_be(self, ours: _AgentFile, theirs: _AgentFile) -> bool:
         """Whether a size leaves open that a file has the lines of one that was read: each ends in one byte or two."""
-        if ours.oid == theirs.oid:
+        if ours.key == theirs.key:
             return True
-        text = self._texts[ours.oid]
-        return len(text) <= theirs.size <= len(text) + text.count(b"\n") + _LAST_LINE_ENDS
+        text = self._texts[ours.key]
+        more = text.count(b"\n") + _OUTER_LINE_ENDS + (HEADER_BYTES if theirs.has_header else 0)
+        return len(text) <= theirs.leaf.size <= len(text) + more
 
-    def are_equal(self, ours: TreeLeaf, theirs: TreeLeaf) -> bool:
+    def are_equal(self, ours: _AgentFile, theirs: _AgentFile) -> bool:
         """Whether two files have the same lines."""
-        return ours.oid == theirs.oid or self._texts[ours.oid] == self._texts[theirs.oid]
+        return ours.key == theirs.key or self._texts[ours.key] == self._texts[theirs.key]
+
+    def are_a_starters(self, files: Collection[_AgentFile]) -> bool:
+        """Whether these are the files of an agent that everybody starts from."""
+        self.read(files)
+        return is_starter([self._texts[file.key] for file in files])
 
 
-def _pairs(one: _Folder, other: _Folder) -> list[tuple[TreeLeaf, TreeLeaf]]:
-    """The files of the same names."""
-    return [(leaf, other.leaves[name]) for name, leaf in one.leaves.items()]
+def _pairs(one: _Folder, other: _Folder) -> list[tuple[_AgentFile, _AgentFile]]:
+    """The files of the same names that lie in both."""
+    return [(file, other.files[name]) for name, file in one.files.items() if name in other.files]
 
 
-def _may_be_text(ours: TreeLeaf, theirs: TreeLeaf) -> bool:
+def _may_be_text(ours: _AgentFile, theirs: _AgentFile) -> bool:
     """Whether two files are one object, or small enough to be read for their line ends."""
-    return ours.oid == theirs.oid or max(ours.size, theirs.size) <= _TEXT_BYTES
+    return ours.key == theirs.key or max(ours.leaf.size, theirs.leaf.size) <= _TEXT_BYTES
+
+
+def _is_same_owner(one: _Folder, other: _Folder) -> bool:
+    return other.path.split("/")[1].casefold() == one.path.split("/")[1].casefold()
 
 
 def _with_line_feeds(content: bytes) -> bytes:
-    """The text with one kind of line end, and none at its end."""
-    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").rstrip(b"\n")
+    """The text with one kind of line end, and none at its ends."""
+    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").strip(b"\n")
 
 
 def _differences(one: _Folder, other: _Folder, manifest: _Manifest, other_manifest: _Manifest) -> list[str]:
     """What differs that makes no other agent."""
     pairs = _pairs(one, other)
+    unlike = [(first, second) for first, second in pairs if first.key != second.key]
     differences = {
-        "modes of files": any(first.mode != second.mode for first, second in pairs),
-        "line ends": any(first.oid != second.oid for first, second in pairs),
+        "modes of files": any(first.leaf.mode != second.leaf.mode for first, second in pairs),
+        "line ends": any(not (first.has_header or second.has_header) for first, second in unlike),
+        "the header": any(first.has_header or second.has_header for first, second in unlike),
         "empty files": one.empty != other.empty,
-        "settings that run no other code": manifest.identity != other_manifest.identity,
+        "which files are fetched": manifest.fetched != other_manifest.fetched,
+        "settings that run no other code": manifest.settings != other_manifest.settings,
     }
     return [words for words, differ in differences.items() if differ]
 
 
 def _fault(one: _Folder, other: _Folder, differences: list[str]) -> str:
     how = f" apart from {' and '.join(differences)}" if differences else ""
-    if not differences and one.manifest == other.manifest:
+    if not differences and one.manifest.key == other.manifest.key:
         how = ", byte for byte"
-    if other.path.split("/")[1].casefold() == one.path.split("/")[1].casefold():
+    if _is_same_owner(one, other):
         return twin_fault(other.path + how)
     return f"is the same agent as {other.path}{how}, which stands on main already; enter one of your own"

@@ -4,21 +4,24 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from evaluator.host.process_owner import scratch_folder
+from evaluator.model.base import reason
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, is_place
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.urls import traces_branch as traces_branch
-from scripts.console import say
-from scripts.git.git_repository import GitError, GitRepository, full_sha
+from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
+from scripts.git.git_repository import OUTPUT_BYTES, GitError, GitRepository, full_sha
 from scripts.repository.layout import RESULTS_BRANCH
 
 DAMAGED_SHOWN = 20
+# What a small file takes of a disk, and the most of a stranger's that is held in memory at once.
+SMALLEST_FILE, BATCH_BYTES = 4096, 256 << 20
 BOT_IDENTITY = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
 # Git's messages if somebody else pushed first; other failures (a rule, a right, the network) are raised, not retried.
 _RACED = re.compile(
@@ -118,7 +121,7 @@ def open_branches(clone: GitRepository, season: str) -> Iterator[DataBranches]:
 def _open_beside(clone: GitRepository, place: Path) -> GitRepository:
     """A bare repository with the same origin and credentials."""
     address = clone.run("remote", "get-url", "origin").decode().strip()
-    repository = GitRepository(place, clone.credentials)
+    repository = replace(clone, path=place)
     repository.run("init", "--quiet", "--bare", ".")
     if (clone.path / address).is_dir():
         address = str((clone.path / address).resolve())
@@ -137,17 +140,20 @@ def newest_results(clone: GitRepository) -> str:
     return tip_of(clone, RESULTS_BRANCH)
 
 
-def _read_files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None], ending: str = RESULT) -> None:
-    """Pass every file of a commit with that ending to `take`; 500 are read at a time."""
+def _read_files(
+    clone: GitRepository, sha: str, take: Callable[[str, bytes], None], ending: str = RESULT, at_most: int = OUTPUT_BYTES
+) -> None:
+    """Pass every file of a commit with that ending to `take`; 500 are read at a time, of `at_most` bytes."""
     with scratch_folder("results") as place:
         repository = _open_beside(clone, Path(place))
         repository.fetch(sha, options=("--depth=1",))
-        lines = repository.run("ls-tree", "-r", "-z", "--full-tree", sha).decode("utf-8", "replace").split("\0")
+        listed = repository.run("ls-tree", "-r", "-z", "--full-tree", sha, at_most=at_most)
+        lines = listed.decode("utf-8", "replace").split("\0")
         entries = [(path, meta.split()) for meta, _, path in (line.partition("\t") for line in lines if line)]
         results = [(path, meta[2]) for path, meta in entries if meta[0] == "100644" and path.endswith(ending)]
         for begin in range(0, len(results), 500):
             part = results[begin : begin + 500]
-            for (path, _), content in zip(part, repository.read([oid for _, oid in part]), strict=True):
+            for (path, _), content in zip(part, repository.read([oid for _, oid in part], at_most), strict=True):
                 take(path, content)
 
 
@@ -170,7 +176,7 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
             if not is_place(path.removesuffix(RESULT), record.path(), record.verdict):
                 raise ValueError(f"it says that it is {record.path()}{RESULT}, and lies elsewhere")
         except ValueError as error:
-            damaged.append(f"{path}: is not a result ({' '.join(str(error).split())[:200]}); it is left out")
+            damaged.append(f"{path}: is not a result ({reason(error)}); it is left out")
             return
         if isinstance(record, Duel):
             duels.append(_without_times(record))
@@ -211,18 +217,35 @@ def _without_times(duel: Duel) -> Duel:
     return duel.model_copy(update={"players": players, "milliseconds": None})
 
 
-def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RESULT) -> int:
-    """Write a commit's results, or files of another ending, below a folder, as pages read them; returns their number."""
-    written = 0
+def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RESULT, *, at_most: int | None = None) -> int:
+    """Write a commit's results, or files of another ending, below a folder, as pages read them; returns their number.
+
+    Args:
+        clone: what knows the remote.
+        sha: the commit; empty for none.
+        target: the folder.
+        ending: of the files' names.
+        at_most: bytes that a stranger's files may have.
+
+    Raises:
+        CommandError: they have more, or cannot be written under their names.
+    """
+    written = size = 0
 
     def take(path: str, content: bytes) -> None:
-        nonlocal written
+        nonlocal written, size
+        size += max(len(content), SMALLEST_FILE)
+        if at_most is not None and size > at_most:
+            raise CommandError(SUBMISSION_AT_FAULT, f"its records have more than {at_most >> 20} MiB, which is the limit")
         place = target / path
-        if place.resolve().is_relative_to(target.resolve()):
-            write_atomically(place, content)
-            written += 1
+        try:
+            if place.resolve().is_relative_to(target.resolve()):
+                write_atomically(place, content)
+                written += 1
+        except OSError as error:
+            raise CommandError(OUR_FAULT, f"{path[:100]}: cannot be written here ({error.strerror})") from error
 
     target.mkdir(parents=True, exist_ok=True)
     if sha:
-        _read_files(clone, sha, take, ending)
+        _read_files(clone, sha, take, ending, OUTPUT_BYTES if at_most is None else BATCH_BYTES)
     return written

@@ -9,9 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
-from evaluator.model.config.submission import MANIFEST_NAME, Submission, SubmissionFile, submission_digest
+from evaluator.model.config.source_header import SOURCE_NAME, without_header
+from evaluator.model.config.submission import Submission, SubmissionFile, submission_digest
 from leaderboard.core.entry import AgentName
 from scripts.git.git_repository import FILE_MODES, GitRepository, full_sha
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS
@@ -38,8 +40,11 @@ class FolderContent:
     """What of a folder's content defines its version; equal contents are one version."""
 
     rest: str
-    """Hash over all files except the manifest."""
+    """Hash over all files except the one with the manifest."""
     manifest: str
+    """The object with the manifest."""
+    in_header: bool
+    """Whether that is the source file, with a header, and not submission.yml."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +83,18 @@ class FolderHistory:
         self._now: dict[AgentName, FolderContent | None] = {}
         self._files: dict[FolderContent, tuple[FolderFile, ...]] = {}
         self._digests: dict[FolderContent, str | None] = {}
-        self._manifests: dict[str, Submission | None] = {}
-        self._identities: dict[str, str] = {}
+        self._manifests: dict[_Manifest, Submission | None] = {}
+        self._identities: dict[_Manifest, str] = {}
         folders: dict[AgentName, dict[str, FolderFile]] = {}
         for sha, committed_at, changes in read_commits(repository, main_sha, SUBMISSIONS, EXAMPLE_AGENTS):
             for name in _apply_changes(folders, changes):
                 content = self._now[name] = self._content(folders[name].values())
                 state = FolderState(name, sha, committed_at, content) if content else None
                 self._changes.setdefault(name[0].casefold(), []).append((sha, name, state))
+
+    def logins(self) -> list[str]:
+        """Everybody who ever had a folder, in lower case."""
+        return list(self._changes)
 
     def of(self, login: str) -> list[FolderState]:
         """All states of all folders of a login that held a version, oldest first."""
@@ -108,7 +117,7 @@ class FolderHistory:
         Tasks are not part of a version: a task may be named, or left, long after the version came.
         """
         versions = self._versions(tasks)
-        self._read_manifests({content.manifest for contents in versions.values() for content in contents})
+        self._read_manifests({_manifest(content) for contents in versions.values() for content in contents})
         return {
             (name, task): self._runs(name[0], contents, task) for name, contents in versions.items() for task in tasks[name]
         }
@@ -116,7 +125,7 @@ class FolderHistory:
     def periods_of(self, login: str, digest: str, task_id: str) -> list[VersionPeriod]:
         """The periods of the version of a login with that digest, oldest first."""
         contents = {state.content for state in self.holding(login, digest)}
-        self._read_manifests({content.manifest for content in contents})
+        self._read_manifests(set(map(_manifest, contents)))
         return self._runs(login, contents, task_id)
 
     def _runs(self, login: str, contents: Collection[FolderContent], task_id: str) -> list[VersionPeriod]:
@@ -138,13 +147,14 @@ class FolderHistory:
         return periods
 
     def _enters(self, state: FolderState, task_id: str) -> bool:
-        submission = self._manifests[state.content.manifest]
+        submission = self._manifests[_manifest(state.content)]
         return submission is not None and submission.enters(task_id)
 
     def _versions(self, names: Collection[AgentName]) -> dict[AgentName, set[FolderContent]]:
         """For each folder all contents, in any folder of its login, that are the version which it holds now."""
         alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
-        self._read_manifests({content.manifest for contents in alike.values() if len(contents) > 1 for content in contents})
+        several = (contents for contents in alike.values() if len(contents) > 1)
+        self._read_manifests({_manifest(content) for contents in several for content in contents})
         return {
             name: {content for content in contents if self._is_same(content, self._now[name])}
             for name, contents in alike.items()
@@ -156,8 +166,8 @@ class FolderHistory:
     def _is_same(self, content: FolderContent, now: FolderContent | None) -> bool:
         if now is None or content == now:
             return content == now
-        identity = self._identities.get(now.manifest)
-        return identity is not None and self._identities.get(content.manifest) == identity
+        identity = self._identities.get(_manifest(now))
+        return identity is not None and self._identities.get(_manifest(content)) == identity
 
     def digests(self, names: Iterable[AgentName]) -> dict[AgentName, str | None]:
         """The digests of the current contents; None for what is not a version."""
@@ -176,24 +186,33 @@ class FolderHistory:
         if any(mode not in FILE_MODES for mode, _, _ in files):
             return None
         hashed = tuple(sorted(file for file in files if "/__pycache__/" not in f"/{file[1]}"))
-        manifest = next((oid for _, path, oid in hashed if path == MANIFEST_NAME), None)
-        if manifest is None:
+        oids = {path: oid for _, path, oid in hashed}
+        holder = next((name for name in MANIFESTS if name in oids), None)
+        if holder is None:
             return None
-        rest = "\0".join(f"{mode} {oid} {path}" for mode, path, oid in hashed if path != MANIFEST_NAME)
-        content = FolderContent(hashlib.sha256(rest.encode("utf-8", "surrogateescape")).hexdigest(), manifest)
+        in_header = holder == SOURCE_NAME
+        # The mode of a file with a header is the agent's, that of submission.yml is not.
+        others = (
+            f"{mode} {'' if path == holder else oid} {path}" for mode, path, oid in hashed if in_header or path != holder
+        )
+        rest = hashlib.sha256("\0".join(others).encode("utf-8", "surrogateescape")).hexdigest()
+        content = FolderContent(rest, oids[holder], in_header)
         self._files.setdefault(content, hashed)
         return content
 
-    def _read_manifests(self, manifests: Iterable[str]) -> None:
-        oids = sorted(set(manifests) - self._manifests.keys())
-        for oid, text in zip(oids, self._repository.read(oids) if oids else (), strict=True):
+    def _read_manifests(self, manifests: Iterable["_Manifest"]) -> None:
+        new = sorted(set(manifests) - self._manifests.keys())
+        texts = self._repository.read([oid for oid, _ in new]) if new else ()
+        for manifest, text in zip(new, texts, strict=True):
+            _, in_header = manifest
             try:
-                submission = parse_submission(text)
+                submission = parse_source_header(text) if in_header else parse_submission(text)
             except LoadError:
-                self._manifests[oid] = None
+                self._manifests[manifest] = None
                 continue
-            self._manifests[oid] = submission
-            self._identities[oid] = canonical_json.digest(submission.identity())
+            self._manifests[manifest] = submission
+            source = [hashlib.sha256(without_header(text)).hexdigest()] if in_header else []
+            self._identities[manifest] = canonical_json.digest([submission.identity(), *source])
 
     def _read_digests(self, contents: Iterable[FolderContent]) -> None:
         new = sorted(set(contents) - self._digests.keys(), key=lambda content: (content.rest, content.manifest))
@@ -202,13 +221,22 @@ class FolderHistory:
             oids = sorted({oid for content in part for _, _, oid in self._files[content]})
             blobs = dict(zip(oids, self._repository.read(oids), strict=True))
             for content in part:
-                self._digests[content] = _digest(blobs[content.manifest], self._files[content], blobs)
+                self._digests[content] = _digest(content, self._files[content], blobs)
 
 
-def _digest(manifest: bytes, files: Iterable[FolderFile], blobs: dict[str, bytes]) -> str | None:
+_Manifest = tuple[str, bool]
+"""The object that a manifest is read from, and whether it is a header there."""
+
+
+def _manifest(content: FolderContent) -> _Manifest:
+    return content.manifest, content.in_header
+
+
+def _digest(content: FolderContent, files: Iterable[FolderFile], blobs: dict[str, bytes]) -> str | None:
     """The digest of files, without today's limits, which old versions may exceed."""
+    manifest = blobs[content.manifest]
     try:
-        submission = parse_submission(manifest)
+        submission = parse_source_header(manifest) if content.in_header else parse_submission(manifest)
     except LoadError:
         return None
     submission_files = [

@@ -199,6 +199,10 @@ class GitRepository:
 
     path: Path
     credentials: Credentials | None = None
+    largest_file: int | None = None
+    """The most bytes of a file that git may write, such as of what it fetches; None without such a limit."""
+    settings: tuple[str, ...] = ()
+    """Settings of git besides those that all have."""
 
     def run(
         self,
@@ -213,7 +217,9 @@ class GitRepository:
             GitLimitError: it was stopped at a limit.
             GitError: its exit code is not 0.
         """
-        command = ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *arguments]
+        command = ["git", *(word for setting in (*_SETTINGS, *self.settings) for word in ("-c", setting)), *arguments]
+        if self.largest_file is not None:  # in blocks of 512 bytes; what git starts inherits it
+            command = ["sh", "-c", 'ulimit -f "$0" && exec "$@"', str(self.largest_file // 512), *command]
         inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
         secret = self.credentials.environment() if self.credentials else {}
         verb = arguments[0]
@@ -272,9 +278,14 @@ class GitRepository:
         raw = self.run("ls-tree", *form, full_sha(commit), "--", folder.rstrip("/") + "/", at_most=at_most, seconds=seconds)
         return tuple(_parse_leaf(line) for line in raw.split(b"\0") if line)
 
-    def read(self, oids: Sequence[str]) -> list[bytes]:
-        """The contents of blobs, in order, by one process."""
-        raw = self.run("cat-file", "--batch", given="".join(f"{full_sha(oid)}\n" for oid in oids).encode())
+    def read(self, oids: Sequence[str], at_most: int = OUTPUT_BYTES) -> list[bytes]:
+        """The contents of blobs, in order, by one process; `at_most`: limit of all together in bytes.
+
+        Raises:
+            GitLimitError: they have more.
+        """
+        given = "".join(f"{full_sha(oid)}\n" for oid in oids).encode()
+        raw = self.run("cat-file", "--batch", given=given, at_most=at_most)
         contents, begin = [], 0
         for oid in oids:
             end = raw.index(b"\n", begin)

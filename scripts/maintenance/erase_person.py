@@ -2,15 +2,17 @@
 
 import secrets
 import string
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import product
+from itertools import chain, product
 
 from evaluator.model.config.moderation import Erasure
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_with_self_hash
 from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.verdict import Verdict
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import RESULT, TRACE
@@ -77,10 +79,14 @@ class ErasedPerson:
 
     def moved(self) -> Iterator[tuple[str, str, bytes]]:
         """Old and new path below results/, and the new content."""
-        for result, erased in self.results:
-            yield result.path() + RESULT, erased.path() + RESULT, erased.serialised()
-        for duel, renamed in self.duels:
-            yield duel.path() + RESULT, renamed.path() + RESULT, renamed.serialised()
+        attempts: Counter[str] = Counter()
+        for before, after in chain[tuple[Result | Duel, Result | Duel]](self.results, self.duels):
+            ending = RESULT
+            # An attempt that failed on our side has the path of the one that counts, and a number in its name.
+            if before.verdict is Verdict.INTERNAL_ERROR:
+                attempts[before.path()] += 1
+                ending = f".try{attempts[before.path()]}{RESULT}"
+            yield before.path() + ending, after.path() + ending, after.serialised()
 
     def moved_traces(self) -> Iterator[tuple[str, str]]:
         """Old and new path below traces/."""

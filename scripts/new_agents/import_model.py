@@ -16,13 +16,14 @@ from evaluator.host.loading.weights_store import WeightsStore
 from evaluator.host.loading.yaml_loader import dump_yaml
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
+from evaluator.model.base import reason
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import MANIFEST_NAME, WeightsFile
 from evaluator.model.identifiers import WeightsUrl
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.new_agents.new_agent import TEMPLATE_FOLDER
 from scripts.new_agents.saved_models import SavedModel, recognise
 from scripts.repository.checkout import Checkout
+from scripts.repository.starters import TEMPLATE_FOLDER
 
 STATISTICS = "vecnormalize.pkl"
 
@@ -73,7 +74,7 @@ def _fetched(url: str, target: Path, checkout: Checkout, store: WeightsStore) ->
         with target.open("wb") as file:
             size = (store.https or PublicHttps()).download(url, most, file.write)
     except ValidationError as error:
-        raise CommandError(USAGE, f"{url}: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from error
+        raise CommandError(USAGE, f"{url}: {reason(error)}") from error
     except AgentFault as fault:
         raise CommandError(SUBMISSION_AT_FAULT, f"{url}: {fault}") from fault
     if size > most:

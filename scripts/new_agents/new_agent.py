@@ -8,9 +8,10 @@ from pathlib import Path
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.participants import CustomField, People
+from evaluator.model.config.source_header import SOURCE_NAME, header_of
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
+from scripts.repository.starters import TEMPLATE_FOLDER
 
-TEMPLATE_FOLDER = Path(__file__).parents[1] / "templates"
 # Texts in the templates that are replaced by the new agent's values.
 _SCHEMA_PATH, _NAME_LINE, _TASKS_LINE = "../../../site/pages/schemas/submission.json", "name: My agent\n", "tasks: all\n"
 _IMAGE_NAME = "your-login/your-agent"
@@ -34,6 +35,11 @@ class Template:
     fits: Callable[[Task], bool]
     where: str
     """The tasks that `fits` accepts, in words."""
+
+    @property
+    def has_agent_file(self) -> bool:
+        """Whether its entry is agent.py."""
+        return self.kind is SubmissionKind.POLICY and self.adapter in (None, "evalai-grpc")
 
     def default_tasks(self, tasks: list[Task]) -> list[Task]:
         """Of the fitting tasks, those that the unchanged template can play."""
@@ -110,6 +116,8 @@ class NewAgent:
     """Whether these are all tasks for agents of this kind."""
     root: Path
     people: People
+    one_file: bool = False
+    """Whether the manifest is written as a header of agent.py."""
 
     @property
     def next_step(self) -> str:
@@ -118,7 +126,8 @@ class NewAgent:
             return f"build and push the image as {self.folder}/README.md says"
         play = f"pullrank evaluate {self.folder}"
         if self._questions():
-            play = f"answer what is asked at the end of {self.folder}/submission.yml; then {play}"
+            place = f"the header of {self.folder}/{SOURCE_NAME}" if self.one_file else f"{self.folder}/{MANIFEST_NAME}"
+            play = f"answer what is asked at the end of {place}; then {play}"
         missing_model, maker = self._missing_model()
         return f"run {self.folder}/{maker}, which makes {missing_model}; then {play}" if missing_model else play
 
@@ -129,17 +138,17 @@ class NewAgent:
 
     def write(self) -> list[str]:
         """Write the folder; returns the names of its files."""
+        files = {path.name: path.read_bytes() for path in self._files()}
+        for name, content in files.items():
+            if not name.endswith((".zip", ".onnx")):
+                files[name] = self._fill_in(content.decode()).encode()
+        files[MANIFEST_NAME] += self._questions().encode()
+        if self.one_file:
+            files[SOURCE_NAME] = header_of(files.pop(MANIFEST_NAME)) + b"\n" + files[SOURCE_NAME]
         self.folder.mkdir(parents=True, exist_ok=True)
-        written = []
-        for path in self._files():
-            target = self.folder / path.name
-            if path.suffix in (".zip", ".onnx"):
-                target.write_bytes(path.read_bytes())
-            else:
-                questions = self._questions() if path.name == MANIFEST_NAME else ""
-                target.write_text(self._fill_in(path.read_text(encoding="utf-8")) + questions, encoding="utf-8")
-            written.append(path.name)
-        return written
+        for name, content in files.items():
+            (self.folder / name).write_bytes(content)
+        return list(files)
 
     def _questions(self) -> str:
         """Comment lines for the end of submission.yml: what the challenge asks of authors."""

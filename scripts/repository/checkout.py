@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from evaluator.host.digests.image_files import INSTALLED, default_base
+from evaluator.host.loading.manifest import MANIFESTS
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.loading.yaml_loader import LoadError, read_challenge, read_moderation
 from evaluator.model.config.challenge import Challenge, Task
@@ -139,7 +140,7 @@ class Checkout:
     def folders(self) -> list[Path]:
         """The folders of all agents: submissions first, then example agents."""
         submitted = sorted(p for p in self.root.glob("submissions/*/*") if p.is_dir() and not p.name.startswith("."))
-        examples = sorted(p for p in self.root.glob("example_agents/*") if (p / "submission.yml").exists())
+        examples = sorted(p for p in self.root.glob("example_agents/*") if any((p / name).exists() for name in MANIFESTS))
         return [*submitted, *examples]
 
     def read_all(self) -> tuple[list[AgentFolder], list[str]]:

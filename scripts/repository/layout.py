@@ -13,6 +13,8 @@ EXAMPLE_AGENTS = "example_agents"
 """Holds `<agent>/`; these agents have the login `LOCAL`."""
 RESULTS, TRACES = "results", "traces"
 MAIN_BRANCH, RESULTS_BRANCH = "main", "results"
+OWNERS_PLACEHOLDER = "@pullrank/maintainers"
+"""Stands in CODEOWNERS until the host names its owners."""
 
 
 def folder_of(name: AgentName) -> str:

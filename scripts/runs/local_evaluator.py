@@ -5,6 +5,7 @@
 
 import hashlib
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.submission_folder import SubmissionFolder
+from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier, result_path
@@ -29,12 +31,17 @@ if TYPE_CHECKING:
     from evaluator.host.progress import ReportProgress
     from evaluator.host.sandboxes.select import SelectedSandbox
     from evaluator.host.solo.evaluate_agent import EvaluationRequest
+    from evaluator.host.solo.partial_record import PartialFolder
 
 _Record = TypeVar("_Record", Result, Duel)
 
 
-def choose_sandbox(sandbox: str) -> "SelectedSandbox":
+def choose_sandbox(sandbox: str, gpus: int = 0) -> "SelectedSandbox":
     """Select the sandbox and build its image if needed; notes for the user are printed.
+
+    Args:
+        sandbox: its name.
+        gpus: how many graphics cards each agent is to be handed.
 
     Raises:
         CommandError: the sandbox is unknown, or not available here.
@@ -46,12 +53,17 @@ def choose_sandbox(sandbox: str) -> "SelectedSandbox":
     with stderr_console().status("Preparing the sandbox …") as status:
         try:
             selected = select_sandbox(
-                sandbox, base_image(os.environ), lambda line: status.update(f"Building the image: {line[:80]}")
+                sandbox,
+                base_image(os.environ),
+                lambda line: status.update(f"Building the image: {line[:80]}"),
+                gpus=gpus,
             )
         except EngineError as error:
             raise CommandError(OUR_FAULT, str(error)) from error
     if selected.notice:
         say(f"Note: {selected.notice}")
+    if selected.gpus_fault:
+        say(f"Note: agents play without graphics cards, and may reach other scores than with them: {selected.gpus_fault}")
     return selected
 
 
@@ -62,6 +74,8 @@ class Evaluator:
     checkout: Checkout
     sandbox: "SelectedSandbox"
     runtime_digest: str
+    partials: "PartialFolder | None" = None
+    """Where the finished episodes of long evaluations are kept, so that an interruption does not cost them."""
 
     def request(self, entry: AgentFolder, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
         """The request to evaluate an agent on a task; the default beacon gives the preview's public seeds."""
@@ -76,7 +90,7 @@ class Evaluator:
         return EvaluationRequest(
             login=entry.login, login_id=None, agent=entry.agent, folder=entry.folder, gym_task=gym_task,
             limits=self.checkout.challenge.limits, season=self.checkout.challenge.season, beacon=beacon,
-            beacon_verified=False, tier=Tier.LOCAL, runtime_digest=self.runtime_digest,
+            beacon_verified=False, tier=Tier.LOCAL, runtime_digest=self.runtime_digest, gpus=self.sandbox.gpus,
         )  # fmt: skip
 
     def bring_weights(self, folder: SubmissionFolder) -> None:
@@ -91,22 +105,40 @@ class Evaluator:
         """Evaluate; returns the result and its trace."""
         from evaluator.host.solo.evaluate_agent import evaluate_agent
 
-        outcome = evaluate_agent(request, self.sandbox.kind, self.sandbox.opener, lambda: datetime.now(UTC), report)
+        outcome = evaluate_agent(
+            request, self.sandbox.kind, self.sandbox.opener, lambda: datetime.now(UTC), report, self.partials
+        )
         return outcome.result, outcome.trace
 
     def job(self, request: "EvaluationRequest") -> ParallelJob[tuple[Result, bytes | None]]:
         """An evaluation that can be played beside others."""
         self.sandbox.prepare(request.folder.submission.needs)
+        processors = request.allowed.processors()
+        if request.gpus and request.gpus.cards:  # the engine would hand the same cards to two that play at once
+            processors = max(processors, len(own_processors()))
         return ParallelJob(
             title=f"{request.agent} on {request.gym_task.task.id}", play=partial(self.run, request),
-            processors=request.allowed.processors(), memory_mib=request.allowed.memory_mib,
+            processors=processors, memory_mib=request.allowed.memory_mib,
         )  # fmt: skip
 
 
-def open_evaluator(checkout: Checkout, sandbox: str) -> Evaluator:
-    """An evaluator with the named sandbox: auto, docker, gvisor or process."""
-    selected = choose_sandbox(sandbox)
-    return Evaluator(checkout=checkout, sandbox=selected, runtime_digest=runtime_digest(selected.base))
+def open_evaluator(checkout: Checkout, sandbox: str, *, official: bool = False) -> Evaluator:
+    """An evaluator with the named sandbox: auto, docker, gvisor or process.
+
+    Raises:
+        CommandError: the sandbox is not available, or an official run lacks the graphics cards of challenge.yml.
+    """
+    from evaluator.host.solo.partial_record import PartialFolder
+
+    gpus = checkout.challenge.runners.gpus
+    selected = choose_sandbox(sandbox, gpus)
+    if official and selected.gpus_fault:
+        wanted = f"challenge.yml gives each agent {gpus} graphics card{'s' if gpus > 1 else ''}"
+        advice = "nothing is evaluated without them; see 'labels' and 'gpus' of 'runners'"
+        raise CommandError(OUR_FAULT, f"{wanted}, and this machine cannot: {selected.gpus_fault}; {advice}")
+    return Evaluator(
+        checkout=checkout, sandbox=selected, runtime_digest=runtime_digest(selected.base), partials=PartialFolder()
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +152,9 @@ class RunOptions:
     """Play even what is recorded."""
     at_once: int | None = None
     """The most that are played at once; None for as many as the machine has room for."""
+    meanwhile: Callable[[], None] = lambda: None
+    """Called in a thread while the only evaluation's sandbox starts, for imports of what comes after it. Not beside
+    several, since those are forks: a lock that a thread holds then is never released in them."""
 
 
 def evaluate_locally(
@@ -129,6 +164,8 @@ def evaluate_locally(
     store, requests = options.store, []
     for entry, task in wanted:
         request = evaluator.request(entry, task)
+        if options.again and evaluator.partials:
+            evaluator.partials.forget(request.wanted().key())
         result = None if options.again or store is None else recorded_result(store, request)
         if result is None:
             requests.append(request)
@@ -137,6 +174,8 @@ def evaluate_locally(
     # Training takes the longest.
     requests.sort(key=lambda request: request.gym_task.task.script is None)
     jobs = [evaluator.job(request) for request in requests]
+    if len(jobs) == 1:
+        threading.Thread(target=options.meanwhile, name="meanwhile", daemon=True).start()
     for _, (result, trace) in run_jobs(jobs, options.at_once, quiet=options.quiet):
         if store is not None:
             store.write(result, trace)

@@ -27,6 +27,7 @@ from leaderboard.core.versions import version_folders
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from leaderboard.planning.admission import admit
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
+from leaderboard.text import bibtex
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
@@ -35,7 +36,7 @@ from scripts.git.main_entries import read_entries
 from scripts.git.recorded_standings import FinalEntries, SandboxRules, final_entries, recorded_standings
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
-from scripts.runs.eligible_tasks import admission_context
+from scripts.runs.closed_tasks import admission_context
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 
@@ -170,12 +171,6 @@ def _add(tar: tarfile.TarFile, name: str, content: bytes, timestamp: int) -> Non
     tar.addfile(member, io.BytesIO(content))
 
 
-_LATEX_ESCAPES = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-}  # fmt: skip
-
-
 @dataclass(frozen=True, kw_only=True)
 class Citation:
     """How to cite a closed season."""
@@ -211,20 +206,9 @@ class Citation:
 
     def bibtex(self) -> str:
         """A BibTeX entry of type misc."""
-        words = re.findall(r"[a-z0-9]+", f"{self.challenge.title} {self.challenge.season}".lower())
+        key = (self.challenge.title, self.challenge.season)
         address = self.address or self.challenge.repository
-        lines = [
-            f"  title = {{{{{_latex(self.title)}}}}},",
-            f"  author = {{{{{_latex(self.by)}}}}},",
-            f"  year = {{{self.date[:4]}}},",
-            f"  month = {{{int(self.date[5:7])}}},",
-            *([f"  url = {{{address}}},"] if address else []),
-        ]
-        return "\n".join([f"@misc{{{'-'.join(words) or 'board'},", *lines, "}"]) + "\n"
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX_ESCAPES.get(letter, letter) for letter in text)
+        return bibtex.misc_entry(key, title=self.title, author=self.by, date=self.date, address=address)
 
 
 # Parts of a built site that belong to its root address only.

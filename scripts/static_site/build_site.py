@@ -11,25 +11,29 @@ from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
+from PIL import Image
+
 from leaderboard.api import files as documents
-from leaderboard.charts.social_cards import render_card, social_cards
+from leaderboard.charts.social_cards import Card, draw_position, render_card, social_cards
 from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
+from leaderboard.game_pictures.drawn_games import moves_of, position_text
 from leaderboard.history import BoardHistory
 from leaderboard.pages import html_frame
 from leaderboard.pages.agent import agent_page
-from leaderboard.pages.episode_replays import posters
+from leaderboard.pages.episode_replays import posters, typical_episode
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext, former_entries, reproduced
 from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import hidden
 from scripts.console import OUR_FAULT, CommandError, stderr_console
+from scripts.git.git_repository import GitRepository
 from scripts.git.merged_pulls import merged_pulls
 from scripts.git.recorded_standings import rank, recorded_input
 from scripts.repository.checkout import Checkout
-from scripts.static_site import site_inputs
+from scripts.static_site import search_index, site_inputs
 from scripts.static_site.game_frames import frames
-from scripts.static_site.render_episodes import pictures, poster_files, rendered_replays
+from scripts.static_site.render_episodes import middle_frame, pictures, poster_files, rendered_replays
 
 PAGE = "index.html"
 
@@ -49,6 +53,7 @@ def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, SiteContex
     table = rank(shown, official=official)
     site_url = os.environ.get("PULLRANK_SITE_URL", "")
     return table, SiteContext(
+        commit=GitRepository(checkout.root).resolve("HEAD"),
         repository=checkout.challenge.repository,
         site_url=f"{site_url.rstrip('/')}/" if site_url else "",
         results=shown.results,
@@ -76,7 +81,7 @@ def make(table: Standings, context: SiteContext, root: Path) -> Path:
     fresh.mkdir(parents=True)
 
     def boards() -> list[str]:
-        made = chain(card_pictures(table), documents.leaderboard_files(table, context))
+        made = chain(card_pictures(table, context, root / "build"), documents.leaderboard_files(table, context))
         return _write(fresh, chain(made, documents.agent_document_files(table, context, Partition(1, 2))))
 
     history = BoardHistory(table, context.results)
@@ -91,6 +96,7 @@ def make(table: Standings, context: SiteContext, root: Path) -> Path:
             first_frames = poster_files(posters(table, context.episodes), root / "build")
             pages = _write(fresh, chain(made, drawn, first_frames))
         pages += [*_folders_with_pages(framed, ""), *written()]
+    search_index.write(framed / search_index.FILE, table)
     _move(framed, fresh)
     frame = html_frame.parse_frame((fresh / html_frame.FRAME_ADDRESS / PAGE).read_text("utf-8"))
     shutil.rmtree(fresh / html_frame.FRAME_ADDRESS.split("/_/")[0])
@@ -200,9 +206,19 @@ def _mkdocs(table: Standings, context: SiteContext, root: Path, place: Path) -> 
         raise CommandError(OUR_FAULT, "MkDocs could not build the site:", *lines[-5:])
 
 
-def card_pictures(standings: Standings) -> Iterator[tuple[str, bytes]]:
+def card_pictures(standings: Standings, context: SiteContext, built: Path) -> Iterator[tuple[str, bytes]]:
     """Every card: its path below the site's root, and the PNG. Each is drawn when it is asked for."""
-    return ((card.file, render_card(card)) for card in social_cards(standings))
+    return ((card.file, render_card(card, _picture_beside(card, context, built))) for card in social_cards(standings))
+
+
+def _picture_beside(card: Card, context: SiteContext, built: Path) -> Image.Image | None:
+    """The middle of the leader's film, or the last position of a match; None where neither can be drawn."""
+    if card.match:
+        task, duel, index = card.match
+        text = position_text(task, moves_of(duel)[index])
+        return draw_position(text) if text else None
+    film = typical_episode(context.episodes.get(card.film, ()))
+    return middle_frame(film, built) if film else None
 
 
 # Addresses in one file (sitemaps.org, "Sitemap file requirements").

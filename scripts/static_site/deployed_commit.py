@@ -6,15 +6,16 @@ from datetime import datetime
 from pydantic import Field
 
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen
+from evaluator.model.base import Frozen, reason
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.preview import Sha
 from leaderboard.pages.home_page import season_end
 from leaderboard.text.format import shown_phases
 from leaderboard.visibility import hidden, is_anonymous
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.data_branches import BranchCommit, newest_results, open_branches, tip_of
+from scripts.git.data_branches import newest_results
 from scripts.git.git_repository import GitRepository
+from scripts.git.note_branch import read_note_file, replace_note_file
 
 DEPLOYED_BRANCH = "deployed"
 FILE = "deployed.json"
@@ -63,19 +64,14 @@ def parse_built(text: str) -> SiteInputs:
     try:
         return SiteInputs.model_validate(canonical_json.parse_strict(text.encode()))
     except ValueError as error:
-        reason = " ".join(str(error).split())[:200]
-        raise CommandError(OUR_FAULT, f"--built is not what 'pullrank bot built' hands on ({reason})") from error
+        raise CommandError(OUR_FAULT, f"--built is not what 'pullrank bot built' hands on ({reason(error)})") from error
 
 
 def read_note(clone: GitRepository) -> SiteInputs | None:
     """What the deployed site was built from; None where nothing was deployed or the note cannot be read."""
-    tip = tip_of(clone, DEPLOYED_BRANCH)
-    if not tip:
+    content = read_note_file(clone, DEPLOYED_BRANCH, FILE)
+    if content is None:
         return None
-    with open_branches(clone, "") as branches:
-        branches.repository.fetch(tip, options=("--depth=1",))
-        name = branches.objects(tip).get(FILE)
-        content = branches.repository.read([name])[0] if name else b""
     try:
         return SiteInputs.model_validate(canonical_json.parse_strict(content))
     except ValueError:
@@ -89,10 +85,8 @@ def write_note(clone: GitRepository, built: SiteInputs, now: datetime) -> None:
     Raises:
         GitError: the remote refuses.
     """
-    with open_branches(clone, "") as branches:
-        files = ((FILE, built.serialised().encode() + b"\n"),)
-        commit = branches.build(None, [BranchCommit(message=DEPLOYED_MESSAGE, files=files)], now)
-        branches.repository.run("push", "--porcelain", "--no-verify", "origin", f"+{commit}:refs/heads/{DEPLOYED_BRANCH}")
+    content = built.serialised().encode() + b"\n"
+    replace_note_file(clone, DEPLOYED_BRANCH, FILE, content, DEPLOYED_MESSAGE, now)
 
 
 def time_dependent_state(challenge: Challenge, now: datetime) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Episodes of the best entries as sprite sheets, rendered once from their traces and stored by the result's key."""
 
 import hashlib
+import importlib
 import io
 import math
 import os
@@ -23,9 +24,9 @@ from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_tas
 from evaluator.host.envs.render import Bounds, Picture, RecordedActions, render_episode, with_rendering
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import checked_actions, first_line
+from evaluator.host.solo.verify_result import checked_actions
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen
+from evaluator.model.base import Frozen, reason
 from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.parse import parse_trace
@@ -225,6 +226,16 @@ def poster_files(replays: Iterable[EpisodeReplay], built: Path) -> Iterator[tupl
                 yield episode.poster, _encode_webp(sheet.convert("RGB").crop((0, 0, episode.width, episode.height)), 60)
 
 
+def middle_frame(episode: EpisodeReplay, built: Path) -> Image.Image | None:
+    """The frame in the middle of a film; None where its picture is missing."""
+    if not (built / episode.file).is_file():
+        return None
+    row, column = divmod(len(episode.steps) // 2, episode.columns)
+    left, top = column * episode.width, row * episode.height
+    with Image.open(built / episode.file) as sheet:
+        return sheet.convert("RGB").crop((left, top, left + episode.width, top + episode.height))
+
+
 def episodes(every: Iterable[WantedEpisode], cache_folder: Path) -> Episodes:
     """Those that are rendered, for pages."""
     rendered = ((one.key, stored_rendering(cache_folder, one.key)) for one in every)
@@ -323,9 +334,9 @@ def _render_and_store(given: tuple[WantedEpisode, Path]) -> str:
     try:
         rendered = _render_result(wanted, folder, time.monotonic)
     except OSError as error:  # such as a full disk, which the next run may not find
-        return first_line(error)
+        return reason(error, 300)
     except (EnvironmentFault, ValueError) as error:
-        rendered = RenderedResult(key=wanted.key, reason=first_line(error))
+        rendered = RenderedResult(key=wanted.key, reason=reason(error, 300))
     write_atomically(folder / _list(wanted.key), canonical_json.canonical(rendered.model_dump(mode="json")))
     return rendered.reason
 
@@ -373,8 +384,31 @@ def save_episode(one: WantedEpisode, target: Path) -> int:
     frames = [frame.resize(shown[0].size) if frame.size != shown[0].size else frame for frame in shown]
     target.parent.mkdir(parents=True, exist_ok=True)
     times = [_MILLISECONDS * max(1, 60 // len(frames))] * (len(frames) - 1) + [_LAST_MILLISECONDS]
-    frames[0].save(target, save_all=True, append_images=frames[1:], duration=times, loop=0)
+    if target.suffix.lower() == ".mp4":
+        _save_video(frames, times, target)
+    else:
+        frames[0].save(target, save_all=True, append_images=frames[1:], duration=times, loop=0)
     return len(frames)
+
+
+def _save_video(frames: list[Image.Image], times: list[int], target: Path) -> None:
+    """Encode frames as H.264; the last one stands as long as in the other formats.
+
+    Raises:
+        OSError: the encoder fails.
+    """
+    encoder = importlib.import_module("imageio_ffmpeg")  # an extra: requirements/notebook.in
+    # H.264 takes even sizes only.
+    width, height = (side - side % 2 for side in frames[0].size)
+    shown = [frame.convert("RGB").crop((0, 0, width, height)) for frame in frames]
+    shown += [shown[-1]] * (times[-1] // times[0])
+    writer = encoder.write_frames(
+        str(target), (width, height), fps=1000 / times[0], macro_block_size=2, ffmpeg_log_level="fatal"
+    )
+    writer.send(None)
+    for frame in shown:
+        writer.send(frame.tobytes())
+    writer.close()
 
 
 def _read(wanted: WantedEpisode, gym_task: GymTask) -> tuple[Result, list[RecordedActions]]:

@@ -19,6 +19,11 @@ from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, record_store
 from scripts.verification.verify_records import verify_files
 
 # Modules that a stranger's challenge.yml may have imported here.
+# What each of a board's two branches may take of this disk, as it is fetched and unpacked.
+BRANCH_BYTES = 2 << 30
+# One pack for all that is fetched, so that one limit holds; and no redirect to what is no https, such as a host of the
+# network that this machine is in.
+_OF_STRANGERS = ("fetch.unpackLimit=1", "protocol.http.allow=never")
 _KNOWN_MODULES = ("pettingzoo.classic.", "evaluator.environments.")
 
 
@@ -38,13 +43,14 @@ def verify_remote(remote: str, agent: str | None, *, quiet: bool) -> list[Findin
     """The same for a remote as git takes it."""
     with scratch_folder("board") as name:
         room = Path(name)
-        clone = GitRepository(room / "git")
+        clone = GitRepository(room / "git", largest_file=BRANCH_BYTES, settings=_OF_STRANGERS)
         clone.path.mkdir()
         clone.run("init", "--quiet", "--bare", ".")
         clone.run("config", "remote.origin.url", remote)
         challenge = _challenge(clone, remote)
-        export_files(clone, tip_of(clone, RESULTS_BRANCH), room / "results")
-        export_files(clone, tip_of(clone, traces_branch(challenge.season)), room / "traces", TRACE)
+        export_files(clone, tip_of(clone, RESULTS_BRANCH), room / "results", at_most=BRANCH_BYTES)
+        traces = tip_of(clone, traces_branch(challenge.season))
+        export_files(clone, traces, room / "traces", TRACE, at_most=BRANCH_BYTES)
         store = record_store(room)
         files = [*store.files(), *store.duel_files()]
         if agent is not None:

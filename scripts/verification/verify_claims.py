@@ -1,5 +1,6 @@
 """Checks what records claim: by themselves, and by main's history, which gives owners, seeds and rules of official ones."""
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -98,7 +99,7 @@ def _unofficial_faults(record: AnyRecord) -> Iterator[str]:
 def _cost_faults(record: AnyRecord) -> Iterator[str]:
     costs = [player.cost for player in record.players] if isinstance(record, Duel) else [record.cost]
     amounts = [amount for cost in costs for amount in cost.model_dump().values() if amount is not None]
-    if any(amount < 0 for amount in amounts):
+    if any(math.copysign(1.0, amount) < 0 for amount in amounts):
         yield "its cost is negative"
     if isinstance(record, Result) and record.verdict is Verdict.OK and record.sealed is None:
         steps = sum(record.script.lengths if record.script else record.lengths)
@@ -112,12 +113,15 @@ def _metric_faults(result: Result, task: Task) -> Iterator[str]:
     if unknown := sorted(result.metrics.keys() - own_names - {CLIPPED_METRIC}):
         yield f"no evaluation gives the metric {unknown[0]!r}"
     clipped = result.metrics.get(CLIPPED_METRIC, 0.0)
-    if clipped < 0 or clipped != int(clipped):
+    if math.copysign(1.0, clipped) < 0 or clipped != int(clipped):
         yield f"{CLIPPED_METRIC} is {clipped!r}, and counts actions"
 
 
 # How much the clocks of GitHub and of a runner may differ.
 CLOCK_TOLERANCE = timedelta(minutes=10)
+# Where the number of the measurement stands, and stood before.
+_PROTOCOL_FILES = ("evaluator/model/measurement_version.py", "evaluator/model/protocol.py")
+_PROTOCOL = re.compile(r"^(?:MEASUREMENT_VERSION|PROTOCOL)\b[^=\n]*= *(\d+)", re.MULTILINE)
 _MAIN_REFS = ("refs/remotes/origin/main", "refs/heads/main")
 
 
@@ -130,6 +134,29 @@ class HistoryFindings:
     """Why the record counts no more, though nothing is wrong with it."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _SideHistory:
+    """Who on main held a side's version, and when, the oldest first."""
+
+    side: Result | PlayerRecord
+    is_erased: bool
+    """Whether its owner's name was erased."""
+    states: Sequence[FolderState]
+    periods: Sequence[VersionPeriod]
+
+    def is_of(self, state: FolderState) -> bool:
+        """Whether the side may be that folder."""
+        return self.is_erased or AgentName.folded(*state.name) == AgentName.folded(self.side.login, self.side.agent)
+
+    def faults(self) -> Iterator[str]:
+        """What does not fit its owner."""
+        version = self.side.submission_digest[:12]
+        if not self.states:
+            yield f"no folder {'' if self.is_erased else f'of {self.side.login} '}on main ever held version {version}"
+        elif not any(map(self.is_of, self.states)):
+            yield f"{folder_of(AgentName(self.side.login, self.side.agent))} never held version {version}"
+
+
 class MainHistory:
     """The history of a leaderboard's main branch."""
 
@@ -137,6 +164,7 @@ class MainHistory:
         self._clone, self._main = clone, main
         self._rules: dict[str, Challenge | None] = {}
         self._finals: dict[str, str | None] = {}
+        self._protocols: dict[str, int | None] = {}
 
     @cached_property
     def _history(self) -> FolderHistory:
@@ -153,43 +181,41 @@ class MainHistory:
         """Check a record; history says nothing of records that are not official."""
         if record.tier is not Tier.OFFICIAL:
             return HistoryFindings()
-        if record.erased_sha256:
-            return HistoryFindings(faults=tuple(self._erased_faults(record)))
-        sides = _sides(record)
-        states = [list(self._history.holding(side.login, side.submission_digest)) for side in sides]
-        faults = [
-            fault for side, of_side in zip(sides, states, strict=True) for fault in _missing_version_faults(side, of_side)
-        ]
-        if faults:
+        if record.erased_sha256 and not any(ERASED_LOGIN.search(side.login) for side in _sides(record)):
+            text = "it says that its owner was erased, and names an account; only `pullrank erase` writes such records"
+            return HistoryFindings(faults=(text,))
+        sides = [self._side(side, record) for side in _sides(record)]
+        if faults := [fault for side in sides for fault in side.faults()]:
             return HistoryFindings(faults=tuple(dict.fromkeys(faults)))
-        periods = [self._history.periods_of(side.login, side.submission_digest, record.task) for side in sides]
-        if not all(periods):
+        if not all(side.periods for side in sides):
             return HistoryFindings(faults=(f"no folder on main ever entered that version for {record.task}",))
-        oldest = self._latest([of_side[0].began for of_side in periods])
-        drawn = record.beacon in self._beacons(record.season, periods)
-        faults += self._commit_faults(record, record.beacon if drawn else oldest)
+        oldest = self._latest([side.periods[0].began for side in sides])
+        drawn = record.beacon in self._beacons(record.season, [side.periods for side in sides])
+        faults = list(self._commit_faults(record, record.beacon if drawn else oldest))
         if faults or drawn or secret_hash(record.beacon) is not None:
             return HistoryFindings(faults=tuple(faults))
-        if record.beacon == self._latest([of_side[0] for of_side in states]):
+        if record.beacon == self._latest([side.states[0] for side in sides]):
             text = f"its seeds come from the commit that brought the version; the task was entered with {oldest[:12]}"
             return HistoryFindings(stale=text)
-        in_folder = [
-            next(state for state in of_side if _is_of(side, state)) for side, of_side in zip(sides, states, strict=True)
-        ]
-        if record.beacon == self._latest(in_folder):
+        if record.beacon == self._latest([next(filter(side.is_of, side.states)) for side in sides]):
             text = f"its seeds come from the commit that brought the folder; the version was there since {oldest[:12]}"
             return HistoryFindings(stale=text)
         text = f"its seeds come from {record.beacon[:12]}, and the version came to main with {oldest[:12]}"
         return HistoryFindings(faults=(text,))
 
-    def _erased_faults(self, record: AnyRecord) -> Iterator[str]:
-        """What does not fit a record whose owner is forgotten; whose folder held the version cannot be asked."""
-        if not any(ERASED_LOGIN.search(side.login) for side in _sides(record)):
-            yield "it says that its owner was erased, and names an account; only `pullrank erase` writes such records"
-        elif record.beacon in self._commits:
-            yield from self._commit_faults(record, record.beacon)
-        elif secret_hash(record.beacon) is None:
-            yield f"its seeds come from {record.beacon[:12]}, which is no commit of main; if this clone is old, pull main"
+    def _side(self, side: Result | PlayerRecord, record: AnyRecord) -> "_SideHistory":
+        """What main says of one side. If its owner was erased, it may have been anybody's."""
+        is_erased = bool(record.erased_sha256 and ERASED_LOGIN.search(side.login))
+        logins = self._history.logins() if is_erased else [side.login]
+        states: list[FolderState] = []
+        periods: list[VersionPeriod] = []
+        for login in logins:
+            if own := list(self._history.holding(login, side.submission_digest)):
+                states += own
+                periods += self._history.periods_of(login, side.submission_digest, record.task)
+        states.sort(key=lambda state: self._commits[state.sha][0])
+        periods.sort(key=lambda period: self._commits[period.began.sha][0])
+        return _SideHistory(side=side, is_erased=is_erased, states=states, periods=periods)
 
     def _beacons(self, season: str, periods: Sequence[Sequence[VersionPeriod]]) -> set[str]:
         """The commits that seeds may come from.
@@ -245,11 +271,28 @@ class MainHistory:
             yield f"challenge.yml at commit {commit[:12]} has no such task in such a season"
         if fault := limit_fault(record, rules):
             yield f"{fault} at commit {commit[:12]}"
+        if (number := self._protocol(commit)) not in (None, record.protocol):
+            yield f"it says protocol {record.protocol}, and the evaluator at commit {commit[:12]} measures by {number}"
         if record.sandbox.is_official and record.sandbox != rules.runners.sandbox:
             named = rules.runners.sandbox
             yield f"it was played in {record.sandbox}, and challenge.yml at commit {commit[:12]} says {named}"
+        if isinstance(record, Result) and (fault := record.cards_fault(rules.runners.gpus)):
+            yield f"{fault} at commit {commit[:12]}"
         if secret_hash(record.beacon) is not None and rules.sealed_beacon != record.beacon:
             yield f"challenge.yml at commit {commit[:12]} seals the season with another secret"
+
+    def _protocol(self, commit: str) -> int | None:
+        """The number of the rules that the evaluator at a commit measures by; None where it holds no evaluator."""
+        if commit not in self._protocols:
+            self._protocols[commit] = next(filter(None, (self._number(commit, path) for path in _PROTOCOL_FILES)), None)
+        return self._protocols[commit]
+
+    def _number(self, commit: str, path: str) -> int | None:
+        try:
+            match = _PROTOCOL.search(self._clone.run("show", f"{commit}:{path}").decode("utf-8", "replace"))
+        except GitError:
+            return None
+        return int(match[1]) if match else None
 
     def _challenge(self, commit: str) -> Challenge | None:
         """challenge.yml at a commit; None where it cannot be read."""
@@ -270,19 +313,8 @@ def _has_hidden_time(record: AnyRecord) -> bool:
     return isinstance(record, Result) and record.sealed is not None
 
 
-def _is_of(side: Result | PlayerRecord, state: FolderState) -> bool:
-    return AgentName.folded(*state.name) == AgentName.folded(side.login, side.agent)
-
-
 def _sides(record: AnyRecord) -> Sequence[Result | PlayerRecord]:
     return record.players if isinstance(record, Duel) else (record,)
-
-
-def _missing_version_faults(side: Result | PlayerRecord, states: Sequence[FolderState]) -> Iterator[str]:
-    if not states:
-        yield f"no folder of {side.login} on main ever held version {side.submission_digest[:12]}"
-    elif not any(_is_of(side, state) for state in states):
-        yield f"{folder_of(AgentName(side.login, side.agent))} never held version {side.submission_digest[:12]}"
 
 
 def open_main_history(root: Path) -> MainHistory | None:

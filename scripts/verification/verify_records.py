@@ -20,8 +20,9 @@ from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_tas
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, verify_result
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
 from evaluator.model import canonical_json
+from evaluator.model.base import reason
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
@@ -217,7 +218,7 @@ def verify_file(job: VerificationJob) -> Finding:
         faults = tuple(claim_faults(read_record(job.result), job.challenge, job.place))
         return replace(finding, status=VerificationStatus.REFUTED, faults=faults) if faults else finding
     except Exception as error:  # noqa: BLE001  (environments raise anything on invalid actions)
-        fault = f"replaying it ends with {type(error).__name__}: {first_line(error)}"
+        fault = f"replaying it ends with {type(error).__name__}: {reason(error, 300)}"
         return Finding(path=str(job.result), status=VerificationStatus.REFUTED, faults=(fault,))
 
 

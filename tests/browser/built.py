@@ -153,6 +153,8 @@ KINDS = {
     "home": "",
     "tasks": "tasks/",
     "overall": "overall/",
+    "timeline": "timeline/",
+    "agents": "all-agents/?find=alice",
     "task": "tasks/CartPole-v1/",
     "task-state": f"tasks/MountainCar-v0/?sort=-Length&failed=1&pick={TWO.removeprefix('agents=')}",
     "task-failed": "tasks/FrozenLake-v1/?failed=1",
@@ -181,4 +183,7 @@ KINDS = {
     "host": "host/settings/",
     "404": "404.html",
 }
-EMPTY = {name: KINDS[name] for name in ("home", "tasks", "overall", "task", "script", "game", "compare", "status", "ledger")}
+EMPTY = {
+    name: KINDS[name]
+    for name in ("home", "agents", "tasks", "overall", "task", "script", "game", "compare", "status", "ledger")
+}

@@ -1,6 +1,7 @@
 """The film above a task's standings, the plot of its intervals, and the heat map, in a real browser."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,30 @@ def test_the_plot_is_saved_with_its_colours(visit):
     assert b'fill="rgb' in files["SVG"]
     assert b"var(" not in files["SVG"]
     assert files["PNG"].startswith(b"\x89PNG")
+
+
+def test_the_film_of_a_game_has_the_same_controls_and_loads_the_match_on_demand(visit):
+    page = visit("tasks/connect_four/")
+    film = page.locator(".pr-film")
+    last = int(page.locator(".pr-reel li").first.get_attribute("data-moves"))
+    asked = page.evaluate("performance.getEntriesByType('resource').map(one => one.name)")
+
+    assert not [url for url in asked if "/duels/" in url]
+    expect(film.locator(".pr-step")).to_have_text(f"{last} / {last}")
+    film.get_by_role("button", name="Step back").click()
+    expect(film.locator(".pr-step")).to_have_text(f"{last - 1} / {last}")
+    expect(film.locator("svg.pr-match")).to_have_attribute("aria-label", f"Position after {last - 1} of {last} moves")
+    film.get_by_role("slider").fill("2")
+    expect(film.locator("svg.pr-match .pr-disc:not([style*='none'])")).to_have_count(2)
+    film.get_by_label("Speed").select_option("4")
+    before = film.locator("figcaption").inner_text()
+    film.get_by_role("button", name="Next agent").click()
+    expect(film.locator("figcaption")).not_to_have_text(before)
+    expect(film.locator("svg.pr-match")).to_have_attribute("aria-label", re.compile("Position after (\\d+) of \\1 moves"))
+
+
+def test_one_click_from_home_leads_to_a_playing_film(visit):
+    page = visit("")
+    page.locator(".pr-card-picture").first.click()
+
+    expect(page.locator(".pr-film").get_by_role("button", name="Pause")).to_be_visible()

@@ -131,7 +131,7 @@ def test_an_address_leads_to_its_position(visit, record):
 
     expect(page.locator(".pr-match")).to_have_text("Match 12 of 20")
     assert discs(page) == 7
-    mover = ["alice/minimax", "bob/mcts"][(11 + 6) % 2]
+    mover = ["minimax", "mcts"][(11 + 6) % 2]
     column = record.match_moves()[11][6] + 1
     time = record.match_milliseconds()[11][6]
     expect(page.locator(".pr-status")).to_have_text(
@@ -268,3 +268,19 @@ def test_the_colours_are_switched_for_the_whole_site(visit):
     expect(page.locator("body")).to_have_css("background-color", "rgb(30, 37, 48)")
     page.reload()
     expect(page.get_by_role("button", name="Light")).to_be_visible()
+
+
+def test_a_visitor_guesses_the_next_move(visit):
+    page = visit(FOUR)
+    page.get_by_role("button", name="First position").click()
+    page.get_by_role("button", name="Guess the next move").click()
+    choices = page.locator(".pr-guess button")
+    expect(page.locator(".pr-guess p")).to_contain_text("do next?")
+    assert 2 <= choices.count() <= 4
+    choices.first.click()
+
+    expect(page.locator(".pr-guess p")).to_have_text(re.compile(r"^(Right|No): .* [01] of 1 right\.$"))
+    page.keyboard.press("Enter")
+    expect(page.locator(".pr-guess p")).to_contain_text("do next?")
+    page.get_by_role("button", name="One move back").click()
+    expect(page.locator(".pr-guess p")).to_have_count(0)

@@ -2,18 +2,23 @@
 
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
+from evaluator.host.loading.manifest import manifest_of
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_submission
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
 
 ROOT = Path(__file__).parents[2]
+# In place of GitHub's page, which opens in another tab.
+UNOPENED = "window.open = (address) => { window.opened = address; return null; };"
 AGENT = "class Agent:\n    def act(self, observation):\n        return 0\n"
+# Lines are long, since Chromium takes long to type many into a field.
+LONG = AGENT + 100 * f"# {'long ' * 20}\n"
 GOOD = {
     "login": "alice",
     "agent": "angle-rule",
@@ -29,6 +34,12 @@ def site(whole_site):
     return whole_site
 
 
+@pytest.fixture
+def form(visit):
+    """Opens the page, where nothing leaves the site."""
+    return lambda path="submit/", **options: visit(path, before=UNOPENED, **options)
+
+
 def fill(page, **fields):
     for name, value in (GOOD | fields).items():
         page.locator(f"[id='pr-submit-{name}']").fill(value)
@@ -42,36 +53,118 @@ def fault(page, field):
     return page.locator(f"[id='pr-submit-{field}-fault']")
 
 
-def manifest(page) -> str:
-    return page.locator("#pr-submit pre").last.text_content()
+def written(page) -> bytes:
+    return page.locator("#pr-submit pre").text_content().encode()
 
 
-def test_it_opens_githubs_page_with_the_agent_filled_in(visit):
-    page = visit("submit/")
+def submission(page):
+    """What the evaluator reads of the file that was written."""
+    return manifest_of({"agent.py": written(page)}).parse()
+
+
+def test_it_opens_githubs_page_with_the_agent_filled_in(form):
+    page = form()
     fill(page)
     check(page)
-    asked = urlsplit(page.locator("#pr-open-first").get_attribute("href"))
+    opened = page.evaluate("window.opened")
+    asked = urlsplit(opened)
+    header = "# /// pullrank\n# name: Angle rule\n# algorithm: hand-written rule\n# meta:\n#   team: A\n# ///\n\n"
 
     assert asked._replace(query="").geturl() == "https://github.com/example/board/new/main"
-    assert parse_qs(asked.query) == {"filename": ["submissions/alice/angle-rule/agent.py"], "value": [AGENT]}
+    assert parse_qs(asked.query) == {"filename": ["submissions/alice/angle-rule/agent.py"], "value": [header + AGENT]}
+    assert page.locator("#pr-open-first").get_attribute("href") == opened
 
 
-def test_the_manifest_goes_to_the_fork_that_github_made(visit):
-    page = visit("submit/")
-    fill(page)
+def test_the_folder_follows_the_name_until_somebody_types_one(form):
+    page = form()
+    folder = page.locator("#pr-submit-agent")
+    names = {"Angle rule": "angle-rule", "Émile’s №1 – v2!": "emile-s-no1-v2", "مرحبا": "", "x" * 60: "x" * 40}
+    for name, expected in names.items():
+        page.locator("#pr-submit-name").fill(name)
+        expect(folder).to_have_value(expected)
+    folder.fill("mine")
+    page.locator("#pr-submit-name").fill("Other")
+
+    expect(folder).to_have_value("mine")
+
+
+def test_a_header_in_the_code_is_not_written_twice(form):
+    page = form()
+    fill(page, source="# Mine.\n# /// pullrank\n# name: x\n# ///\n" + AGENT)
     check(page)
-    page.get_by_label("The branch").first.fill("patch-7")
-    asked = urlsplit(page.get_by_role("link", name="Open GitHub’s page for submission.yml").get_attribute("href"))
-    request = page.get_by_role("link", name="Open the pull request").first.get_attribute("href")
 
-    assert asked.path == "/alice/board/new/patch-7"
-    assert parse_qs(asked.query)["filename"] == ["submissions/alice/angle-rule/submission.yml"]
-    assert parse_submission(parse_qs(asked.query)["value"][0].encode()).name == "Angle rule"
-    assert request.startswith("https://github.com/example/board/compare/main...alice:patch-7?quick_pull=1")
+    expect(fault(page, "source")).to_have_text("agent.py:2: has a header already; remove it, since the form writes one")
 
 
-def test_what_is_wrong_is_said_in_the_words_of_check(visit):
-    page = visit("submit/")
+def test_from_a_tasks_page_to_githubs_last_button_takes_eight_actions(visit):
+    """Each press and each field counts. GitHub's own page is a stand-in: what follows there takes five."""
+    actions = 0
+    page = visit("tasks/CartPole-v1/")
+    page.context.route(
+        "https://github.com/**", lambda route: route.fulfill(body="<h1>GitHub</h1>", content_type="text/html")
+    )
+    page.get_by_role("link", name="Submit to this task").click()
+    actions += 1
+    expect(page.locator("#pr-submit-source")).to_have_value(re.compile("acts at random"))
+    page.get_by_label("Your GitHub login").fill("alice")
+    actions += 1
+    page.locator("[id='pr-submit-meta-team']").fill("A")  # this board asks for it; others do not
+    with page.expect_popup() as popup:
+        check(page)
+    actions += 1
+    asked = parse_qs(urlsplit(popup.value.url).query)
+    popup.value.close()
+    page.context.unroute_all()
+    blob = SubmissionFile(path="agent.py", executable=False, content=asked["value"][0].encode())
+    submission = assemble((blob,), SubmissionLimits()).submission
+    at_github = page.locator(".pr-route li").all_text_contents()[1:]
+    presses = sum(line.count("“") for line in at_github) + 1  # “Create pull request” is pressed twice
+
+    assert asked["filename"] == ["submissions/alice/my-first-agent/agent.py"]
+    assert (submission.name, submission.algorithm, submission.tasks) == ("My first agent", "random", ("CartPole-v1",))
+    assert actions + presses == 8
+
+
+def test_a_changed_agent_is_not_called_random(form):
+    page = form("submit/?task=CartPole-v1")
+    expect(page.locator("#pr-submit-source")).to_have_value(re.compile("acts at random"))
+    fill(page, algorithm="random")
+    check(page)
+
+    expect(fault(page, "algorithm")).to_have_text("still says random, but the code was changed; name its method")
+
+
+@pytest.mark.parametrize("task", ["__proto__", "constructor", "'\"><b>", "nothing"])
+def test_an_unknown_task_in_the_address_changes_nothing(form, task):
+    page = form(f"submit/?task={quote(task)}")
+    expect(page.locator("#pr-submit-all")).to_be_checked()
+
+    expect(page.locator("#pr-submit-name")).to_have_value("")
+
+
+def test_the_two_ways_are_tabs(form):
+    page = form()
+    browser, computer = page.get_by_role("tab").all()
+    expect(page.locator("#pr-submit-login")).to_be_visible()
+    browser.focus()
+    page.keyboard.press("ArrowRight")
+    expect(computer).to_be_focused()
+    expect(computer).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#pr-submit-login")).to_be_hidden()
+    expect(page.get_by_text("Fork the leaderboard")).to_be_visible()
+    page.keyboard.press("Home")
+
+    expect(page.locator("#pr-submit-login")).to_be_visible()
+
+
+def test_an_address_opens_the_tab_that_it_names(form):
+    page = form("submit/#on-my-computer")
+
+    expect(page.get_by_role("tab", name="On my computer")).to_have_attribute("aria-selected", "true")
+
+
+def test_what_is_wrong_is_said_in_the_words_of_check(form):
+    page = form("submit/")
     fill(page, login="-alice", agent="Angle", name=" x", algorithm="y" * 61, source="def act(:\n", **{"meta-team": ""})
     check(page)
 
@@ -109,8 +202,8 @@ def test_what_is_wrong_is_said_in_the_words_of_check(visit):
         ("", "agent.py: the entry file does not exist"),
     ],
 )
-def test_python_is_looked_at_roughly(visit, source, words):
-    page = visit("submit/")
+def test_python_is_looked_at_roughly(form, source, words):
+    page = form("submit/")
     fill(page, source=source)
     check(page)
 
@@ -139,34 +232,29 @@ def test_python_is_looked_at_roughly(visit, source, words):
         "%x",
     ],
 )
-def test_whatever_is_typed_is_read_back_as_it_was(visit, name):
-    page = visit("submit/")
+def test_whatever_is_typed_is_read_back_as_it_was(form, name):
+    page = form("submit/")
     fill(page, name=name, algorithm=name, **{"meta-team": name})
     page.locator("details.pr-more summary").first.click()
     page.locator("#pr-submit-description").fill(f"{name}\n\nsecond: line")
     page.locator("#pr-submit-authors").fill("An Author, @bob")
     check(page)
-    read = parse_submission(manifest(page).encode())
+    read = submission(page)
 
     assert (read.name, read.algorithm, read.meta["team"]) == (name, name, name)
     assert read.description == f"{name}\n\nsecond: line"
     assert read.authors == ("An Author", "@bob")
 
 
-def test_the_beginning_that_it_offers_passes(visit):
-    page = visit("submit/")
+def test_the_beginning_that_it_offers_passes(form):
+    page = form("submit/")
     fill(page)
     page.get_by_role("button", name="Start from a working agent").click()
     expect(page.locator("#pr-submit-source")).to_have_value(re.compile("acts at random"))
     check(page)
-    blobs = tuple(
-        SubmissionFile(path=name, executable=False, content=text.encode())
-        for name, text in zip(
-            ("agent.py", "submission.yml"), page.locator("#pr-submit pre").all_text_contents(), strict=True
-        )
-    )
+    blob = SubmissionFile(path="agent.py", executable=False, content=written(page))
 
-    assert assemble(blobs, SubmissionLimits()).submission.tasks == "all"
+    assert assemble((blob,), SubmissionLimits()).submission.tasks == "all"
 
 
 @pytest.mark.parametrize(("start", "template"), [("agent.py", "policy-any"), ("submission.py", "script")])
@@ -174,8 +262,8 @@ def test_downloads_are_what_the_command_writes(start, template):
     assert (ROOT / "site/assets/start" / start).read_text() == (ROOT / "scripts/templates" / template / start).read_text()
 
 
-def test_tasks_are_chosen_one_by_one(visit):
-    page = visit("submit/")
+def test_tasks_are_chosen_one_by_one(form):
+    page = form("submit/")
     fill(page)
     page.get_by_label("all that fit its kind").uncheck()
     check(page)
@@ -183,11 +271,11 @@ def test_tasks_are_chosen_one_by_one(visit):
     page.get_by_label("CartPole").check()
     check(page)
 
-    assert parse_submission(manifest(page).encode()).tasks == ("CartPole-v1",)
+    assert submission(page).tasks == ("CartPole-v1",)
 
 
-def test_an_image_needs_only_the_manifest(visit):
-    page = visit("submit/")
+def test_an_image_needs_only_the_manifest(form):
+    page = form("submit/")
     fill(page)
     page.get_by_label("Kind", exact=True).select_option("image")
     page.get_by_label("Image with its digest").fill("ghcr.io/alice/agent@sha256:" + "a" * 64)
@@ -195,12 +283,12 @@ def test_an_image_needs_only_the_manifest(visit):
     asked = urlsplit(page.locator("#pr-open-first").get_attribute("href"))
 
     assert parse_qs(asked.query)["filename"] == ["submissions/alice/angle-rule/submission.yml"]
-    assert parse_submission(manifest(page).encode()).kind == "image"
+    assert parse_submission(written(page)).kind == "image"
 
 
-def test_a_long_file_is_downloaded_and_uploaded(visit):
-    page = visit("submit/")
-    fill(page, source=AGENT + "# long\n" * 2000)
+def test_a_long_file_is_downloaded_and_uploaded(form):
+    page = form("submit/")
+    fill(page, source=LONG)
     check(page)
     assert page.locator("#pr-open-first").count() == 0
     link = page.get_by_role("link", name="Open the upload page of your fork")
@@ -209,27 +297,28 @@ def test_a_long_file_is_downloaded_and_uploaded(visit):
     with page.expect_download() as download:
         page.get_by_role("link", name="Download agent.py").click()
 
-    assert Path(download.value.path()).read_text() == AGENT + "# long\n" * 2000
+    assert Path(download.value.path()).read_text().endswith("# ///\n\n" + LONG)
+    assert page.evaluate("window.opened") is None
 
 
-def test_a_file_can_be_chosen(visit, tmp_path):
+def test_a_file_can_be_chosen(form, tmp_path):
     (tmp_path / "mine.py").write_text(AGENT)
-    page = visit("submit/")
+    page = form("submit/")
     fill(page, source="")
     page.get_by_label("Choose a file").set_input_files(tmp_path / "mine.py")
 
     expect(page.locator("#pr-submit-source")).to_have_value(AGENT)
 
 
-def test_without_javascript_the_way_by_hand_is_there(visit):
-    page = visit("submit/", java_script_enabled=False)
+def test_without_javascript_the_way_by_hand_is_there(form):
+    page = form("submit/", java_script_enabled=False)
 
     expect(page.get_by_text("The form needs JavaScript.")).to_be_visible()
     expect(page.get_by_role("heading", name="The folder")).to_be_visible()
 
 
-def test_it_fits_a_phone(visit):
-    page = visit("submit/", viewport={"width": 360, "height": 800})
+def test_it_fits_a_phone(form):
+    page = form("submit/", viewport={"width": 360, "height": 800})
     fill(page)
     check(page)
     expect(page.locator("#pr-open-first")).to_be_visible()

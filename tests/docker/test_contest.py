@@ -1,20 +1,19 @@
 """Duels in the real containers: what each side used, what ended it, and that nothing is left behind."""
 
-import json
 import time
 
 import pytest
 
-from evaluator.host.docker.engine import OWNER_LABEL, Engine
+from evaluator.host.docker.engine import Engine
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.process_owner import this_process
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import ClockSettings, Limits, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
+from tests.hostile.arena import our_containers
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 pytestmark = pytest.mark.docker
@@ -133,8 +132,7 @@ def test_a_player_that_leaves_forfeits_and_its_last_words_are_kept(docker: Selec
 def test_nothing_is_left_behind(docker: SelectedSandbox, engine: Engine) -> None:
     duelled(LEAVES, "raise RuntimeError()\n", TASK, docker, limits=LIMITS)
 
-    mine = json.dumps(vars(this_process()), sort_keys=True)
-    assert engine._api.containers(all=True, filters={"label": f"{OWNER_LABEL}={mine}"}) == []
+    assert our_containers(engine) == []
 
 
 def test_a_duel_under_gvisor(gvisor: SelectedSandbox) -> None:

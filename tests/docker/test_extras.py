@@ -202,6 +202,30 @@ def test_a_model_of_every_algorithm_plays_what_it_plays_where_it_was_saved(
     assert (result.returns, result.lengths) == (wanted.returns, wanted.lengths)
 
 
+# Looks at its process after the adapter has loaded the model.
+LOADED_BY_ADAPTER = """
+import sys
+from pathlib import Path
+from evaluator.sandbox.adapters import sb3
+
+Agent = sb3.of_file(Path("model.zip"))
+import torch
+
+assert torch.are_deterministic_algorithms_enabled()
+assert torch.get_num_threads() == 1
+loaded = {name.partition(".")[0] for name in sys.modules} | set(sys.modules)
+assert not loaded & {"sympy", "torch._inductor", "torch._dynamo", "pandas", "matplotlib"}, loaded
+"""
+
+
+def test_a_model_is_loaded_without_a_compiler(models: dict[str, bytes], docker: SelectedSandbox) -> None:
+    """Compilers of torch and what they import take as long as torch itself, and a policy needs none."""
+    agent = folder(LOADED_BY_ADAPTER, b"name: Test\nalgorithm: none\nextras: [sb3]\n", **{"model.zip": models["PPO"]})
+    result = played(docker, agent).result
+
+    assert result.verdict is Verdict.OK, (result.message, result.log_tail)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_algorithm_is_read_from_the_zip(name: str, models: dict[str, bytes], tmp_path: Path) -> None:
     (tmp_path / "model.zip").write_bytes(models[name])

@@ -3,6 +3,7 @@
 A function returns True where the input was taken, and checks then what must hold of what was read.
 """
 
+import ast
 import base64
 import contextlib
 import hashlib
@@ -39,6 +40,7 @@ from evaluator.host.training_scripts.evaluate_script import ClaimFault, FrameRea
 from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import SubmissionLimits, Task
+from evaluator.model.config.source_header import HeaderError, find_header
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
@@ -337,6 +339,21 @@ def _manifest(data: bytes) -> bool:
     submission = parse_submission(data)
     assert not INVISIBLE.search(submission.name + submission.algorithm)
     return True
+
+
+def _header(data: bytes) -> bool:
+    if (header := find_header(data)) is None:
+        return False
+    # What is cut out is nothing but comments and blank lines.
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        assert ast.dump(ast.parse(data)) == ast.dump(ast.parse(header.rest.decode()))
+    return _manifest(header.yaml)
+
+
+def _header_seeds() -> tuple[bytes, ...]:
+    code = b"class Agent:\n    def act(self, observation):\n        return 0\n"
+    heads = [b"".join(b"# " + line + b"\n" for line in seed.splitlines()) for seed in _manifest_seeds()]
+    return tuple(b"# /// pullrank\n" + head + b"# ///\n" + code for head in heads)
 
 
 def _manifest_seeds() -> tuple[bytes, ...]:
@@ -691,6 +708,8 @@ READERS = {
     "duels": Reader(read=_duels, declared=(ValueError,), seeds=_duel_seeds, mend=_mended_record),
     "traces": Reader(read=_traces, declared=(ValueError,), seeds=_trace_seeds, mend=_mended_trace),
     "manifest": Reader(read=_manifest, declared=(LoadError,), seeds=_manifest_seeds),
+    "header": Reader(read=_header, declared=(HeaderError, LoadError), seeds=_header_seeds,
+                     words=(b"# /// pullrank\n", b"# ///\n", b"\n# ", b"\r", b"\x0c", b"# coding: utf-7\n", b'"""')),
     "folder": Reader(read=_folder, declared=(LoadError,), seeds=_folder_seeds,
                      words=(b"\0\0submission.yml\0-", b"\0\0a\0-")),
     "challenge": Reader(read=_challenge, declared=(LoadError,), seeds=_challenge_seeds),

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.docker.engine import OWNER_LABEL, Engine
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
+from evaluator.host.sandboxes.docker_sandbox import REMOVAL
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
 from evaluator.model.config.challenge import Limits, ParallelEpisodes, SubmissionLimits, Task
@@ -143,11 +145,20 @@ def over_standard_streams(engine: Engine) -> SelectedSandbox:
 
 def our_containers(engine: Engine) -> list[str]:
     """Ids of the containers that this process has made and not removed; others may be testing on the same engine."""
+    _wait_for_removals()
     mine = (f'"pid": {os.getpid()},', f'"pid":{os.getpid()},')
     every = engine._api.containers(all=True, filters={"label": OWNER_LABEL})
     return [c["Id"] for c in every if any(words in c["Labels"][OWNER_LABEL] for words in mine)]
 
 
+def _wait_for_removals() -> None:
+    """Containers that were killed are removed by threads, which end before the process does."""
+    for thread in threading.enumerate():
+        if thread.name == REMOVAL:
+            thread.join()
+
+
 def our_leftovers() -> list[str]:
     """Names in the temporary directory that begin as ours do."""
+    _wait_for_removals()
     return sorted(path.name for path in Path(tempfile.gettempdir()).glob("pullrank-*"))

@@ -86,6 +86,41 @@ class Agent:
         return 0
 """
 
+WORD = "1011001110001111010101100110100110110011100011110101011001101001"
+FILES = """
+import glob
+import os
+import sysconfig
+import time
+
+place = sysconfig.get_path("stdlib")
+files = [file for file in sorted(glob.glob(place + "/**/*.py", recursive=True)) if os.path.getsize(file) > 8000][:64]
+descriptors = [os.open(file, os.O_RDONLY) for file in files]
+
+
+class Agent:
+    def act(self, observation):
+        return 0
+"""
+WRITER = f"""{FILES}
+for bit, descriptor in zip("{WORD}", descriptors):
+    os.pread(descriptor, 4096, 0)
+    if bit == "1":
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        except OSError:
+            pass
+print("written", len(descriptors), flush=True)
+"""
+READER = f"""{FILES}
+seconds = []
+for descriptor in descriptors:
+    begun = time.perf_counter()
+    os.pread(descriptor, 4096, 0)
+    seconds.append(time.perf_counter() - begun)
+print(" ".join(f"{{1e6 * second:.1f}}" for second in seconds), flush=True)
+"""
+
 
 @pytest.fixture(params=["docker", "gvisor"])
 def box(request: pytest.FixtureRequest) -> SelectedSandbox:
@@ -110,6 +145,28 @@ def test_an_evaluation_finds_nothing_of_the_one_before(box: SelectedSandbox, tmp
     assert said[1] == said[0]
     assert said[1]["before"] == []
     assert second.returns == first.returns
+
+
+@pytest.mark.attack(
+    "leaves_a_word_in_the_kernels_memory",
+    family="cheating",
+    tries="Clears some files of the image from the kernel's memory, so that the next agent reads 64 bits by timing.",
+    outcome="the next agent reads no word",
+)
+def test_no_word_is_left_in_the_page_cache(box: SelectedSandbox, tmp_path) -> None:
+    writer, reader = (
+        order_of(write_agent(tmp_path / name, source), episodes=1) for name, source in (("one", WRITER), ("two", READER))
+    )
+
+    written, read = (play(wanted, box).result for wanted in (writer, reader))
+
+    assert written.log_tail == "written 64", written.message
+    times = [float(word) for word in read.log_tail.split()]
+    assert len(times) == len(WORD), read.message
+    slowest = sorted(sorted(range(len(times)), key=times.__getitem__)[-WORD.count("1") :])
+    cleared = [place for place, bit in enumerate(WORD) if bit == "1"]
+    # By chance about half of the slowest files are among the cleared ones.
+    assert len(set(slowest) & set(cleared)) < 0.9 * len(cleared), times
 
 
 @pytest.mark.attack(

@@ -354,7 +354,7 @@ def test_missing_manifest_is_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path)
     (folder / "submission.yml").unlink()
 
-    assert refusal(folder) == ["submission.yml: is missing; write it, or let 'pullrank new' do so"]
+    assert refusal(folder) == ["submission.yml: is missing; write it, or a header in agent.py, or let 'pullrank new' do so"]
 
 
 @pytest.mark.attack(
@@ -379,7 +379,7 @@ def test_manifest_that_is_a_folder_is_refused(tmp_path: Path) -> None:
     (folder / "submission.yml").mkdir()
     (folder / "submission.yml" / "x").write_text("x")
 
-    assert refusal(folder) == ["submission.yml: is missing; write it, or let 'pullrank new' do so"]
+    assert refusal(folder) == ["submission.yml: is missing; write it, or a header in agent.py, or let 'pullrank new' do so"]
 
 
 @pytest.fixture

@@ -3,9 +3,11 @@
 The list of what `verify` cannot tell stands on the page about integrity, and is compared with what happens here.
 """
 
+import base64
 import json
 import re
 import shutil
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +29,7 @@ from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits
 from evaluator.model.records.duel_record import Duel, WantedDuel, duel_with_self_hash
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result, Tier, WantedResult, with_self_hash
-from evaluator.model.records.trace import TraceLeaf
+from evaluator.model.records.trace import Trace, TraceLeaf
 from evaluator.model.sealed_fields import SealedPart
 from leaderboard.core.store import ResultStore
 from scripts.git.beacon import find_beacon
@@ -53,6 +55,9 @@ ENCRYPTED = "sealed"
 # Two attempts, so that every field is there to be changed.
 TWICE = {"verdict": "internal_error", "message": "the engine is busy", "wall_seconds": 1.5}
 RUN = "https://github.com/o/r/actions/runs/1"
+
+# In place of a trace's hash: its actions are to be packed another way.
+LOOSELY = "packed loosely"
 
 Document = dict[str, Any]
 Change = Callable[[Document], Document]
@@ -83,7 +88,8 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
         "submissions/alice/script/submission.yml": SCRIPT_MANIFEST,
     }  # fmt: skip
     clone = make_board(tmp_path_factory.mktemp("board"), {"challenge.yml": RULES})
-    clone.commit(files)
+    number = "evaluator/model/measurement_version.py"
+    clone.commit({**files, number: (ROOT / number).read_bytes()})
     clone.commit({"README.md": b"later\n"})
     clone.push()
     challenge = parse_challenge(RULES)
@@ -168,6 +174,7 @@ def forged(document: Document, trace: bytes | None, raw: Document) -> tuple[Resu
     if document["trace_sha256"] is None:
         trace = None
     if trace is not None:
+        trace = loosely(trace) if document["trace_sha256"] == LOOSELY else trace
         trace = parse_trace(trace).model_copy(update={"key": document["key"]}).serialised()
         document["trace_sha256"] = parse_trace(trace).sha256()
     return with_self_hash({**document, **raw}), trace
@@ -291,6 +298,19 @@ def other_moves(document: Document) -> Document:
     return {**document, "moves": packed([[*moves[0][:-2], moves[0][-1], moves[0][-2]], *moves[1:]])}
 
 
+def repacked(document: Document) -> Document:
+    """The mark of a trace whose actions `forged` is to pack another way."""
+    return {**document, "trace_sha256": LOOSELY}
+
+
+def loosely(trace: bytes) -> bytes:
+    """The same actions, packed with less effort."""
+    document = json.loads(trace)
+    for leaf in document["actions"]:
+        leaf["data"] = base64.b64encode(zlib.compress(zlib.decompress(base64.b64decode(leaf["data"])), 1)).decode()
+    return Trace.model_validate(document).serialised()
+
+
 def to(path: str, *values: Any) -> list[Change]:
     return [lambda document, value=value: put(document, path, lambda _: value) for value in values]  # type: ignore[misc]
 
@@ -302,6 +322,8 @@ def changes(setting: Setting) -> dict[str, list[Change]]:
         "task": to("task", "twin"),
         "login": to("login", "bob"),
         "agent": to("agent", "other"),
+        "protocol": to("protocol", 1, 3),
+        "trace_sha256": [repacked],
         "players.login": to("players.login", "aaron"),
         "players.agent": to("players.agent", "other"),
         "beacon": to("beacon", "preview", setting.first, "sealed-" + "0" * 64),
@@ -330,7 +352,7 @@ def changes(setting: Setting) -> dict[str, list[Change]]:
 
 
 # Changed after everything else was made anew.
-RAW = ("key", "seeds", "trace_sha256", "self_sha256")
+RAW = ("key", "seeds", "self_sha256")
 
 
 def accepted(setting: Setting, root: Path, model: type[BaseModel]) -> set[str]:
@@ -393,6 +415,70 @@ def test_a_clone_with_history_refuses_what_the_page_says(of: str, model: type[Ba
     unchecked = {name for name, reason in listed(of).items() if reason.startswith("not checked")}
 
     assert accepted(setting, setting.clone.path, model) == unchecked
+
+
+@pytest.mark.attack(
+    "number_with_another_sign_of_zero", family="cheating", outcome="refuted",
+    tries="Writes -0.0 where 0.0 is recorded, which the hash of the record does not tell apart.",
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["returns", "script.returns", "metrics", "cost.cpu_seconds"])
+def test_another_sign_of_zero_is_refuted(setting: Setting, tmp_path: Path, name: str) -> None:
+    result, trace = setting.script
+    document = put(result.document(), "cost.cpu_seconds", lambda _: 0.0)
+    honest, _ = forged(document, trace, {})
+
+    def negated(value: Any) -> Any:
+        if isinstance(value, list):
+            return [-0.0 if number == 0 else number for number in value]
+        return dict.fromkeys(value, -0.0) if isinstance(value, dict) else -0.0
+
+    changed, _ = forged(put(document, name, negated), trace, {})
+
+    assert honest.self_sha256 == changed.self_sha256
+    assert honest.serialised() != changed.serialised(), "nothing was zero"
+    assert standing(setting.challenge, tmp_path, honest, trace)[0] is VerificationStatus.VERIFIED
+    assert standing(setting.challenge, tmp_path, changed, trace)[0] is VerificationStatus.REFUTED
+
+
+@pytest.mark.attack(
+    "trace_with_more_in_it", family="cheating", outcome="refuted",
+    tries="Packs a trace's actions in wider numbers, as fractions, or with other bytes behind them.",
+)  # fmt: skip
+@pytest.mark.parametrize("how", ["behind", "wide", "fractions"])
+def test_a_trace_that_holds_more_than_its_actions_is_refuted(setting: Setting, tmp_path: Path, how: str) -> None:
+    result, trace = setting.result
+    document = json.loads(trace)
+    (leaf,) = document["actions"]
+    raw = zlib.decompress(base64.b64decode(leaf["data"]))
+    numbers = np.frombuffer(raw, leaf["dtype"])
+    if how == "behind":
+        content = zlib.compress(raw, 9) + b"a word"
+    else:
+        leaf["dtype"] = "<i8" if how == "wide" else "<f8"
+        content = zlib.compress((numbers if how == "wide" else numbers + 0.25).astype(leaf["dtype"]).tobytes(), 9)
+    leaf["data"] = base64.b64encode(content).decode()
+    changed, packed_trace = forged(result.document(), Trace.model_validate(document).serialised(), {})
+
+    assert standing(setting.challenge, tmp_path, changed, packed_trace)[0] is VerificationStatus.REFUTED
+
+
+@pytest.mark.attack(
+    "duel_with_an_erased_opponent", family="cheating", outcome="refuted in a clone with history",
+    tries="Records a duel of somebody's invented version against a name that stands for an erased person.",
+)  # fmt: skip
+def test_an_erased_side_does_not_vouch_for_the_other(setting: Setting) -> None:
+    duel = setting.duel.document()
+    alice, bob = duel["players"]
+    somebody = {**alice, "login": "a_erased_12345678", "login_id": None}
+
+    def vouched(*players: Document) -> tuple[VerificationStatus, str]:
+        changed, _ = forged({**duel, "players": list(players), "erased_sha256": "cd" * 32}, None, {})
+        return standing(setting.challenge, setting.clone.path, changed, None)
+
+    assert vouched(somebody, bob) == (VerificationStatus.VERIFIED, "")
+    status, why = vouched(somebody, {**bob, "login": "zed"})
+    assert status is VerificationStatus.REFUTED
+    assert "no folder of zed on main ever held version" in why
 
 
 def test_every_field_is_walked() -> None:

@@ -37,6 +37,8 @@ FIRST_EXTRAS = {
 }
 _ENTRY_POINT = re.compile(r"([A-Za-z_][\w.]*):[A-Za-z_][\w.-]*")
 _IMPORTERS = ("import_module", "__import__", "run_module")
+# Locks of what no evaluation uses.
+_NOT_MEASURING = ("dev", "notebook")
 _INSTALLED = ("site-packages", "dist-packages")
 # Packages whose import name differs from their distribution's.
 _DISTRIBUTIONS = {"pil": "pillow", "yaml": "pyyaml"}
@@ -245,7 +247,7 @@ def _new_extra_versions(extra: str) -> set[str]:
 def _locked() -> dict[str, list[str]]:
     """Each locked package that is not in the runtime digest, with the lines that pin it."""
     pinned: dict[str, list[str]] = {}
-    texts = [path.read_text() for path in sorted(beside("requirements").glob("*.txt")) if path.stem != "dev"]
+    texts = [path.read_text() for path in sorted(beside("requirements").glob("*.txt")) if path.stem not in _NOT_MEASURING]
     counted = {line for content in image_files.current().values() for line in image_files.measuring(content.decode())}
     for line in sorted({line for text in texts for line in image_files.pins(text)} - counted):
         pinned.setdefault(line.partition("==")[0], []).append(line)

@@ -22,12 +22,12 @@ import docker
 import docker.errors
 import requests
 import requests.exceptions
-from docker.types import LogConfig, Ulimit
+from docker.types import DeviceRequest, LogConfig, Ulimit
 from docker.utils import kwargs_from_env
 
 from evaluator.host.docker.engine_errors import EngineError as EngineError
 from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, pushed_digest
-from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, runtime_fault
+from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, cards_fault, runtime_fault
 from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.process_owner import ProcessOwner, current_boot, start_time, this_process
@@ -120,6 +120,26 @@ class Engine:
         """What is wrong with the engine's gVisor, in one line; None if it can be used."""
         with _engine_errors("ask the engine for its runtimes"):
             return runtime_fault(self._api.info().get("Runtimes") or {})
+
+    def cards_fault(self, image: str, gpus: int, runtime: str | None) -> str | None:
+        """Why a container cannot be handed so many graphics cards, in one line; None if one was just started with them."""
+        with _engine_errors("ask the engine for its runtimes"):
+            if runtime == GVISOR_RUNTIME and (fault := cards_fault(self._api.info().get("Runtimes") or {})):
+                return fault
+        options: dict[str, Any] = {
+            "binds": {}, "runtime": runtime, "stdin": False, "loopback": False, "processors": (), "environment": {},
+            "gpus": gpus,
+        }  # fmt: skip
+        container = None
+        try:
+            container = self.create(image, ["true"], Limits(), options)
+            self.start(container)
+        except EngineError as error:
+            return str(error)
+        finally:
+            if container:
+                self.remove(container)
+        return None
 
     def complaints(self) -> list[str]:
         """Faults of the engine itself, such as an old version, one line each."""
@@ -248,7 +268,8 @@ class Engine:
     def create(self, image: str, command: list[str] | None, limits: Limits, options: dict[str, Any]) -> str:
         """Create a locked-down container without starting it; without a command it runs the image's own.
 
-        `options`: environment, binds, runtime, stdin, loopback, processors (none for all), and optionally working_dir.
+        `options`: environment, binds, runtime, stdin, loopback, processors (none for all), and optionally working_dir and
+        gpus, the number of graphics cards.
         """
         owner = this_process()
         host_config = self._api.create_host_config(
@@ -256,6 +277,7 @@ class Engine:
             binds=options["binds"],
             runtime=options["runtime"],
             cpuset_cpus=",".join(map(str, options["processors"])) or None,
+            device_requests=card_requests(options.get("gpus", 0)),
         )
         if options["runtime"] != GVISOR_RUNTIME:
             # docker-py has no argument for it. This replaces the engine's own list, which is shorter.
@@ -383,6 +405,11 @@ class Engine:
     def close(self) -> None:
         """Close the connection."""
         self._api.close()
+
+
+def card_requests(gpus: int) -> list[DeviceRequest] | None:
+    """What `docker run --gpus` asks for: cards for computing and their driver's figures, not for displays or video."""
+    return [DeviceRequest(count=gpus, capabilities=[["gpu", "compute", "utility"]])] if gpus else None
 
 
 def cpu_quota(cpus: float) -> int:

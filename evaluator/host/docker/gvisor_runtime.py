@@ -60,6 +60,14 @@ def runtime_fault(runtimes: Mapping[str, Any]) -> str | None:
     return None
 
 
+def cards_fault(runtimes: Mapping[str, Any]) -> str | None:
+    """Why gVisor hands no graphics cards on, in one line; None if it does."""
+    arguments = (runtimes.get(GVISOR_RUNTIME) or {}).get("runtimeArgs") or ()
+    if any(argument.removesuffix("=true") in ("--nvproxy", "-nvproxy") for argument in arguments):
+        return None
+    return "gVisor hands no graphics cards on here: runsc lacks --nvproxy in its runtimeArgs"
+
+
 def with_runtime(settings: str, path: str) -> str:
     """The engine's daemon.json with runsc at a path among its runtimes; everything else stays.
 

@@ -12,8 +12,10 @@ import json
 import socket
 from typing import Any
 
+# No fadvise64: a file of the image lies once in the kernel's memory for all containers. Who may clear it from there leaves
+# a word that the next agent reads by timing, 64 bits in 64 files as tried, also after the first one's container is gone.
 _FILE_CALLS = """
-    access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
+    access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2
     fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr fstat fstatfs
     fsync ftruncate futimesat getcwd getdents getdents64 getxattr lchown lgetxattr link linkat listxattr llistxattr
     lseek lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2 pwrite64 pwritev

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import platform
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -14,19 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.host.deterministic import pinned_environment
-from evaluator.host.digests.runtime_digest import versions, with_extras
-from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
-from evaluator.host.duels.matches import MatchSpec, PlayedMatch
-from evaluator.host.envs.pettingzoo_game import PettingZooGame, openings
-from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.host.loading.submission_folder import SubmissionFolder, stage
-from evaluator.host.process_owner import scratch_folder
-from evaluator.host.progress import ReportProgress
-from evaluator.host.sandboxes.channel import clean_text
-from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec, exit_fault
-from evaluator.host.seeds.derive import opening_seeds, player_seeds
-from evaluator.host.solo.evaluate_agent import (
+from evaluator.host.attempts.attempt import (
     ATTEMPTS,
     ShownFlag,
     clean_log,
@@ -35,12 +22,23 @@ from evaluator.host.solo.evaluate_agent import (
     may_retry,
     with_traceback,
 )
+from evaluator.host.attempts.request import MeasurementRequest, sandbox_spec
+from evaluator.host.digests.runtime_digest import with_extras
+from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
+from evaluator.host.duels.matches import MatchSpec, PlayedMatch
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, openings
+from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.loading.submission_folder import SubmissionFolder, stage
+from evaluator.host.process_owner import scratch_folder
+from evaluator.host.progress import ReportProgress
+from evaluator.host.sandboxes.channel import clean_text
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, exit_fault
+from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.host.usage import Usage
-from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import extras_needed_by
 from evaluator.model.records import duel_record as duels
 from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord, WantedDuel, duel_with_self_hash, side_order
-from evaluator.model.records.result import Cost, FirstAttempt, Provenance, SandboxKind, Tier
+from evaluator.model.records.result import Cost, FirstAttempt, SandboxKind
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
@@ -69,23 +67,12 @@ def order_sides(one: DuelPlayer, other: DuelPlayer) -> Contenders:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DuelRequest:
+class DuelRequest(MeasurementRequest):
     """The duel to play."""
 
     contenders: Contenders
     """The players as `order_sides` puts them; the same one twice is its validation."""
     game: PettingZooGame
-    limits: Limits
-    season: str
-    """The season it counts for."""
-    beacon: str
-    """The later of the two players' beacons, from which the seeds come."""
-    beacon_verified: bool
-    """Whether GitHub signed both."""
-    tier: Tier
-    runtime_digest: str
-    commit: str | None = None
-    run_url: str | None = None
 
     @property
     def digests(self) -> tuple[str, str]:
@@ -182,11 +169,13 @@ def _open_sandboxes(
 ) -> tuple[ConnectedPlayer, ConnectedPlayer]:
     """Open both sandboxes at once, to be closed at once; our own failures are raised."""
     opened: list[Sandbox] = []
+    limits = request.limits
+    wall_seconds = WALL_FACTOR * limits.wall_seconds + WALL_SPARE
 
     def open_player(player: DuelPlayer, room: Path) -> ConnectedPlayer:
         try:
             stage(player.folder, room)
-            sandbox = opener(_sandbox_spec(player, room, request.limits))
+            sandbox = opener(sandbox_spec(player.folder, room, limits, wall_seconds=wall_seconds))
         except AgentFault as fault:
             if fault.verdict is Verdict.INTERNAL_ERROR:
                 raise
@@ -205,21 +194,6 @@ def _open_sandboxes(
     return futures[0].result(), futures[1].result()
 
 
-def _sandbox_spec(player: DuelPlayer, room: Path, limits: Limits) -> SandboxSpec:
-    submission = player.folder.submission
-    return SandboxSpec(
-        folder=room,
-        entry=submission.entry,
-        limits=submission.allowed(limits),
-        environment=pinned_environment(),
-        adapter=submission.adapter,
-        extras=submission.needs,
-        loopback=submission.connects_to_itself,
-        image=player.folder.image,
-        wall_seconds=WALL_FACTOR * limits.wall_seconds + WALL_SPARE,
-    )
-
-
 def _stop_sandbox(sandbox: Sandbox | None) -> _PlayerRun:
     if sandbox is None:
         return _PlayerRun()
@@ -234,23 +208,17 @@ def _to_duel(request: DuelRequest, run: _DuelRun, kind: SandboxKind, now: dateti
     fields: dict[str, Any] = {
         "schema": duels.DUEL_SCHEMA,
         "key": wanted.key(),
-        "class": request.tier,
+        **request.record_fields(now),
         "task": request.game.task.id,
         **identity,
         "players": [_player(player, run, side) for side, player in enumerate(request.contenders)],
-        "beacon_verified": request.beacon_verified,
         "sandbox": kind,
         "verdict": Verdict.OK if run.tally else Verdict.INTERNAL_ERROR,
         "message": run.message,
         "seeds": request.seeds(),
         **(_match_fields(run.tally.matches) if run.tally else {}),
         "limits": request.limits,
-        "versions": versions(),
         "image_digest": _our_image(request, run),
-        "platform": f"{platform.system()} {platform.machine()}",
-        "provenance": Provenance(
-            commit=request.commit, run_url=request.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        ),
         "first_attempt": run.first,
     }
     return duel_with_self_hash(fields)

@@ -5,7 +5,8 @@ from typing import assert_never
 
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
 from evaluator.host.seeds.derive import opening_seeds
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, is_stale
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, is_same_number, is_stale
+from evaluator.model.base import reason
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, WantedDuel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
@@ -40,7 +41,7 @@ def verify_duel(path: str, content: bytes, game: PettingZooGame | None) -> Findi
         duel = parse_duel(content)
         faults = list(check_duel_claims(duel))
     except ValueError as error:
-        return Finding.refuted(path, first_line(error))
+        return Finding.refuted(path, reason(error, 300))
     if faults:
         return Finding.refuted(path, *faults)
     if why := is_stale(duel, game.task if game else None):
@@ -51,7 +52,7 @@ def verify_duel(path: str, content: bytes, game: PettingZooGame | None) -> Findi
     try:
         faults = list(_compare(duel, game))
     except ValueError as error:
-        faults = [first_line(error)]
+        faults = [reason(error, 300)]
     status = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
     return Finding(path=path, status=status, faults=tuple(faults), steps=sum(m.plies for m in duel.matches))
 
@@ -97,7 +98,7 @@ def _replay_fault(match: MatchRecord, now: ReplayedGame) -> str | None:
     """How the replay differs from the record."""
     if now.illegal is not None:
         return f"has an illegal move at ply {now.illegal}"
-    if now.scores != match.scores:
+    if not all(map(is_same_number, now.scores, match.scores)):
         return f"returns {now.scores}, not {match.scores}"
     if now.checksum != match.checksum:
         return "meets other observations or rewards"

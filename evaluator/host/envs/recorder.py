@@ -27,6 +27,8 @@ class PlayedEpisode:
     """Over observations, rewards and end flags."""
     actions: tuple[Array, ...]
     """One array per leaf, shape (length, *leaf shape)."""
+    clipped: int = 0
+    """Numbers of float actions that were clipped to the space."""
 
 
 class EpisodeChecksum:
@@ -97,9 +99,9 @@ class EpisodeRecorder:
             lane.take([leaf[:, index] for leaf in seen], [leaf[:, index] for leaf in done], earned[:, index])
         self._seen, self._done, self._earned = [], [], []
 
-    def finish(self, lane: int, *, terminated: bool, truncated: bool) -> PlayedEpisode:
+    def finish(self, lane: int, *, terminated: bool, truncated: bool, clipped: int) -> PlayedEpisode:
         """End the episode of a lane; `deal` was called before."""
-        return self.lanes[lane].close(terminated=terminated, truncated=truncated)
+        return self.lanes[lane].close(terminated=terminated, truncated=truncated, clipped=clipped)
 
     def only(self, lanes: list[int]) -> "EpisodeRecorder":
         """A recorder for only these lanes; `deal` was called before."""
@@ -127,11 +129,12 @@ class _Open:
             self._total += reward
         self._length += len(earned)
 
-    def close(self, *, terminated: bool, truncated: bool) -> PlayedEpisode:
+    def close(self, *, terminated: bool, truncated: bool, clipped: int) -> PlayedEpisode:
         """The finished episode."""
         return PlayedEpisode(
             total=self._total,
             length=self._length,
             checksum=self.checksum.close(self._length, terminated=terminated, truncated=truncated),
             actions=tuple(np.concatenate(kept) for kept in self._kept),
+            clipped=clipped,
         )

@@ -112,6 +112,8 @@ class ActionDecoder:
         self.leaves = tuple(wire.leaves(describe(space)))
         self._parts = list(_parts(space))
         self.clipped = 0
+        self.clipped_rows: list[int] = []
+        """How many numbers of each row were clipped in the last answer; empty if none was."""
         if isinstance(space, spaces.Discrete):
             self._least, self._greatest = int(space.start), int(space.start + space.n - 1)
 
@@ -141,6 +143,7 @@ class ActionDecoder:
         Raises:
             IllegalActionError: one of them is not in the action space.
         """
+        self.clipped_rows = []
         return [self._checked(part, array) for part, array in zip(self._parts, arrays, strict=True)]
 
     def is_settled(self, arrays: list[Array]) -> bool:
@@ -194,8 +197,9 @@ class ActionDecoder:
             rounded = array if self._grid is None else _rounded(array, self._grid)
             if self._clip:
                 outside = (rounded < space.low) | (rounded > space.high)
-                self.clipped += int(outside.sum())
-                rounded = np.clip(rounded, space.low, space.high) if outside.any() else rounded
+                if outside.any():
+                    self._count_clipped(outside)
+                    rounded = np.clip(rounded, space.low, space.high)
             else:
                 _in_range(rounded, space.low, space.high)
             if self._grid is not None:  # a multiple of the grid may lie outside of the type
@@ -203,6 +207,12 @@ class ActionDecoder:
             return rounded
         _in_range(array, space.low, space.high)
         return array
+
+    def _count_clipped(self, outside: Array) -> None:
+        rows = outside.reshape(len(outside), -1).sum(axis=1).tolist()
+        self.clipped += sum(rows)
+        before = self.clipped_rows or [0] * len(rows)
+        self.clipped_rows = [old + new for old, new in zip(before, rows, strict=True)]
 
 
 def _rounded(array: Array, grid: float) -> Array:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evaluator.host.loading.manifest import ManifestText, manifest_of
 from evaluator.host.loading.weights_store import WeightsStore, is_pointer
-from evaluator.host.loading.yaml_loader import LoadError, parse_submission
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.usage import MIB
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import (
@@ -48,6 +49,11 @@ class SubmissionFolder:
     """The largest size of an image that it may name, in MiB."""
 
     @property
+    def manifest(self) -> ManifestText:
+        """Where the manifest stands."""
+        return manifest_of({blob.path: blob.content for blob in self.blobs})
+
+    @property
     def image(self) -> "OwnImage | None":
         """The image that it names, if any."""
         if self.submission.kind is not SubmissionKind.IMAGE:
@@ -82,12 +88,9 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
     check_sizes(blobs, limits)
     _check_bytes(blobs)
     content = {blob.path: blob.content for blob in blobs}
-    if MANIFEST_NAME not in content:
-        near = _near_miss(MANIFEST_NAME, content)
-        advice = f"{near} is there: rename it" if near else "write it, or let 'pullrank new' do so"
-        raise LoadError(f"{MANIFEST_NAME}: is missing; {advice}")
-    submission = parse_submission(content[MANIFEST_NAME])
-    _check_weights(submission, content, limits)
+    manifest = manifest_of(content)
+    submission = manifest.parse()
+    _check_weights(submission, manifest.file, content, limits)
     _check_entry(submission, content)
     digest = submission_digest(submission, blobs)
     return SubmissionFolder(submission=submission, blobs=blobs, digest=digest, image_mib=limits.image_mib)
@@ -115,13 +118,11 @@ def _check_bytes(blobs: tuple[SubmissionFile, ...]) -> None:
             raise LoadError(f"{blob.path}: {POINTER_FAULT}")
 
 
-def _check_weights(submission: Submission, content: dict[str, bytes], limits: SubmissionLimits) -> None:
+def _check_weights(submission: Submission, manifest: str, content: dict[str, bytes], limits: SubmissionLimits) -> None:
     """Raise LoadError where fetched files are too large, or their names do not fit those of the folder."""
     size = sum(weights.bytes for weights in submission.weights)
     if size > limits.weights_mib * MIB:
-        raise LoadError(
-            f"{MANIFEST_NAME}: 'weights' have {-(-size // MIB)} MiB of at most {limits.weights_mib}; quantise them"
-        )
+        raise LoadError(f"{manifest}: 'weights' have {-(-size // MIB)} MiB of at most {limits.weights_mib}; quantise them")
     taken = set(content)
     for path, _ in submission.fetched:
         check_name(path)

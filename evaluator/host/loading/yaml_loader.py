@@ -1,5 +1,6 @@
 """Reading of YAML documents into models; every fault names its line."""
 
+import functools
 from pathlib import Path
 from typing import Any, NewType, TypeVar
 
@@ -16,6 +17,8 @@ from evaluator.model.visible_text import INVISIBLE, printable_line
 MAX_SUBMISSION_BYTES = 1 << 16
 MAX_CHALLENGE_BYTES = 1 << 20
 MAX_YAML_DEPTH = 12
+# Of manifests: with all that are kept some 100 MB at most.
+KEPT_BYTES = 1 << 11
 LineNumber = NewType("LineNumber", int)
 Model = TypeVar("Model", bound=Frozen)
 LineNumbers = dict[tuple[int | str, ...], LineNumber]
@@ -44,12 +47,19 @@ def parse_challenge(content: bytes, name: str = "challenge.yml") -> Challenge:
 
 
 def parse_submission(content: bytes, name: str = "submission.yml") -> Submission:
-    """Parse a manifest.
+    """Parse a manifest. Planning needs each twice, for its agent and for main's history, so short ones are kept.
 
     Raises:
         LoadError: the document is invalid.
     """
+    return _parse_kept(content, name) if len(content) <= KEPT_BYTES else _parse_submission(content, name)
+
+
+def _parse_submission(content: bytes, name: str) -> Submission:
     return _model(Submission, content, name, MAX_SUBMISSION_BYTES)
+
+
+_parse_kept = functools.lru_cache(maxsize=1 << 15)(_parse_submission)
 
 
 def parse_moderation(content: bytes, name: str = "moderation.yml") -> Moderation:

@@ -52,6 +52,24 @@ class ByteStream(Protocol):
         """Read as much as possible without waiting; returns how many bytes. Raises SandboxClosed."""
 
 
+def send_all(connection: socket.socket, data: bytes, deadline: float, closed: tuple[type[OSError], ...]) -> None:
+    """Write all of it to a socket whose timeout is the tick; the errors `closed` mean that the other side is gone.
+
+    Raises:
+        AgentFault: the deadline passed.
+        SandboxClosed: the other side is gone.
+    """
+    view = memoryview(data)
+    while view:
+        since = time.monotonic()
+        try:
+            view = view[connection.send(view) :]
+        except (BlockingIOError, TimeoutError):
+            deadline = with_progress(deadline, since)
+        except closed as error:
+            raise SandboxClosed from error
+
+
 class SocketStream:
     """A Unix socket. Its kernel timeout is the tick at which a wait checks its deadline."""
 
@@ -65,15 +83,7 @@ class SocketStream:
 
     def send(self, data: bytes, deadline: float) -> None:
         """See `ByteStream`."""
-        view = memoryview(data)
-        while view:
-            since = time.monotonic()
-            try:
-                view = view[self._connection.send(view) :]
-            except BlockingIOError:
-                deadline = with_progress(deadline, since)
-            except (BrokenPipeError, ConnectionResetError) as error:
-                raise SandboxClosed from error
+        send_all(self._connection, data, deadline, (BrokenPipeError, ConnectionResetError))
 
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
         """See `ByteStream`."""

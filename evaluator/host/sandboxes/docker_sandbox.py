@@ -19,7 +19,7 @@ from evaluator.host.docker.engine import START_CPUS, Engine, EngineError
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
-from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
+from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, send_all, with_progress
 from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault, handed_processors
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
@@ -83,15 +83,7 @@ class ContainerStream:
 
     def send(self, data: bytes, deadline: float) -> None:
         """See `ByteStream`."""
-        view = memoryview(data)
-        while view:
-            since = time.monotonic()
-            try:
-                view = view[self._connection.send(view) :]
-            except TimeoutError:
-                deadline = with_progress(deadline, since)
-            except OSError as error:
-                raise SandboxClosed from error
+        send_all(self._connection, data, deadline, (OSError,))
 
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
         """See `ByteStream`."""
@@ -160,6 +152,8 @@ CHANNEL = "PULLRANK_CHANNEL"
 _SANDBOX_VARIABLES = {"PYTHONDONTWRITEBYTECODE": "1"}
 RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: "runsc"}
 STATE_SECONDS = 2.0
+# The name of a thread that removes a container; a process ends after it.
+REMOVAL = "removal"
 KILL_SECONDS = 10.0
 _KILLED = 128 + signal.SIGKILL
 # How a container ends that its engine stops.
@@ -201,7 +195,7 @@ class DockerSandbox:
         self._id: str | None = None
         self._killers: list[threading.Thread] = []
         self._stream: ByteStream | None = None
-        self._closed = False
+        self._ended = self._closed = False
         self._starts_faster = config.kind is SandboxKind.DOCKER and spec.limits.cpus < START_CPUS
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
         self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
@@ -229,7 +223,7 @@ class DockerSandbox:
         address = "/channel/agent.sock" if self._over_socket else "-"
         options: dict[str, Any] = {
             "binds": binds, "runtime": RUNTIMES[config.kind], "stdin": not self._over_socket, "loopback": spec.loopback,
-            "processors": handed_processors() if self._over_socket else (),
+            "processors": handed_processors() if self._over_socket else (), "gpus": spec.gpus,
         }  # fmt: skip
         if spec.image is None:
             self.image_digest = config.image_of(spec.extras)
@@ -314,6 +308,10 @@ class DockerSandbox:
                 if self._last_state().get("Running"):
                     raise
 
+    def charge(self, cpu_seconds: float, wall_seconds: float) -> None:
+        """See `Sandbox`."""
+        self._watch.charge(cpu_seconds, wall_seconds)
+
     def usage(self) -> Usage:
         """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's measurement counts."""
         now = Usage()
@@ -383,14 +381,21 @@ class DockerSandbox:
         """See `Sandbox`."""
         self._watch.finish()
         self._kill()
+        self._ended = True
 
     def close(self) -> None:
-        """See `Sandbox`."""
+        """See `Sandbox`. A container that was killed is removed by a thread, for which the process waits before it ends."""
         if self._closed:
             return
         self._closed = True
         self._watch.finish()
         self._hang_up()
+        if self._ended:
+            threading.Thread(target=self._remove, name=REMOVAL).start()
+        else:
+            self._remove()
+
+    def _remove(self) -> None:
         if self._id:
             # A container that cannot be removed must not void its result; the next evaluation removes it.
             with contextlib.suppress(EngineError):

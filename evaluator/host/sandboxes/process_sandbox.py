@@ -214,6 +214,10 @@ class ProcessSandbox:
     def limit_share(self) -> None:
         """See `Sandbox`. Does nothing: an agent of one's own has its share from the start."""
 
+    def charge(self, cpu_seconds: float, wall_seconds: float) -> None:
+        """See `Sandbox`."""
+        self._watch.charge(cpu_seconds, wall_seconds)
+
     def usage(self) -> Usage:
         """See `Sandbox`."""
         return self._measure().or_larger(self._watch.seen)

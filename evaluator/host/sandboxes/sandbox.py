@@ -76,6 +76,8 @@ class SandboxSpec:
     """Whether its processes may connect to each other over 127.0.0.1."""
     image: OwnImage | None = None
     """The agent's own image; none of our code runs in it."""
+    gpus: int = 0
+    """How many graphics cards it is handed."""
     wall_seconds: float | None = None
     """Overrides the wall limit of `limits`: a player of a duel also waits for its opponent."""
 
@@ -103,6 +105,9 @@ class Sandbox(Protocol):
         Raises:
             EngineError: the share cannot be set, so nothing may be shown to it.
         """
+
+    def charge(self, cpu_seconds: float, wall_seconds: float) -> None:
+        """Count against its limits what an interrupted attempt at the same evaluation has used."""
 
     def usage(self) -> Usage:
         """The resources used so far; can be called until `close`."""

@@ -4,12 +4,17 @@ import contextlib
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from evaluator.host.docker.engine_errors import EngineError
+from evaluator.host.machine import card_models, graphics_cards
 from evaluator.host.process_owner import remove_abandoned_once
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox, reap_processes
 from evaluator.host.sandboxes.sandbox import SandboxFactory
-from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.result import Devices, SandboxKind
+
+if TYPE_CHECKING:
+    from evaluator.host.docker.engine import Engine
 
 PROCESS_NOTICE = "The process sandbox limits time and memory but is no security boundary: use it for your own code only."
 Say = Callable[[str], None]
@@ -25,11 +30,15 @@ class SelectedSandbox:
     """Identity of the base image, for the runtime digest; `process` where there is none."""
     notice: str | None
     """What the user should know about the choice."""
+    gpus: Devices | None = None
+    """The graphics cards that agents are handed, if some are wanted."""
+    gpus_fault: str | None = None
+    """Why they are handed none, in one line."""
     prepare: Callable[[tuple[str, ...]], None] = lambda extras: None
     """Builds what agents with these extras need, before several of them start at once."""
 
 
-def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | None = None) -> SelectedSandbox:
+def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | None = None, gpus: int = 0) -> SelectedSandbox:
     """Prepare a sandbox.
 
     Args:
@@ -37,6 +46,7 @@ def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | Non
         base: the base image's reference.
         tell: gets a line about what takes long.
         over_socket: whether a container is reached over a mounted Unix socket; None where the engine decides.
+        gpus: how many graphics cards each agent is to be handed; where it cannot be, `gpus_fault` says why.
 
     Raises:
         EngineError: the sandbox asked for is not available; `auto` falls back instead.
@@ -44,14 +54,30 @@ def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | Non
     reap_processes()
     try:
         kind = SandboxKind.DOCKER if wanted == "auto" else SandboxKind(wanted)
-        return _PREPARE[kind](kind, base, tell, over_socket)
+        return _PREPARE[kind](kind, base, tell, over_socket, gpus)
     except EngineError as error:
         if wanted != "auto":
             raise
-        return process_sandbox(f"{error}. {PROCESS_NOTICE}")
+        return process_sandbox(f"{error}. {PROCESS_NOTICE}", gpus)
 
 
-def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: bool | None) -> SelectedSandbox:
+def _handed_cards(engine: "Engine", image: str, kind: SandboxKind, gpus: int) -> dict[str, Any]:
+    """The fields of a `SelectedSandbox` about graphics cards."""
+    from evaluator.host.sandboxes.docker_sandbox import RUNTIMES
+
+    if not gpus:
+        return {}
+    cards = graphics_cards()
+    fault = engine.cards_fault(image, gpus, RUNTIMES[kind])
+    if fault is None and len(cards) < gpus:
+        fault = f"nvidia-smi shows {len(cards)} here"
+    if fault:
+        return {"gpus": Devices(wanted=gpus), "gpus_fault": fault}
+    # The engine hands out the first ones.
+    return {"gpus": Devices(wanted=gpus, cards=card_models(cards)[:gpus])}
+
+
+def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: bool | None, gpus: int) -> SelectedSandbox:
     # Docker's client is imported only where it is used: the process sandbox starts without it.
     from evaluator.host.docker import evaluator_image
     from evaluator.host.docker.engine import Engine
@@ -77,18 +103,21 @@ def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: boo
 
     return SelectedSandbox(
         kind=kind, opener=functools.partial(DockerSandbox, config), base=evaluator_image.base_identity(engine, base),
-        notice=None, prepare=prepare,
+        notice=None, prepare=prepare, **_handed_cards(engine, config.image, kind, gpus),
     )  # fmt: skip
 
 
-def process_sandbox(notice: str = PROCESS_NOTICE) -> SelectedSandbox:
+def process_sandbox(notice: str = PROCESS_NOTICE, gpus: int = 0) -> SelectedSandbox:
     """The process sandbox, which needs nothing."""
     remove_abandoned_once()
-    return SelectedSandbox(kind=SandboxKind.PROCESS, opener=ProcessSandbox, base="process", notice=notice)
+    return SelectedSandbox(
+        kind=SandboxKind.PROCESS, opener=ProcessSandbox, base="process", notice=notice,
+        gpus=Devices(wanted=gpus) if gpus else None, gpus_fault="the process sandbox hands out none" if gpus else None,
+    )  # fmt: skip
 
 
-_PREPARE: dict[SandboxKind, Callable[[SandboxKind, str, Say, bool | None], SelectedSandbox]] = {
+_PREPARE: dict[SandboxKind, Callable[[SandboxKind, str, Say, bool | None, int], SelectedSandbox]] = {
     SandboxKind.DOCKER: _prepare_container,
     SandboxKind.GVISOR: _prepare_container,
-    SandboxKind.PROCESS: lambda *_: process_sandbox(),
+    SandboxKind.PROCESS: lambda *arguments: process_sandbox(gpus=arguments[-1]),
 }

@@ -64,12 +64,17 @@ class Watchdog:
         self._begun = self._last = time.monotonic()
         self.reason: str | None = None
         self.seen = Usage()
+        self._carried_cpu = self._carried_wall = 0.0
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
         """Start measuring."""
         self._begun = self._last = time.monotonic()
         self._thread.start()
+
+    def charge(self, cpu_seconds: float, wall_seconds: float) -> None:
+        """Count what an interrupted attempt has used of the limits already."""
+        self._carried_cpu, self._carried_wall = cpu_seconds, wall_seconds
 
     def finish(self) -> None:
         """Stop measuring."""
@@ -106,8 +111,8 @@ class Watchdog:
 
     def _excess(self) -> str | None:
         self._skip_standstill()
-        wall = time.monotonic() - self._begun
-        if (self.seen.cpu_seconds or 0) > self._limits.cpu_seconds:
+        wall = self._carried_wall + time.monotonic() - self._begun
+        if self._carried_cpu + (self.seen.cpu_seconds or 0) > self._limits.cpu_seconds:
             return f"the agent used more than {self._limits.cpu_seconds:g} processor seconds"
         if wall > self._wall:
             return f"the evaluation took more than {self._wall:g} seconds"

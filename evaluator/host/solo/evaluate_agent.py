@@ -1,30 +1,39 @@
 """Evaluation of one agent on one task: sandbox, referee, result and trace."""
 
 import dataclasses
-import platform
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from evaluator.host.deterministic import pinned_environment
-from evaluator.host.digests.runtime_digest import versions, with_extras
+from evaluator.host.attempts.attempt import (
+    ATTEMPTS,
+    ShownFlag,
+    clean_log,
+    convert_internal_errors,
+    first_attempt,
+    may_retry,
+    with_traceback,
+)
+from evaluator.host.attempts.request import MeasurementRequest, sandbox_spec
+from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.envs.custom_metrics import compute_custom_metrics, to_episodes
 from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
+from evaluator.host.machine import machine_digest
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.channel import clean_text
-from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
 from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
+from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, evaluator_code
 from evaluator.host.solo.referee import EpisodeSpec, SoloOutcome, SoloRun, play_episodes
 from evaluator.host.training_scripts.evaluate_script import ScriptPerformance, ScriptSession, evaluate_script
 from evaluator.host.training_scripts.remote_envs import ScriptEpisode, ScriptTask
@@ -33,13 +42,11 @@ from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import EXTRA_MODULES, SubmissionKind
 from evaluator.model.records import result as results
 from evaluator.model.records.result import (
-    LOG_TAIL,
     Cost,
+    Devices,
     FirstAttempt,
-    Provenance,
     Result,
     SandboxKind,
-    Tier,
     WantedResult,
     with_self_hash,
 )
@@ -47,34 +54,9 @@ from evaluator.model.records.trace import EpisodeTrace, Trace, TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 
-ATTEMPTS = 2
-
-
-@dataclass
-class ShownFlag:
-    """Whether an agent was shown an observation in this attempt."""
-
-    is_set: bool = False
-    """Becomes true before the first observation is sent."""
-
-    def set(self) -> None:
-        """Note that an observation is about to be sent."""
-        self.is_set = True
-
-
-def may_retry(verdict: Verdict, shown: ShownFlag) -> bool:
-    """Whether to try again: if the start took too long, or failed because of us."""
-    return not shown.is_set and verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
-
-
-def first_attempt(verdict: Verdict, message: str, wall_seconds: float) -> FirstAttempt:
-    """The record of an attempt that is followed by another."""
-    fields = {"verdict": verdict, "message": clean_text(message), "wall_seconds": round(wall_seconds, 3)}
-    return FirstAttempt.model_validate(fields)
-
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluationRequest:
+class EvaluationRequest(MeasurementRequest):
     """What is to be evaluated, and for whom."""
 
     login: str
@@ -83,18 +65,10 @@ class EvaluationRequest:
     agent: str
     folder: SubmissionFolder
     gym_task: GymTask
-    limits: Limits
-    season: str
-    """The season it counts for."""
-    beacon: str
-    beacon_verified: bool
-    """Whether GitHub signed it."""
-    tier: Tier
-    runtime_digest: str
-    commit: str | None = None
-    run_url: str | None = None
     secret: SeasonSecret | None = None
     """In a sealed season: where the seeds come from."""
+    gpus: Devices | None = None
+    """The graphics cards that it is handed, where the leaderboard wants some."""
 
     def wanted(self) -> WantedResult:
         """What the result depends on."""
@@ -152,9 +126,6 @@ def _require_secret(secret: SeasonSecret | None, sha256: str) -> SeasonSecret:
     return secret
 
 
-_Outcome = TypeVar("_Outcome")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """A result with its trace."""
@@ -180,6 +151,8 @@ class _EvaluationRun:
     first: FirstAttempt | None = None
     sandbox: SandboxKind
     image_digest: str | None = None
+    continuations: tuple[int, ...] = ()
+    """Episodes that were recorded each time an interrupted evaluation was continued."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +161,8 @@ class _Callbacks:
 
     progress: ReportProgress
     shown: Callable[[], None]
+    partials: PartialFolder | None
+    """Where finished episodes are kept in case of an interruption."""
 
 
 def evaluate_agent(
@@ -196,12 +171,16 @@ def evaluate_agent(
     opener: SandboxFactory,
     now: Callable[[], datetime],
     progress: ReportProgress,
+    partials: PartialFolder | None = None,
 ) -> Evaluation:
-    """Play the agent on the task; only a failed start is tried once more."""
+    """Play the agent on the task; only a failed start is tried once more.
+
+    With a folder of partial records an evaluation that was interrupted goes on after its last recorded episode.
+    """
     first: FirstAttempt | None = None
     for _ in range(ATTEMPTS):
         shown = ShownFlag()
-        run = _attempt(request, kind, opener, _Callbacks(progress=progress, shown=shown.set))
+        run = _attempt(request, kind, opener, _Callbacks(progress=progress, shown=shown.set, partials=partials))
         if first is not None or not may_retry(run.verdict, shown):
             break
         first = first_attempt(run.verdict, run.message, run.wall_seconds)
@@ -232,32 +211,10 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
     return dataclasses.replace(run, wall_seconds=time.monotonic() - begun)
 
 
-def convert_internal_errors(attempt: Callable[[], _Outcome], failed: Callable[[str], _Outcome]) -> _Outcome:
-    """The outcome of an attempt; after an error of ours, `failed` with its message."""
-    try:
-        return attempt()
-    except AgentFault as fault:  # already a clear message, and not the agent's fault
-        return failed(clean_text(str(fault)))
-    except Exception as error:  # noqa: BLE001  (whatever fails here is our failure, and must not be the agent's)
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(place.filename).name}:{place.lineno}"
-        return failed(clean_text(f"{type(error).__name__} at {where}: {error}"))
-
-
 def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, callbacks: _Callbacks) -> _EvaluationRun:
     stage(request.folder, room)
-    folder = request.folder
-    spec = SandboxSpec(
-        folder=room,
-        entry=folder.submission.source,
-        limits=request.allowed,
-        environment=pinned_environment(),
-        adapter=folder.submission.adapter,
-        extras=folder.submission.needs,
-        loopback=folder.submission.connects_to_itself,
-        image=folder.image,
-    )
-    sandbox = opener(spec)
+    gpus = len(request.gpus.cards) if request.gpus else 0
+    sandbox = opener(sandbox_spec(request.folder, room, request.limits, gpus=gpus))
     try:
         played = _run_script if request.folder.submission.kind is SubmissionKind.SCRIPT else _play_episodes
         run = played(request, sandbox, callbacks)
@@ -267,9 +224,67 @@ def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, 
 
 
 def _play_episodes(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> _EvaluationRun:
+    # In a sealed season nothing about an episode may lie on the disk.
+    if callbacks.partials is None or request.secret is not None:
+        return _play_rest(request, sandbox, callbacks, None)
+    with callbacks.partials.opened(_belongs_to(request, sandbox), request.gym_task.task.counted) as partial:
+        run = _play_rest(request, sandbox, callbacks, partial)
+        if partial is None:
+            return run
+        if run.verdict is not Verdict.INTERNAL_ERROR:
+            partial.discard()
+        if not partial.continuations:
+            return run
+        usage = dataclasses.replace(run.usage, cpu_seconds=partial.cpu_seconds + (run.usage.cpu_seconds or 0.0))
+        return dataclasses.replace(run, continuations=partial.continuations, usage=usage)
+
+
+def _belongs_to(request: EvaluationRequest, sandbox: Sandbox) -> dict[str, str]:
+    """All that must be the same when an evaluation is continued, so that no result is of two machines, runs or versions."""
+    return {
+        "key": request.wanted().key(), "task": request.gym_task.task.id, "agent": f"{request.login}/{request.agent}",
+        "tier": request.tier, "commit": request.commit or "", "run": request.run_url or "", "sandbox": sandbox.kind,
+        "image": sandbox.image_digest or "", "limits": request.allowed.model_dump_json(), "code": evaluator_code(),
+        "machine": machine_digest(), "cards": request.gpus.model_dump_json() if request.gpus else "",
+    }  # fmt: skip
+
+
+def _recorded_episodes(request: EvaluationRequest, partial: PartialRecord | None) -> dict[int, PlayedEpisode]:
+    """The episodes of an interrupted attempt, with actions of the types that the environment takes."""
+    leaves = request.gym_task.decoder().leaves
+    episodes = {}
+    for number, episode in (partial.episodes if partial else {}).items():
+        actions = tuple(a.astype(leaf.dtype) for a, leaf in zip(episode.actions, leaves, strict=True))
+        episodes[number] = dataclasses.replace(episode, actions=actions)
+    return episodes
+
+
+def _measure_from_now(sandbox: Sandbox, partial: PartialRecord) -> None:
+    """Count what the agent uses from now on, its first observation: its start is not counted twice."""
+
+    def read() -> tuple[float, float]:
+        return sandbox.usage().cpu_seconds or 0.0, time.monotonic()
+
+    begun = read()
+    partial.used = lambda: (max(0.0, (now := read())[0] - begun[0]), now[1] - begun[1])
+
+
+def _play_rest(
+    request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks, partial: PartialRecord | None
+) -> _EvaluationRun:
+    """Play what is not recorded."""
+    if partial:
+        sandbox.charge(partial.cpu_seconds, partial.wall_seconds)
+
+    def shown() -> None:
+        if partial:
+            _measure_from_now(sandbox, partial)
+        _before_showing(sandbox, callbacks)
+
     run_setup = SoloRun(
         gym_task=request.gym_task, tickets=request.tickets(), limits=request.allowed, progress=callbacks.progress,
-        pin_sandbox=sandbox.pin, shown=lambda: _before_showing(sandbox, callbacks),
+        pin_sandbox=sandbox.pin, shown=shown, recorded=_recorded_episodes(request, partial),
+        keep=partial.add if partial else lambda number, episode: None,
     )  # fmt: skip
     outcome: SoloOutcome | None = None
     try:
@@ -343,13 +358,12 @@ def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetim
     fields: dict[str, Any] = {
         "schema": results.RESULT_SCHEMA,
         "key": key,
-        "class": request.tier,
+        **request.record_fields(now, request.folder.submission.needs),
         "task": request.gym_task.task.id,
         **wanted.model_dump(),
         "login": request.login,
         "login_id": request.login_id,
         "agent": request.agent,
-        "beacon_verified": request.beacon_verified,
         "sandbox": run.sandbox,
         "verdict": run.verdict,
         "message": clean_text(run.message),
@@ -358,14 +372,11 @@ def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetim
         **_measurements(request, run),
         "limits": request.allowed,
         "cost": _cost(run),
-        "versions": versions(request.folder.submission.needs),
         "image_digest": run.image_digest,
-        "platform": f"{platform.system()} {platform.machine()}",
-        "provenance": Provenance(
-            commit=request.commit, run_url=request.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        ),
         "trace_sha256": trace.sha256() if trace else None,
         "first_attempt": run.first,
+        "gpus": request.gpus,
+        "continued_after": run.continuations or None,
     }
     return Evaluation(result=with_self_hash(fields), trace=trace.serialised() if trace else None)
 
@@ -374,17 +385,6 @@ def _lacks_an_extra(fault: AgentFault, needs: Sequence[str]) -> bool:
     """Whether a package is missing that the agent's extras bring into a container: the machine's fault, not the agent's."""
     missing = any(f"No module named '{module}" in str(fault) for module, extra in EXTRA_MODULES.items() if extra in needs)
     return missing or any(f"which has the extra {extra}, or install it" in str(fault) for extra in needs)
-
-
-def with_traceback(log: str, fault: AgentFault | SandboxClosed | None) -> str:
-    """A log that ends with the traceback that the agent's side reported."""
-    trace = fault.trace if isinstance(fault, AgentFault) else ""
-    return "\n".join(filter(None, (log.rstrip("\n"), trace))) if trace else log
-
-
-def clean_log(text: str) -> str:
-    """The end of a log, with control and bidirectional characters replaced."""
-    return "\n".join(clean_text(line) for line in text[-4 * LOG_TAIL :].splitlines())[-LOG_TAIL:]
 
 
 def _episodes(run: _EvaluationRun) -> tuple[PlayedEpisode | ScriptEpisode, ...]:

@@ -1,8 +1,8 @@
 """The referee of one agent: asks the sandbox for actions, steps batches of environments and records the episodes."""
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
@@ -48,6 +48,8 @@ class Slot:
     """The frame at which the time limit truncates it."""
     begun: int
     """The frame at which its episode began."""
+    clipped: int = 0
+    """Numbers of its episode's actions that were clipped."""
 
 
 class EpisodeBatch:
@@ -118,6 +120,9 @@ class EpisodeBatch:
             IllegalActionError: an action is not in the space; no environment was stepped.
         """
         actions, arrays = self.decoder.decode(body, len(self.lanes))
+        if self.decoder.clipped_rows:
+            for lane, count in zip(self.lanes, self.decoder.clipped_rows, strict=True):
+                lane.clipped += count
         observations: list[Any] = []
         rewards: list[Any] = []
         ended: dict[int, tuple[bool, bool]] = {}
@@ -146,7 +151,7 @@ class EpisodeBatch:
         for index, lane in enumerate(self.lanes):
             if index in ended:
                 terminated, truncated = ended[index]
-                played = self._recorder.finish(index, terminated=terminated, truncated=truncated)
+                played = self._recorder.finish(index, terminated=terminated, truncated=truncated, clipped=lane.clipped)
                 finished.append((lane.ticket.index, played))
                 if not self._renew(index, lane):
                     continue
@@ -166,7 +171,7 @@ class EpisodeBatch:
             return False
         if not self._gym_task.task.reusable:
             lane.environment = self._gym_task.make()
-        lane.ticket, lane.starts, lane.begun = ticket, True, self._frame
+        lane.ticket, lane.starts, lane.begun, lane.clipped = ticket, True, self._frame, 0
         lane.limit = self._frame + self._gym_task.time_limit if self._gym_task.time_limit else NO_LIMIT_FRAME
         observation = self._gym_task.start(lane.environment, ticket.seed)
         self._observations[index] = observation
@@ -190,6 +195,10 @@ class SoloRun:
     """Keeps the sandbox on a processor."""
     shown: Callable[[], None] = lambda: None
     """Called before the agent is shown its first observation."""
+    recorded: Mapping[int, PlayedEpisode] = field(default_factory=dict)
+    """Episodes that an interrupted attempt finished, by number: they are not played again."""
+    keep: Callable[[int, PlayedEpisode], None] = lambda number, episode: None
+    """Called with each finished episode."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,8 +227,8 @@ def play_episodes(run: SoloRun, stream: ByteStream) -> SoloOutcome:
 
 
 def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream) -> SoloOutcome:
-    done: dict[int, PlayedEpisode] = {}
-    steps = reported = 0
+    done: dict[int, PlayedEpisode] = dict(run.recorded)
+    steps = reported = sum(episode.length for episode in done.values())
     run.shown()
     for batch in batches:
         _ask(run, batch, stream)
@@ -232,11 +241,13 @@ def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream)
             if batch.live:
                 _ask(run, batch, stream)
             done.update(ended)
+            for number, episode in ended:
+                run.keep(number, episode)
             if ended or steps - reported >= REPORT_STEPS:
                 reported = steps
                 run.progress(_progress(run, done, steps))
     episodes = tuple(done[index] for index in range(len(run.tickets)))
-    return SoloOutcome(episodes=episodes, clipped=sum(batch.decoder.clipped for batch in batches))
+    return SoloOutcome(episodes=episodes, clipped=sum(episode.clipped for episode in episodes))
 
 
 def _progress(run: SoloRun, done: dict[int, PlayedEpisode], steps: int) -> PlayProgress:
@@ -266,8 +277,9 @@ def _handshake(run: SoloRun, stream: ByteStream) -> int:
 
 
 def _make_batches(run: SoloRun, lanes: int) -> list[EpisodeBatch]:
-    lanes = min(lanes, len(run.tickets))
-    tickets: Iterator[EpisodeSpec] = iter(run.tickets)
+    left = [ticket for ticket in run.tickets if ticket.index not in run.recorded]
+    lanes = min(lanes, len(left))
+    tickets: Iterator[EpisodeSpec] = iter(left)
     if lanes < MIN_LANES_FOR_TWO:
         return [EpisodeBatch(run.gym_task, tickets, range(lanes))]
     half = lanes // 2

@@ -2,6 +2,7 @@
 
 import enum
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
@@ -18,6 +19,7 @@ from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.remote_envs import NO_STEP_LIMIT
+from evaluator.model.base import reason
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
 from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING, MEASUREMENT_VERSION
@@ -58,6 +60,11 @@ class Finding:
 
 
 OBSERVATION_CHUNK_BYTES = 1 << 24
+
+
+def is_same_number(one: float, other: float) -> bool:
+    """Whether two numbers are one, to the last bit: a file tells 0 from -0, and its hash does not."""
+    return one == other and math.copysign(1.0, one) == math.copysign(1.0, other)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +126,7 @@ def verify_result(
             result, trace = _decrypt(result, trace, secret)
         faults = list(check_claims(result, secret))
     except ValueError as error:
-        return Finding.refuted(path, first_line(error))
+        return Finding.refuted(path, reason(error, 300))
     if faults:
         return Finding.refuted(path, *faults)
     if why := is_stale(result, gym_task.task if gym_task else None):
@@ -161,7 +168,7 @@ def _verify_trace(
             _custom_metric_faults(result, trace, gym_task)
         )
     except ValueError as error:
-        return Finding.refuted(path, first_line(error))
+        return Finding.refuted(path, reason(error, 300))
     status = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
     return Finding(path=path, status=status, faults=faults, steps=trace.steps())
 
@@ -174,11 +181,6 @@ def _custom_metric_faults(result: Result, trace: Trace, gym_task: GymTask) -> It
         yield from custom_metric_faults(
             gym_task, result.metrics, to_episodes(gym_task, result.seeds, result.returns, played)
         )
-
-
-def first_line(error: Exception) -> str:
-    """An error in one line of bounded length."""
-    return " ".join(str(error).split())[:300]
 
 
 def _replay_faults(result: Result, trace: Trace, gym_task: GymTask, secret: SeasonSecret | None) -> Iterator[str]:
@@ -207,7 +209,7 @@ def _replay_faults(result: Result, trace: Trace, gym_task: GymTask, secret: Seas
         now = replay_episode(gym_task, seeds[index], part, environment)
         if now.ended_at != (None if index in left else episode.length):
             yield f"episode {index} ends at step {now.ended_at}, not {episode.length}"
-        elif now.total != returns[index]:
+        elif not is_same_number(now.total, returns[index]):
             yield f"episode {index} returns {now.total!r}, not {returns[index]!r}"
         elif now.checksum != episode.checksum:
             yield f"episode {index} meets other observations or rewards"
@@ -221,7 +223,8 @@ def _script_faults(result: Result, script: ScriptRecord, gym_task: GymTask) -> I
         yield "the script's record does not say where its episodes begin to count, as its protocol does"
         return
     counted = script.counted(rules)
-    if (counted.returns, counted.lengths) != (result.returns, result.lengths):
+    are_same = counted.lengths == result.lengths and len(counted.returns) == len(result.returns)
+    if not are_same or not all(map(is_same_number, counted.returns, result.returns)):
         yield "the episodes that count are not those that the rules name"
     if script.counts_from is None:
         # Under protocol 1 every begun episode could be finished, so only steps of open episodes are beyond the budget.
@@ -262,7 +265,10 @@ def checked_actions(trace: Trace, gym_task: GymTask) -> list[npt.NDArray[np.gene
     for leaf, packed in zip(decoder.leaves, trace.actions, strict=True):
         if packed.shape != leaf.shape:
             raise ValueError("the trace's actions have another shape than the task's")
-        arrays.append(packed.array(steps).astype(leaf.dtype))
+        stored = packed.array(steps)
+        if stored.dtype.kind == "f" and stored.dtype != np.dtype(leaf.dtype):
+            raise ValueError("the trace's actions are of another type than the task's")
+        arrays.append(stored.astype(leaf.dtype))
     if not steps:  # a script that never took a step
         return arrays
     try:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, misplaced
@@ -23,6 +23,8 @@ class Runners(Frozen):
     """Labels of the machines: GitHub's own, or a self-hosted runner's."""
     sandbox: Literal["docker", "gvisor"] = "docker"
     """What holds the agents, in previews and in official runs; nothing is evaluated in anything else."""
+    gpus: int = Field(default=0, ge=0, le=16)
+    """Graphics cards that each agent is handed on its tasks; an official run without them stops. Games have none."""
     at_once: int = Field(default=20, ge=1, le=200)
     """Machines that run side by side: 20 on GitHub's Free plan."""
     shard_minutes: int = Field(default=15, ge=1, le=300)
@@ -55,6 +57,8 @@ class Limits(Frozen):
     """Size of the only writable place, /tmp, in MiB."""
     cpu_seconds: float = Field(default=300, gt=0, le=21600)
     """Processor seconds for one task, the agent's start included."""
+    task_seconds: float | None = Field(default=None, gt=0, le=216000)
+    """Wall seconds for one task, or for one player's side of a duel; ten times `cpu_seconds` when left out."""
     answer_seconds: float = Field(default=2, gt=0, le=600)
     """Wall seconds an answer may take, times the live lanes of the frame."""
     start_seconds: float = Field(default=60, gt=0, le=600)
@@ -62,10 +66,18 @@ class Limits(Frozen):
     log_kib: int = Field(default=256, ge=1, le=16384)
     """What the agent may print on one task, in KiB; more ends the evaluation."""
 
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Records from before there was `task_seconds` stay unchanged."""
+        document: dict[str, Any] = serialise(self)
+        if document.get("task_seconds", 0) is None:
+            del document["task_seconds"]
+        return document
+
     @property
     def wall_seconds(self) -> float:
         """The watchdog's wall limit: ten times the processor limit, because walls on shared runners lie."""
-        return 10 * self.cpu_seconds
+        return 10 * self.cpu_seconds if self.task_seconds is None else self.task_seconds
 
     def processors(self, sandboxes: int = 1) -> int:
         """Processors that an evaluation with so many sandboxes needs so that none of them and no referee waits."""

@@ -4,14 +4,24 @@ import enum
 import json
 from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Limits
 from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
-from evaluator.model.measurement_version import MEASUREMENT_VERSION
-from evaluator.model.records.result import LOG_TAIL, MESSAGE, Beacon, Cost, FirstAttempt, Provenance, SandboxKind, Tier
+from evaluator.model.records.result import (
+    LOG_TAIL,
+    MESSAGE,
+    Beacon,
+    Cost,
+    FirstAttempt,
+    Provenance,
+    SandboxKind,
+    StoredRecord,
+    Tier,
+    WantedRecord,
+)
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
@@ -93,15 +103,14 @@ class PlayerRecord(Frozen):
         return f"{self.login}+{self.agent}"
 
 
-class Duel(Frozen):
+class Duel(StoredRecord):
     """Two players in one game; a player against itself is its validation."""
 
     model_config = ConfigDict(title="Duel")
+    OPTIONAL_FIELDS = ("first_attempt", "erased_sha256")
 
     schema_version: int = Field(default=DUEL_SCHEMA, alias="schema", ge=1, le=DUEL_SCHEMA)
     """Version of this form."""
-    protocol: int = Field(default=1, ge=1)
-    """The number of the rules that it was measured by; 1 in schema 1, which does not name it."""
     kind: Literal["duel"] = "duel"
     """Tells it from a result of one agent."""
     key: Digest
@@ -155,8 +164,6 @@ class Duel(Frozen):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
-        if self.schema_version == 1 and self.protocol != 1:
-            raise ValueError("schema 1 is of protocol 1")
         if self.verdict not in (Verdict.OK, Verdict.INTERNAL_ERROR):
             raise ValueError("a duel is ok or our failure; a player's faults are told by its matches")
         if (self.verdict is Verdict.OK) != bool(self.matches):
@@ -169,25 +176,10 @@ class Duel(Frozen):
             raise ValueError("the sides are not in order")
         return self
 
-    @model_serializer(mode="wrap")
-    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Later fields are left out of schema 1, or where they are not used, so that older files stay unchanged."""
-        document: dict[str, Any] = serialise(self)
-        if self.schema_version == 1:
-            del document["protocol"]
-        for name in ("first_attempt", "erased_sha256"):
-            if document[name] is None:
-                del document[name]
-        return document
-
     @property
     def is_validation(self) -> bool:
         """Whether a player plays itself."""
         return self.players[0].name == self.players[1].name
-
-    def document(self) -> dict[str, Any]:
-        """The JSON document of this duel."""
-        return self.model_dump(mode="json", by_alias=True)
 
     def serialised(self) -> bytes:
         """The duel file's bytes: one fixed form, with a line for each match."""
@@ -196,10 +188,6 @@ class Duel(Frozen):
     def path(self) -> str:
         """Its path in the store, without the ending."""
         return duel_path(self.task, self.players[0].name_as_written, self.players[1].name_as_written, self.key)
-
-    def self_hash(self) -> str:
-        """The correct value of `self_sha256`."""
-        return canonical_json.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
 
     def match_moves(self) -> list[list[int]]:
         """The moves of each match.
@@ -259,21 +247,11 @@ def duel_with_self_hash(fields: dict[str, Any]) -> Duel:
     return Duel.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
 
 
-class WantedDuel(Frozen):
+class WantedDuel(WantedRecord):
     """All that a duel depends on: duels with the same key need only one run."""
 
     submission_digests: tuple[Digest, Digest]
     """Which versions of the players, in the order of the sides."""
-    task_digest: Digest
-    """Which settings of the game."""
-    runtime_digest: Digest
-    """Which protocol, packages that measure and base image."""
-    season: Line
-    """Which season."""
-    beacon: str
-    """Which unforeseeable value."""
-    protocol: int = MEASUREMENT_VERSION
-    """By which rules; today's when left out."""
 
     def key(self) -> str:
         """The key of the duel, 64 hex digits."""

@@ -3,7 +3,7 @@
 import enum
 import json
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     ConfigDict,
@@ -25,8 +25,6 @@ from evaluator.model.sealed_fields import SealedPart
 
 RESULT_SCHEMA = 2
 LOG_TAIL = 2000
-# Optional fields of later versions, left out where they are not used.
-_OPTIONAL_FIELDS = ("script", "sealed", "first_attempt", "erased_sha256")
 MESSAGE = 1000
 # The file-name ending of an attempt that failed on our side.
 _TRY = re.compile(r"\.try[1-9]$")
@@ -100,15 +98,81 @@ class FirstAttempt(Frozen):
     """Seconds that it took."""
 
 
-class Result(Frozen):
-    """One agent on one task."""
+class Devices(Frozen):
+    """Graphics cards of an evaluation for which challenge.yml wants some."""
 
-    model_config = ConfigDict(title="Result")
+    wanted: int = Field(ge=1, le=16)
+    """How many the leaderboard wants for each agent."""
+    cards: tuple[Line, ...] = Field(default=(), max_length=16)
+    """What the agent was handed: each card's model and its driver's version; empty if it played without."""
 
-    schema_version: int = Field(default=RESULT_SCHEMA, alias="schema", ge=1, le=RESULT_SCHEMA)
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if self.cards and len(self.cards) != self.wanted:
+            raise ValueError("an agent is handed all the cards that are wanted, or none")
+        return self
+
+
+class StoredRecord(Frozen):
+    """What a result and a duel have in common: how they are written, hashed and kept readable."""
+
+    # Fields of later versions, left out where they are not used, so that older files stay unchanged.
+    OPTIONAL_FIELDS: ClassVar[tuple[str, ...]] = ()
+
+    schema_version: int = Field(alias="schema", ge=1)
     """Version of this form."""
     protocol: int = Field(default=1, ge=1)
     """The number of the rules that it was measured by; 1 in schema 1, which does not name it."""
+
+    @model_validator(mode="after")
+    def _is_of_its_schema(self) -> Self:
+        if self.schema_version == 1 and self.protocol != 1:
+            raise ValueError("schema 1 is of protocol 1")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        if self.schema_version == 1:
+            del document["protocol"]
+        return {name: value for name, value in document.items() if value is not None or name not in self.OPTIONAL_FIELDS}
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document of this record."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def serialised(self) -> bytes:
+        """The file's bytes: one fixed form, so that any change is seen."""
+        return json.dumps(self.document(), indent=1, ensure_ascii=False).encode() + b"\n"
+
+    def self_hash(self) -> str:
+        """The correct value of `self_sha256`."""
+        return canonical_json.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
+
+
+class WantedRecord(Frozen):
+    """What every record depends on besides who plays: records with the same key need only one run."""
+
+    task_digest: Digest
+    """Which settings of the task."""
+    runtime_digest: Digest
+    """Which protocol, packages that measure and base image."""
+    season: Line
+    """Which season."""
+    beacon: str
+    """Which unforeseeable value."""
+    protocol: int = MEASUREMENT_VERSION
+    """By which rules; today's when left out."""
+
+
+class Result(StoredRecord):
+    """One agent on one task."""
+
+    model_config = ConfigDict(title="Result")
+    OPTIONAL_FIELDS = ("script", "sealed", "first_attempt", "continued_after", "gpus", "erased_sha256")
+
+    schema_version: int = Field(default=RESULT_SCHEMA, alias="schema", ge=1, le=RESULT_SCHEMA)
+    """Version of this form."""
     key: Digest
     """What was wanted: results are found by it, never by path."""
     tier: Tier = Field(alias="class")
@@ -169,6 +233,10 @@ class Result(Frozen):
     """In a sealed season until it is revealed: all that this result does not show; left out otherwise."""
     first_attempt: FirstAttempt | None = None
     """The attempt before this one, where there was one; left out otherwise."""
+    continued_after: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(default=None, min_length=1, max_length=9)
+    """If it was interrupted: how many episodes were recorded each time that it went on; left out otherwise."""
+    gpus: Devices | None = None
+    """If the leaderboard wants graphics cards: what the agent was handed; left out otherwise."""
     erased_sha256: Digest | None = None
     """The hash that it had before its owner's name was erased, where it was; left out otherwise."""
     self_sha256: Digest
@@ -176,8 +244,6 @@ class Result(Frozen):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
-        if self.schema_version == 1 and self.protocol != 1:
-            raise ValueError("schema 1 is of protocol 1")
         if self.sealed is not None:
             return self._closed(self.sealed)
         if self.verdict is Verdict.OK and not len(self.seeds) == len(self.returns) == len(self.lengths) > 0:
@@ -186,36 +252,31 @@ class Result(Frozen):
             raise ValueError("half an evaluation has no score: only an ok result has returns")
         return self
 
+    @model_validator(mode="after")
+    def _continued(self) -> Self:
+        counts = self.continued_after or ()
+        if counts and (self.script or list(counts) != sorted(counts) or (self.seeds and counts[-1] > len(self.seeds))):
+            raise ValueError("an evaluation goes on after ever more of its episodes, and a script's does not")
+        return self
+
     def _closed(self, part: SealedPart) -> Self:
-        if self.seeds or self.returns or self.lengths or self.metrics or self.log_tail or self.script or self.first_attempt:
+        shown = (self.seeds, self.returns, self.lengths, self.metrics, self.log_tail, self.script, self.first_attempt)
+        if any(shown) or self.continued_after:
             raise ValueError("a sealed result shows no episodes")
         if (self.verdict is Verdict.OK) != (part.score is not None) or bool(self.trace_sha256) != (part.score is not None):
             raise ValueError("a sealed result has a score and a trace if it is ok, and only then")
         return self
 
-    @model_serializer(mode="wrap")
-    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Later fields are left out where they are not used, so that older files stay unchanged."""
-        document = serialise(self)
-        if self.schema_version == 1:
-            del document["protocol"]
-        return {name: value for name, value in document.items() if value is not None or name not in _OPTIONAL_FIELDS}
-
-    def document(self) -> dict[str, Any]:
-        """The JSON document of this result."""
-        return self.model_dump(mode="json", by_alias=True)
-
-    def serialised(self) -> bytes:
-        """The result file's bytes: one fixed form, so that any change is seen."""
-        return json.dumps(self.document(), indent=1, ensure_ascii=False).encode() + b"\n"
+    def cards_fault(self, wanted: int) -> str | None:
+        """What is wrong with the graphics cards of an official result; one that failed on our side may have had none."""
+        handed = len(self.gpus.cards) if self.gpus else 0
+        if handed == wanted or self.verdict is Verdict.INTERNAL_ERROR:
+            return None
+        return f"it was played on {handed} graphics cards, and challenge.yml says {wanted}"
 
     def path(self) -> str:
         """Its path in the store, without the ending."""
         return result_path(self.task, self.login, self.agent, self.key)
-
-    def self_hash(self) -> str:
-        """The correct value of `self_sha256`."""
-        return canonical_json.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
 
 
 def result_path(task_id: str, login: str, agent: str, key: str) -> str:
@@ -237,21 +298,11 @@ def with_self_hash(fields: dict[str, Any]) -> Result:
     return Result.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
 
 
-class WantedResult(Frozen):
+class WantedResult(WantedRecord):
     """All that an evaluation depends on: evaluations with the same key, agent and task need only one run."""
 
     submission_digest: Digest
     """Which version of the agent."""
-    task_digest: Digest
-    """Which settings of the task."""
-    runtime_digest: Digest
-    """Which protocol, packages that measure and base image."""
-    season: Line
-    """Which season."""
-    beacon: str
-    """Which unforeseeable value."""
-    protocol: int = MEASUREMENT_VERSION
-    """By which rules; today's when left out."""
 
     def key(self) -> str:
         """The key of the evaluation, 64 hex digits."""

@@ -51,9 +51,12 @@ class TraceLeaf(Frozen):
             raw = unpack.decompress(base64.b64decode(self.data, validate=True), size + 1)
         except (zlib.error, binascii.Error) as error:
             raise ValueError(f"the actions cannot be unpacked: {error}") from error
-        if len(raw) != size or not unpack.eof:
+        if len(raw) != size or not unpack.eof or unpack.unused_data:
             raise ValueError(f"the actions are not the {size} bytes that the lengths ask for")
-        return np.frombuffer(raw, dtype).reshape(steps, *self.shape)
+        array = np.frombuffer(raw, dtype).reshape(steps, *self.shape)
+        if dtype.kind in "iu" and size and self.dtype != _smallest(int(array.min()), int(array.max())):
+            raise ValueError("the actions are not packed as an evaluation packs them; a byte was changed")
+        return array
 
     @classmethod
     def of(cls, actions: "npt.NDArray[np.generic]") -> Self:

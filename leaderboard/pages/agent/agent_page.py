@@ -7,7 +7,6 @@ from typing import Any
 from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
@@ -80,7 +79,7 @@ class _AgentPageRenderer:
             "root": Markup(urls.up(_ANY_AGENT_PAGE)),
             "scales": scales,
             "task_links": task_links,
-            "anchors": {task.id: _anchor(task.id) for task in tasks},
+            "anchors": {task.id: urls.task_anchor(task.id) for task in tasks},
         }
         self._page = self._templates.macro("agent.html.jinja", "page", **self._shared)
 
@@ -117,7 +116,7 @@ class _AgentPageRenderer:
     def _needs_section(self, task: Task, result: Result) -> bool:
         """Whether there is more to show of a result than the rows of the tables."""
         is_plain = result.verdict is Verdict.OK and not (
-            result.sealed or result.script or result.first_attempt or task.metrics
+            result.sealed or result.script or result.first_attempt or result.continued_after or result.gpus or task.metrics
         )
         return not is_plain or result.key in self._context.episodes
 
@@ -163,11 +162,6 @@ def _scales(standings: Standings) -> dict[str, ChartScale]:
     scales = {board.task.id: task_scale(board.task, (row.estimate for row in board.rows)) for board in standings.tasks}
     ratings = {board.task.id: (rating_estimate(row.rating) for row in board.rows) for board in standings.games}
     return scales | {game: chart_scale(estimates, [0.0]) for game, estimates in ratings.items()}
-
-
-def _anchor(task_id: str) -> str:
-    """The anchor of a task's section; no other heading begins like it."""
-    return f"task-{safe_path_segment(task_id)}"
 
 
 def _measured(profile: AgentProfile) -> list[tuple[Task, Result]]:

@@ -1,11 +1,7 @@
-"""Checks of the repository itself and of GitHub Actions: workflows, forks, the image, name, branch, visibility and plan."""
+"""Checks of the repository itself: name, access, branch, visibility, plan and Pages."""
 
-import fnmatch
-from contextlib import suppress
 from typing import Any
 
-from scripts.console import CommandError
-from scripts.github.api.responses import url_segment
 from scripts.github.doctor.check_runner import (
     Check,
     SettingChange,
@@ -17,221 +13,6 @@ from scripts.github.doctor.check_runner import (
     setting_finding,
 )
 from scripts.repository.layout import MAIN_BRANCH
-
-# The workflow files and their triggers; a test compares both with the files.
-WORKFLOWS = (
-    "act", "ci", "commands", "evaluate", "image", "nightly", "official", "preview", "queue", "reconcile", "release",
-    "report", "site",
-)  # fmt: skip
-WORKFLOW_EVENTS = ("issue_comment", "merge_group", "pull_request", "push", "schedule", "workflow_dispatch", "workflow_run")
-# Every action that they use, directly or through another action.
-USED_ACTIONS = (
-    "actions/attest", "actions/checkout", "actions/deploy-pages", "actions/download-artifact", "actions/setup-python",
-    "actions/upload-artifact", "actions/upload-pages-artifact",
-)  # fmt: skip
-_PERMISSIONS = "/actions/permissions"
-_SELECTED_ACTIONS = "/actions/permissions/selected-actions"
-_FORK_WORKFLOWS = "/actions/permissions/fork-pr-workflows-private-repos"
-
-
-@check("Actions", "settings/actions", "Actions permissions › Allow all actions, or select GitHub's own")
-def check_actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether Actions is on."""
-    permissions = asks.setting(_PERMISSIONS) or {}
-    body = {**_picked(permissions, "allowed_actions", "sha_pinning_required"), "enabled": True}
-    return setting_finding(
-        place,
-        good=permissions.get("enabled") is True,
-        words=("Actions is on.", "Actions is off: no workflow runs."),
-        changes=(SettingChange(verb="PUT", path=_PERMISSIONS, body=body),),
-    )
-
-
-@check("Allowed actions", "settings/actions", "Actions permissions › Allow actions created by GitHub")
-def check_allowed_actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether an allow-list lacks an action that the workflows use."""
-    permissions = asks.setting(_PERMISSIONS) or {}
-    policy = permissions.get("allowed_actions", "all")
-    listed: dict[str, Any] = (asks.setting(_SELECTED_ACTIONS) or {}) if policy == "selected" else {}
-    left_out = [] if policy == "all" or listed.get("github_owned_allowed") else _left_out(listed)
-    selected = {**_picked(permissions, "sha_pinning_required"), "enabled": True, "allowed_actions": "selected"}
-    select = SettingChange(verb="PUT", path=_PERMISSIONS, body=selected)
-    widened = {**_picked(listed, "verified_allowed", "patterns_allowed"), "github_owned_allowed": True}
-    add = SettingChange(verb="PUT", path=_SELECTED_ACTIONS, body=widened)
-    return setting_finding(
-        place,
-        good=not left_out,
-        words=(
-            "Every action that the workflows use is allowed.",
-            f"Workflows fail before their first step: not allowed are {', '.join(left_out)}.",
-        ),
-        changes=(add,) if policy == "selected" else (select, add),
-    )
-
-
-def _picked(answer: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The fields of an answer that are sent back unchanged; an answer has more fields than a request may have."""
-    return {name: answer[name] for name in names if name in answer}
-
-
-def _left_out(listed: dict[str, Any]) -> list[str]:
-    """Actions that no pattern allows. A pattern with `!` excludes, and a later one may allow again."""
-    left = []
-    for name in USED_ACTIONS:
-        is_allowed = False
-        for pattern in listed.get("patterns_allowed") or ():
-            if fnmatch.fnmatchcase(f"{name}@{'0' * 40}".casefold(), pattern.lstrip("!").casefold()):
-                is_allowed = not pattern.startswith("!")
-        if not is_allowed:
-            left.append(name)
-    return left
-
-
-_INACTIVE_REASONS = {
-    "disabled_inactivity": "GitHub switched it off after 60 days without a commit",
-    "disabled_fork": "GitHub switched it off because this is a fork",
-    "disabled_manually": "somebody switched it off",
-    "deleted": "its file is not on the default branch",
-}
-
-
-@check("Workflows", "actions", "Choose the workflow › Enable workflow")
-def check_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether each workflow is active; GitHub disables schedules of a public repository after 60 days without commits."""
-    existing = {str(workflow["path"]): workflow for workflow in asks.settings("/actions/workflows")}
-    wrong, changes = [], []
-    for name in WORKFLOWS:
-        workflow = existing.get(f".github/workflows/{name}.yml")
-        state = "deleted" if workflow is None else str(workflow["state"])
-        if state == "active":
-            continue
-        wrong.append(f"{name} ({_INACTIVE_REASONS.get(state, state)})")
-        if workflow is not None and state in ("disabled_inactivity", "disabled_fork"):
-            changes.append(SettingChange(verb="PUT", path=f"/actions/workflows/{workflow['id']}/enable", body={}))
-    return setting_finding(
-        place,
-        good=not wrong,
-        words=("Every workflow is active.", f"Not active: {', '.join(wrong)}."),
-        changes=tuple(changes),  # What a person switched off, only a person switches on.
-    )
-
-
-def inactive_workflows(asks: SettingsReader, names: tuple[str, ...]) -> list[str]:
-    """The named workflows that GitHub does not run, each with the reason."""
-    states = {str(workflow["path"]): str(workflow["state"]) for workflow in asks.settings("/actions/workflows")}
-    checked = {name: states.get(f".github/workflows/{name}.yml", "deleted") for name in names}
-    return [f"{name} ({_INACTIVE_REASONS.get(state, state)})" for name, state in checked.items() if state != "active"]
-
-
-@check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(WORKFLOW_EVENTS)}")
-def check_policies(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """A reminder: the API does not show event rules of the repository or its organisation."""
-    message = (
-        "GitHub's API does not tell them: look for yourself. A rule that forbids an event makes its workflows fail before "
-        "their first job: without issue_comment no command is answered, without workflow_dispatch rounds do not go on."
-    )
-    return place.finding(SettingState.CHOICE, message)
-
-
-@check("Workflows of forks", "settings/actions", "Fork pull request workflows › Run workflows, without tokens and secrets")
-def check_fork_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether a private repository previews pull requests from forks, with as few rights as possible."""
-    if not (asks.setting("") or {}).get("private"):
-        message = "A public repository previews pull requests from forks; whose wait for a click is said below."
-        return place.finding(SettingState.GOOD, message)
-    settings = asks.setting(_FORK_WORKFLOWS) or {}
-    little = {"send_write_tokens_to_workflows": False, "send_secrets_and_variables": False}
-    wanted = {"run_workflows_from_fork_pull_requests": True, **little}
-    is_little = not any(settings.get(key) for key in little)
-    off = "Pull requests from forks are not previewed: a private repository does not run their workflows unless told to."
-    return setting_finding(
-        place,
-        good=is_little and settings.get("run_workflows_from_fork_pull_requests") is True,
-        words=(
-            "Pull requests from forks are previewed, with a token that can only read and without secrets.",
-            off
-            if is_little
-            else "A fork's pull request gets a token that can write, or secrets: it can take the board over.",
-        ),
-        changes=(
-            SettingChange(
-                verb="PUT",
-                path=_FORK_WORKFLOWS,
-                body={**_picked(settings, "require_approval_for_fork_pr_workflows"), **wanted},
-            ),
-        ),
-    )
-
-
-@check("Evaluator image", "packages", "Package evaluator › Package settings › Change visibility: public")
-def check_image(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether previews, which have no token, can pull the image; the API cannot change its visibility."""
-    repository = asks.setting("") or {}
-    owner, login = repository.get("owner") or {}, str((repository.get("owner") or {}).get("login", ""))
-    kind = "orgs" if owner.get("type") == "Organization" else "users"
-    name = f"{repository.get('name', '')}/evaluator".lower()
-    path = f"container/{url_segment(name)}"
-    package = asks.setting(f"/{kind}/{login}/packages/{path}")
-    page = f"https://github.com/{kind}/{login}/packages/{path}/settings"
-    if package is None:
-        state = SettingState.CHOICE
-        message = "It is not in the registry yet: the workflow image puts it there when it is first needed."
-    elif package.get("visibility") == "public":
-        state, message = SettingState.GOOD, "Everybody can have the image."
-    elif repository.get("private"):
-        state = SettingState.CHOICE
-        message = "The image is not public, as the repository: previews build it anew, which takes minutes."
-    else:
-        state, message = SettingState.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
-    return SettingFinding(name=place.name, state=state, message=message, page=page, click=place.click)
-
-
-# What begins so is one of GitHub's own machines.
-_HOSTED = ("ubuntu-", "windows-", "macos-")
-
-
-def check_runners(labels: tuple[str, ...]) -> Check:
-    """Whether a machine of the host's own has the labels of challenge.yml, if they are not those of GitHub's machines."""
-    shown = ", ".join(labels)
-    click = f"Runners › a runner with {shown}; or change runners.labels in challenge.yml"
-
-    @check("Runners", "settings/actions/runners", click)
-    def look(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-        if labels[0].startswith(_HOSTED) and len(labels) == 1:
-            return place.finding(SettingState.GOOD, f"Official runs play on GitHub's machines: {shown}.")
-        fitting = [runner for runner in _runners(asks) if _has_labels(runner, labels)]
-        if any(runner.get("status") == "online" for runner in fitting):
-            return place.finding(SettingState.GOOD, f"A runner with {shown} is online.")
-        if fitting:
-            return place.finding(SettingState.MISSING, f"Each runner with {shown} is offline: official runs wait for it.")
-        message = f"No runner with {shown} is registered: official runs wait for a day and fail."
-        if len(labels) > 1 or labels[0] == "self-hosted":
-            return place.finding(SettingState.MISSING, message)
-        scale_set = "That is as it should be only for a scale set that is at zero, or a larger machine of GitHub's."
-        return place.finding(SettingState.CHOICE, f"{message} {scale_set}")
-
-    return look
-
-
-def _runners(asks: SettingsReader) -> list[Any]:
-    """The repository's runners and, where the token may see them, its organisation's."""
-    owner = (asks.setting("") or {}).get("owner") or {}
-    runners = asks.settings("/actions/runners")
-    if owner.get("type") == "Organization":
-        with suppress(CommandError):
-            runners += asks.settings(f"/orgs/{owner['login']}/actions/runners")
-    return runners
-
-
-def _has_labels(runner: dict[str, Any], labels: tuple[str, ...]) -> bool:
-    """Whether a job with these labels can run there; GitHub may show a scale set's runners without labels, by name only."""
-    names = {str(label.get("name")).casefold() for label in runner.get("labels") or ()}
-    is_of_scale_set = len(labels) == 1 and str(runner.get("name")).startswith(f"{labels[0]}-")
-    return is_of_scale_set or {label.casefold() for label in labels} <= names
-
-
-ACTIONS_CHECKS = (check_actions, check_allowed_actions, check_workflows, check_policies, check_fork_workflows, check_image)
-
 
 _ENTERPRISE = ("enterprise", "business", "business_plus")
 _PAID = ("pro", "team", *_ENTERPRISE)
@@ -335,4 +116,17 @@ def lacking(name: str, repository: dict[str, Any]) -> list[str]:
     return lines
 
 
-REPOSITORY_CHECKS = (check_access, check_default_branch, check_plan)
+@check("Pages", "settings/pages", "Build and deployment › Source: GitHub Actions")
+def check_pages(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether the site is deployed by the workflow."""
+    setting = asks.setting("/pages")
+    good = bool(setting) and setting.get("build_type") == "workflow"
+    return setting_finding(
+        place,
+        good=good,
+        words=("The workflow deploys the site.", "The site cannot be deployed: Pages is off, or takes it from a branch."),
+        changes=(SettingChange(verb="PUT" if setting else "POST", path="/pages", body={"build_type": "workflow"}),),
+    )
+
+
+REPOSITORY_CHECKS: tuple[Check, ...] = (check_access, check_default_branch, check_plan, check_pages)

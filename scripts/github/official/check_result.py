@@ -49,6 +49,8 @@ def mismatches(
             )
     if isinstance(item, DuelWorkItem) and isinstance(record, Duel):
         yield from _player_faults(item, record)
+    if isinstance(record, Result) and (fault := record.cards_fault(work.challenge.runners.gpus)):
+        yield fault
     if (record.provenance.commit, record.provenance.run_url) != (work.sha, official.run_url):
         yield "the provenance is not this run's"
     at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)

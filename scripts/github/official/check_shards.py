@@ -13,7 +13,8 @@ from pathlib import Path
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import VerificationStatus, first_line
+from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.model.base import reason
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_result
@@ -183,7 +184,7 @@ def _inspect_file(official: OfficialRun, work: Workload, handed: ShardFile, now:
         return _InspectedFile(handed=handed, faults=tuple(check_result.mismatches(official, work, handed.item, record, now)))
     except READ_ERRORS as error:  # Only this file is lost.
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return _InspectedFile(handed=handed, faults=(f"{why}{first_line(error)}",))
+        return _InspectedFile(handed=handed, faults=(f"{why}{reason(error, 300)}",))
 
 
 RecordAndTrace = tuple[ResultOrDuel, bytes | None]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evaluator.model import canonical_json
+from evaluator.model.base import reason
 from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.result import result_path
 from leaderboard.core.store import RESULT, TRACE
@@ -176,7 +177,7 @@ def _read_claim(folder: Path, files: dict[str, str]) -> ShardClaim:
     try:
         return ShardClaim.model_validate(canonical_json.parse_strict((folder / CLAIM_FILE).read_bytes()))
     except (ValueError, OSError) as error:
-        raise ClaimError(f"{CLAIM_FILE} is not a shard's claim: {' '.join(str(error).split())[:150]}") from error
+        raise ClaimError(f"{CLAIM_FILE} is not a shard's claim: {reason(error, 150)}") from error
 
 
 def duplicate_numbers(folders: Sequence[Path]) -> set[int]:

@@ -4,14 +4,16 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
+from evaluator.host.attempts.attempt import ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelPlayer, DuelRequest
-from evaluator.host.solo.evaluate_agent import ATTEMPTS, EvaluationRequest
+from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge, Limits
 from evaluator.model.identifiers import Digest
@@ -27,7 +29,8 @@ from leaderboard.planning.shards import Capacity, minutes
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import newest_results
 from scripts.git.main_entries import submission_at
-from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_workload
+from scripts.github.official.nothing_missing import PLANNED_BRANCH, is_noted, note_nothing_missing
+from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_rules, read_workload
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.layout import record_store
@@ -112,6 +115,10 @@ def plan_shards(official: OfficialRun, results_sha: str | None = None) -> Planne
     if sha is None:
         raise CommandError(OUR_FAULT, "there is no commit here; run this in a clone of the board")
     results_sha = newest_results(official.clone) if results_sha is None else results_sha
+    challenge, _ = read_rules(official.clone, sha)
+    if is_noted(official, challenge, sha, results_sha):
+        say(f"Nothing is missing, as the branch {PLANNED_BRANCH} says of the same commits; tomorrow all is read again.")
+        return _nothing(official, challenge, sha, results_sha)
     work = read_workload(official, sha, results_sha)
     runners = work.challenge.runners
     return PlannedShards(
@@ -129,10 +136,22 @@ def plan_shards(official: OfficialRun, results_sha: str | None = None) -> Planne
     )
 
 
-def is_more_wanted(official: OfficialRun) -> bool:
-    """Whether main asks for more than is recorded now: who passed a validation gets opponents."""
-    sha = official.clone.resolve("HEAD") or ""
-    return bool(read_workload(official, sha, newest_results(official.clone)).items)
+def _nothing(official: OfficialRun, challenge: Challenge, sha: str, results_sha: str) -> PlannedShards:
+    """The plan of a round that has nothing to do."""
+    runners = challenge.runners
+    context = replace(official.plan_context, members=official.plan_context.members or {})
+    return PlannedShards(
+        shards=(), count=0, left=0, sha=sha, results_sha=results_sha, labels=runners.labels, at_once=runners.at_once,
+        expected_minutes=0.0, plan_context=context.serialised(),
+    )  # fmt: skip
+
+
+def is_more_wanted(official: OfficialRun, now: datetime) -> bool:
+    """Whether main asks for more than is recorded now: who passed a validation gets opponents. If not, that is noted."""
+    sha, results_sha = official.clone.resolve("HEAD") or "", newest_results(official.clone)
+    work = read_workload(official, sha, results_sha)
+    note_nothing_missing(official, work, results_sha, now)
+    return bool(work.items)
 
 
 def evaluate_shard(
@@ -205,6 +224,8 @@ def _record(store: ResultStore, played: Played) -> str:
         return duel_line(played)
     result, trace = played
     store.write(result, trace)
+    if result.continued_after:
+        say(f"{result.task}: interrupted, and continued after {result.continued_after[-1]} episodes.")
     return (
         f"{result.login}/{result.agent} on {result.task}: {result.verdict}{_failure_message(result.verdict, result.message)}"
     )

@@ -9,6 +9,7 @@ import zlib
 from pydantic import ValidationError
 
 from evaluator.model import canonical_json
+from evaluator.model.base import reason
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result
@@ -82,9 +83,7 @@ def _parse_preview(content: bytes) -> Preview:
         document = canonical_json.parse_strict(content)
         preview = Preview.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(step) for step in first["loc"])[:100]
-        raise ArtifactError(f"{PREVIEW_FILE} is not a preview: {place}: {first['msg'][:200]}") from error
+        raise ArtifactError(f"{PREVIEW_FILE} is not a preview: {reason(error, 300)}") from error
     except ValueError as error:
         raise ArtifactError(f"{PREVIEW_FILE} is not strict JSON: {str(error)[:200]}") from error
     if not _is_same_json(preview.document(), document):

@@ -44,7 +44,8 @@ from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_e
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import LOCAL, SUBMISSIONS
-from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
+from scripts.runs.closed_tasks import closed_tasks
+from scripts.runs.eligible_tasks import eligible_tasks, people_faults, wording_faults
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, WorkflowDuelOptions, duel_line, player_names, workflow_request
 

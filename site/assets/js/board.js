@@ -103,7 +103,9 @@ function takeOver(place) {
 
   function shownColumns() {
     if (view.columns.length) return columns.filter((one) => view.columns.includes(one.id));
-    const usual = columns.filter((one) => one.usual);
+    // What the table is sorted by is shown, too.
+    const sorted = view.sort.replace(/^-/, "");
+    const usual = columns.filter((one) => one.usual || one.id === sorted);
     // Reasons stand beside the names, before the columns that are empty for failures.
     const reasons = view.failed ? columns.filter((one) => ["verdict", "message"].includes(one.id)) : [];
     const after = usual.findIndex((one) => one.id === "agent") + 1;

@@ -60,9 +60,15 @@ function endsOf(axis) {
  */
 export function moreHeads(table, usual) {
   const shown = new Set(usual.map((head) => head.id));
-  const heads = table.columns.map((id, index) => ({ id, ...table.heads[index] }));
+  // A host names the metrics as he likes; by their numbers they can stand in an address.
+  const further = table.columns.filter((name, index) => table.heads[index].kind === "metric");
+  const heads = table.columns.map((name, index) => {
+    const number = 1 + further.indexOf(name);
+    const { direction, decimals } = (number > 0 && table.metrics[number]) || { direction: "", decimals: null };
+    return { id: number > 0 ? `metric:${number}` : name, ...table.heads[index], way: direction, decimals };
+  });
   return heads.filter(({ id, label }) => label && !shown.has(id))
-    .map((head) => ({ ...head, right: head.kind === "number", way: "", decimals: null, usual: false }));
+    .map((head) => ({ ...head, right: ["number", "metric"].includes(head.kind), usual: false }));
 }
 
 /**
@@ -73,7 +79,8 @@ export function moreHeads(table, usual) {
  * @returns {Column[]}
  */
 export function columnsOf(heads, board) {
-  return heads.map((head) => ({ ...head, ...(KINDS[head.id] ?? (head.id.startsWith("metric:") ? metric : plain))(head, board) }));
+  const known = { ...board, forge: board.forge ? safe(`${board.forge}/`) : null };
+  return heads.map((head) => ({ ...head, ...(KINDS[head.id] ?? (head.id.startsWith("metric:") ? metric : plain))(head, known) }));
 }
 
 const KINDS = {
@@ -81,18 +88,16 @@ const KINDS = {
     upFirst: true,
     value: (entry) => (entry.ranked ? entry.order : null),
     cell: place,
-    fields: { place: (entry) => (entry.score === null ? null : entry.place) },
+    fields: {
+      place: (entry) => (entry.score === null ? null : entry.place),
+      rank_low: (entry) => entry.rank_low,
+      rank_high: (entry) => entry.rank_high,
+    },
   }),
-  ranks: () => ({
-    upFirst: true,
-    value: (entry) => (hasPlace(entry) ? entry.rank_low + entry.rank_high / 1e6 : null),
-    cell: (entry) => el("td", { class: "pr-ranks" }, hasPlace(entry) ? ranks(entry.rank_low, entry.rank_high) : NONE),
-    fields: { rank_low: (entry) => entry.rank_low, rank_high: (entry) => entry.rank_high },
-  }),
-  agent: () => ({
+  agent: (head, { forge }) => ({
     upFirst: true,
     value: (entry) => entry.name || entry.agent,
-    cell: agent,
+    cell: (entry) => agent(entry, forge),
     fields: { login: (e) => e.login, agent: (e) => e.agent, name: (e) => e.name, flags: (e) => e.flags },
   }),
   score: (head, { decimals }) => ({
@@ -107,15 +112,12 @@ const KINDS = {
     cell: (entry) => picture(entry, scale, decimals),
     fields: { low: (entry) => entry.low, high: (entry) => entry.high },
   }),
-  login: (head, { forge }) => {
-    const address = forge ? safe(`${forge}/`) : null;
-    return {
-      upFirst: true,
-      value: (entry) => entry.login,
-      cell: (entry) => owner(entry, address),
-      fields: { login: (entry) => entry.login },
-    };
-  },
+  login: (head, { forge }) => ({
+    upFirst: true,
+    value: (entry) => entry.login,
+    cell: (entry) => el("td", {}, owner(entry, forge)),
+    fields: { login: (entry) => entry.login },
+  }),
   algorithm: () => ({
     upFirst: true,
     value: (entry) => entry.algorithm,
@@ -181,16 +183,18 @@ function right(text) {
 function place(entry) {
   if (!hasPlace(entry)) return el("td", { class: "pr-place" }, NONE);
   const medal = entry.place <= 3 ? { class: `pr-medal pr-medal-${entry.place}`, title: `place ${entry.place}` } : { class: "pr-number" };
-  return el("td", { class: "pr-place" }, el("span", medal, entry.place));
+  const range = entry.rank_low !== entry.rank_high && [" ", el("span", { class: "pr-ranks" }, ranks(entry.rank_low, entry.rank_high))];
+  return el("td", { class: "pr-place" }, el("span", medal, entry.place), range);
 }
 
-function agent(entry) {
+function agent(entry, forge) {
   const name = el("bdi", { class: "pr-clamp" }, entry.name || entry.agent);
   const gone = entry.flags.includes("withdrawn") || entry.flags.includes("excluded");
   const page = `${AGENTS}${encodeURIComponent(entry.login)}/${encodeURIComponent(pageName(entry.agent))}/`;
   return el("td", { class: "pr-who" },
     gone ? el("span", { class: "pr-agent" }, name) : el("a", { class: "pr-agent", href: page, title: entry.name }, name),
     entry.flags.filter((flag) => flag !== "anonymous").map((flag) => [" ", el("span", { class: "pr-tag" }, WORDS[flag] ?? flag)]),
+    !entry.flags.includes("anonymous") && [" ", el("span", { class: "pr-by pr-below" }, "by ", owner(entry, forge))],
     entry.with_leader && entry.place > 1 && [" ", el("span", { class: "pr-tie" }, "statistically tied with the leader")],
     entry.tries > 1 && [" ", el("span", { class: "pr-tag" }, `provisional, ${entry.tries} versions tried`)],
   );
@@ -213,11 +217,11 @@ function picture(entry, scale, decimals) {
 }
 
 function owner(entry, forge) {
-  if (entry.flags.includes("anonymous")) return el("td", {}, el("span", { class: "pr-by" }, "not shown yet"));
+  if (entry.flags.includes("anonymous")) return el("span", { class: "pr-by" }, "not shown yet");
   const name = el("bdi", {}, entry.login);
   const isLinked = forge && entry.login !== "local";
   const link = isLinked ? el("a", { href: `${forge}${encodeURIComponent(entry.login)}`, rel: "nofollow ugc noopener" }, name) : name;
-  return el("td", {}, el("span", { class: "pr-owner", title: entry.login }, link));
+  return el("span", { class: "pr-owner", title: entry.login }, link);
 }
 
 function typed(text, style) {

@@ -45,8 +45,10 @@ export class Screen {
 
 /** The controls of a player: play, step and slide through moments. */
 export class Bar {
-  constructor(moments, label, show, { speeds = false } = {}) {
+  constructor(moments, label, show, { speeds = false, rate = FRAMES_A_SECOND, first = 0 } = {}) {
     this.moments = moments;
+    this.rate = rate;
+    this.isMoved = false;
     this.show = show;
     this.at = 0;
     this.request = null;
@@ -62,7 +64,9 @@ export class Bar {
       SPEEDS.map((one) => el("option", { value: one, selected: one === 1 }, `${one}×`)));
     this.element = el("div", { class: "pr-player", role: "group", "aria-label": `Player of ${label}` },
       this.play, this.back, this.forward, this.slider, this.said, this.speed);
-    this.set(0);
+    this.set(first);
+    // From now on it is a reader who moves it.
+    this.isMoved = true;
   }
 
   get last() { return this.moments.length - 1; }
@@ -86,7 +90,7 @@ export class Bar {
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", `step ${this.moments[this.at]} of ${this.moments[this.last]}`);
     this.said.textContent = `${this.moments[this.at]} / ${this.moments[this.last]}`;
-    this.show(this.at);
+    this.show(this.at, this.isMoved);
   }
 
   toggle() {
@@ -98,7 +102,7 @@ export class Bar {
     if (this.at === this.last) this.set(0);
     this.dress("pause", "Pause");
     const from = this.at;
-    const rate = FRAMES_A_SECOND * (this.speed ? Number(this.speed.value) : 1);
+    const rate = this.rate * (this.speed ? Number(this.speed.value) : 1);
     let begun = null;
     const tick = (now) => {
       begun ??= now;

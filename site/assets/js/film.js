@@ -1,24 +1,29 @@
 /**
- * The film of a task's leader: the page shows its first picture, and the film is loaded when it is played. The other
- * entries of the list beside it are one button away.
+ * The film of a leader, on the page of a task or a game: the page shows one picture, and the film is loaded when it is
+ * played. The other entries of the list beside it are one button away. Films of tasks are pictures with all frames of an
+ * episode; films of games are matches, which the pages of duels hold as JSON.
  */
 import { Bar, Screen } from "./episode.js";
-import { el } from "./dom.js";
+import { el, root } from "./dom.js";
+import { Position } from "./position.js";
 
+/** Moves a second at the usual speed. */
+const MOVES_A_SECOND = 2;
 const place = document.querySelector(".pr-film .pr-reel");
 if (place) begin(place.closest(".pr-film"), [...place.children]);
 
 function begin(section, entries) {
   const figure = section.querySelector("figure");
-  const frame = figure.querySelector(".pr-screen");
-  const image = frame.querySelector("img");
+  const stage = entries[0].dataset.duel ? matches(figure) : sheets(figure);
   const caption = el("figcaption");
   const previous = turner("‹ Previous agent", -1);
   const next = turner("Next agent ›", 1);
   let at = 0;
   let bar = null;
-  /** Which film is loaded; the poster is none. */
+  /** Which film is loaded, and how it is shown; the picture of the page is none. */
   let loaded = null;
+  let display = null;
+  let loading = null;
 
   figure.append(caption);
   if (entries.length > 1) section.querySelector(".pr-reel").before(el("div", { class: "pr-turners" }, previous, next));
@@ -37,49 +42,44 @@ function begin(section, entries) {
     const isPlaying = bar.isPlaying;
     bar.pause();
     choose((at + by + entries.length) % entries.length);
-    bar.show(0, true);
+    show(bar.at, true);
     if (isPlaying) bar.toggle();
   }
 
   function choose(index) {
     at = index;
-    const { steps, frames } = entries[at].dataset;
-    const moments = steps.split(",").map(Number).slice(0, Number(frames));
+    const moments = stage.momentsOf(entries[at].dataset);
     const name = entries[at].querySelector(".pr-agent").textContent;
-    const made = new Bar(moments, `the film of ${name}`, (frameIndex, isWanted) => show(frameIndex, isWanted), { speeds: true });
+    const first = stage.isPosterLast ? moments.length - 1 : 0;
+    const made = new Bar(moments, `the film of ${name}`, show, { speeds: true, rate: stage.rate, first });
     if (bar) bar.element.replaceWith(made.element);
-    else frame.after(made.element);
+    else figure.querySelector(".pr-screen").after(made.element);
     bar = made;
     caption.replaceChildren(...[...entries[at].childNodes].map((node) => node.cloneNode(true)));
   }
 
-  /** The poster is the first frame: nothing is loaded for it, unless another entry was chosen. */
-  function show(index, isWanted) {
-    if (loaded === entries[at]) new Screen(figure).show(index);
-    else if (index > 0 || isWanted) void load(entries[at]);
+  /** Nothing is loaded for what the page's own picture shows, unless another entry was chosen. */
+  function show(index, isWanted = false) {
+    if (loaded === entries[at]) display(index);
+    else if (isWanted && loading !== entries[at]) void load(entries[at]);
   }
 
   async function load(entry) {
-    const { film, columns, frames, width, height, steps } = entry.dataset;
-    const picture = new Image();
-    picture.src = film;
+    loading = entry;
     try {
-      await picture.decode();
+      const made = await stage.load(entry.dataset, () => entry.textContent.trim());
+      // Another one may have been chosen in the meantime.
+      if (entry !== entries[at]) return;
+      display = made();
+      loaded = entry;
+      display(bar.at);
     } catch {
-      caption.append(" · the film could not be loaded");
-      return;
+      if (entry === entries[at] && !caption.querySelector(".pr-trouble")) {
+        caption.append(el("span", { class: "pr-trouble" }, " · the film could not be loaded"));
+      }
+    } finally {
+      if (loading === entry) loading = null;
     }
-    // Another one may have been chosen in the meantime.
-    if (entry !== entries[at]) return;
-    loaded = entry;
-    const rows = Math.ceil(Number(frames) / Number(columns));
-    Object.assign(figure.dataset, { columns, frames, steps });
-    frame.style.setProperty("--pr-columns", columns);
-    frame.style.setProperty("--pr-rows", rows);
-    frame.style.aspectRatio = `${width} / ${height}`;
-    image.src = film;
-    image.alt = caption.textContent.trim();
-    new Screen(figure).show(bar.at);
   }
 
   /** Links to the film play it, unless the reader prefers less motion. */
@@ -87,4 +87,61 @@ function begin(section, entries) {
     if (location.hash !== "#film" || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     if (!bar.isPlaying) bar.toggle();
   }
+}
+
+/** Films of tasks: one picture with all frames. */
+function sheets(figure) {
+  const frame = figure.querySelector(".pr-screen");
+  const image = frame.querySelector("img");
+  return {
+    isPosterLast: false,
+    rate: undefined,
+    momentsOf: ({ steps, frames }) => steps.split(",").map(Number).slice(0, Number(frames)),
+    load: async ({ film, columns, frames, width, height, steps }, words) => {
+      const picture = new Image();
+      picture.src = film;
+      await picture.decode();
+      return () => {
+        Object.assign(figure.dataset, { columns, frames, steps });
+        frame.style.setProperty("--pr-columns", columns);
+        frame.style.setProperty("--pr-rows", Math.ceil(Number(frames) / Number(columns)));
+        frame.style.aspectRatio = `${width} / ${height}`;
+        image.src = film;
+        image.alt = words();
+        const screen = new Screen(figure);
+        return (index) => screen.show(index);
+      };
+    },
+  };
+}
+
+/** Films of games: the page shows the last position of a match, the page of its duel has all its moves. */
+function matches(figure) {
+  const frame = figure.querySelector(".pr-screen");
+  const duels = new Map();
+  return {
+    isPosterLast: true,
+    rate: MOVES_A_SECOND,
+    momentsOf: ({ moves }) => Array.from({ length: Number(moves) + 1 }, (_, ply) => ply),
+    load: async ({ duel, match }) => {
+      if (!duels.has(duel)) duels.set(duel, duelOf(duel));
+      const document = await duels.get(duel);
+      return () => {
+        const position = new Position(document, document.matches[Number(match)]);
+        position.element.classList.add("pr-match");
+        frame.replaceChildren(position.element);
+        return (ply) => position.show(ply);
+      };
+    },
+  };
+}
+
+/** The JSON in the page of a duel; only a page of this site is asked. */
+async function duelOf(address) {
+  const page = new URL(address, location.href);
+  if (!page.href.startsWith(new URL("tasks/", root()).href)) throw new TypeError("no duel of this site");
+  const answer = await fetch(page);
+  if (!answer.ok) throw new Error(answer.statusText);
+  const read = new DOMParser().parseFromString(await answer.text(), "text/html");
+  return JSON.parse(read.getElementById("pr-duel").textContent);
 }

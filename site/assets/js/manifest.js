@@ -2,6 +2,11 @@
 
 /** GitHub's pages take addresses up to about 8 KiB; longer ones end in an error page. */
 const LONGEST = 8000;
+/** What evaluator/model/config/source_header.py reads. */
+const SOURCE = "agent.py";
+const OPENING = "# /// pullrank";
+const CLOSING = "# ///";
+const HEADER_BYTES = 16384;
 const LINE = 60;
 const TEXT = 2000;
 const NAME_RULE = "1 to 40 lower-case letters, digits, '.', '_' or '-', not ending in .json, .html, .md, .svg or .xml, and no device's name in Windows";
@@ -21,14 +26,26 @@ const NOT_TEXT = /^(true|false|yes|no|on|off|null|y|n|~)$/i;
  */
 
 /**
- * The file that holds the agent.
+ * The one file of a submission, which holds its manifest: the agent with a header, or for an image the manifest alone.
  *
  * @param {Draft} draft
- * @returns {string|null} null for an image, which has none
+ * @param {object} rules
+ * @returns {{name: string, content: string}}
  */
-export function sourceName(draft) {
-  if (draft.kind === "image") return null;
-  return draft.kind === "script" ? "submission.py" : "agent.py";
+export function file(draft, rules) {
+  if (draft.kind === "image") return { name: "submission.yml", content: manifest(draft, rules) };
+  return { name: SOURCE, content: `${header(draft, rules)}\n${draft.source}` };
+}
+
+/**
+ * A folder's name for an agent of that name; empty where its letters give none.
+ *
+ * @param {string} name
+ * @returns {string}
+ */
+export function folderName(name) {
+  const plain = name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  return plain.replace(/[^a-z0-9]+/g, "-").slice(0, 40).replace(/^-+|-+$/g, "");
 }
 
 /**
@@ -65,6 +82,9 @@ export function faults(draft, rules) {
   } else {
     for (const words of sourceFaults(draft, rules)) add("source", words);
   }
+  if (draft.kind !== "image" && new TextEncoder().encode(header(draft, rules)).length > HEADER_BYTES) {
+    add("description", `the header has more than ${HEADER_BYTES / 1024} KiB; shorten what you wrote`);
+  }
   if (rules.terms && !draft.terms) add("terms", "must be accepted to take part");
   for (const field of rules.fields) {
     const answer = draft.meta[field.name];
@@ -92,12 +112,14 @@ export function tooLarge({ kib }) {
 
 /** Finds the most common mistakes in Python source; `pullrank check` parses it completely. */
 function sourceFaults(draft, rules) {
-  const name = sourceName(draft);
+  const name = SOURCE;
   const source = draft.source;
   if (!source.trim()) return [`${name}: the entry file does not exist; write it, or choose a file`];
   if (new TextEncoder().encode(source).length > rules.kib * 1024) {
     return [tooLarge(rules)];
   }
+  const headed = source.split("\n").findIndex((line) => line.trimEnd() === OPENING);
+  if (headed >= 0) return [`${name}:${headed + 1}: has a header already; remove it, since the form writes one`];
   if (source.includes("\0")) return [`${name}: holds a zero byte, so it is not Python source; commit the .py file`];
   if (source.includes("\ufffd")) return [`${name}: is not UTF-8 text; save the source as UTF-8`];
   const code = withoutTexts(source);
@@ -173,19 +195,14 @@ function people(draft) {
   return draft.authors.split(",").map((one) => one.trim()).filter(Boolean);
 }
 
-/**
- * submission.yml. Text that YAML could read as something else is written as a JSON string.
- *
- * @param {Draft} draft
- * @param {object} rules
- * @returns {string}
- */
-export function manifest(draft, rules) {
+/** The manifest in YAML. Text that YAML could read as something else is written as a JSON string. */
+function manifest(draft, rules) {
   const list = (values) => `[${values.map(scalar).join(", ")}]`;
-  const lines = [`name: ${scalar(draft.name)}`, `algorithm: ${scalar(draft.algorithm)}`, `kind: ${draft.kind}`];
-  lines.push(`entry: ${scalar(draft.kind === "image" ? draft.image : sourceName(draft))}`);
+  const lines = [`name: ${scalar(draft.name)}`, `algorithm: ${scalar(draft.algorithm)}`];
+  if (draft.kind !== "policy") lines.push(`kind: ${draft.kind}`);
+  if (draft.kind === "image") lines.push(`entry: ${scalar(draft.image)}`);
   if (draft.kind === "policy" && draft.adapter) lines.push(`adapter: ${draft.adapter}`);
-  lines.push(`tasks: ${draft.all ? "all" : list(draft.tasks)}`);
+  if (!draft.all) lines.push(`tasks: ${list(draft.tasks)}`);
   const authors = people(draft);
   if (authors.length) lines.push(`authors: ${list(authors)}`);
   if (draft.description.trim()) lines.push(`description: ${scalar(draft.description.trim().replaceAll("\r\n", "\n"))}`);
@@ -194,6 +211,11 @@ export function manifest(draft, rules) {
   const meta = Object.entries(draft.meta).filter(([, answer]) => answer !== "");
   if (meta.length) lines.push("meta:", ...meta.map(([name, answer]) => `  ${scalar(name)}: ${answer === true || answer === false ? answer : scalar(answer)}`));
   return `${lines.join("\n")}\n`;
+}
+
+function header(draft, rules) {
+  const lines = manifest(draft, rules).trimEnd().split("\n").map((line) => `# ${line}`);
+  return `${[OPENING, ...lines, CLOSING].join("\n")}\n`;
 }
 
 function scalar(text) {

@@ -4,23 +4,39 @@ import { el } from "./dom.js";
 import { folder, newFile } from "./manifest.js";
 
 /**
+ * GitHub's page for the file, filled in.
+ *
+ * @param {{repository: string|null}} rules
+ * @param {{path: string, content: string}} file
+ * @returns {string|null} null without a repository, or for a file longer than an address may be
+ */
+export function page(rules, file) {
+  return hasRepository(rules) ? newFile(rules.repository, "main", file.path, file.content) : null;
+}
+
+/**
+ * What is left to do.
+ *
  * @param {object} draft what stands in the form
  * @param {{repository: string|null}} rules
- * @param {{name: string, content: string, path: string}[]} files the source first, the manifest last
+ * @param {{name: string, content: string, path: string}} file
  * @returns {Node[]}
  */
-export function steps(draft, rules, files) {
+export function steps(draft, rules, file) {
   const head = [
-    el("h3", {}, "Your files look fine. The pull request will run your agent."),
+    el("h3", {}, "Your file looks fine. The pull request will run your agent."),
     el("p", {}, "Everything that can be checked without running it is correct. The preview of the pull request runs it."),
-    ...files.map(written),
+    written(file),
   ];
-  if (!rules.repository || !/^https?:/.test(rules.repository)) {
-    return [...head, el("p", { class: "pr-notice" }, `This board names no repository. Put ${files.length > 1 ? "the files" : "the file"} into ${folder(draft)}/ of your clone.`)];
+  if (!hasRepository(rules)) {
+    return [...head, el("p", { class: "pr-notice" }, `This board names no repository. Put the file into ${folder(draft)}/ of your clone.`)];
   }
-  const short = files.every((file) => newFile(rules.repository, "main", file.path, file.content));
-  const ways = short ? [typed(draft, rules, files), uploaded(draft, rules, files, false)] : [uploaded(draft, rules, files, true)];
-  return [...head, ...ways];
+  const opened = page(rules, file);
+  return [...head, ...(opened ? [typed(opened, file), uploaded(draft, rules, false)] : [uploaded(draft, rules, true)])];
+}
+
+function hasRepository(rules) {
+  return /^https?:/.test(rules.repository ?? "");
 }
 
 function written(file) {
@@ -31,36 +47,21 @@ function written(file) {
     el("p", {}, el("a", { class: "md-button", download: file.name, href: URL.createObjectURL(made) }, `Download ${file.name}`)));
 }
 
-/** GitHub's page for a new file takes one file at a time: the first makes fork and branch, the second is added there. */
-function typed(draft, rules, files) {
-  const [first, second] = files;
-  const { branch, fork, fields } = where(rules);
-  const opened = newFile(rules.repository, "main", first.path, first.content);
-  const follow = el("a", outside());
-  const ask = el("a", outside());
-  const aim = () => {
-    if (second) follow.href = newFile(forkOf(draft, rules, fork.value), branch.value, second.path, second.content) ?? "";
-    ask.href = request(draft, rules, fork.value, branch.value);
-  };
-  follow.textContent = `Open GitHub’s page for ${second?.name}`;
-  ask.textContent = "Open the pull request";
-  for (const input of [branch, fork]) input.addEventListener("input", aim);
-  aim();
-  const yet = second ? " Do not open the pull request yet: a second file is missing." : "";
+/** GitHub's page for a new file makes fork, branch and pull request by itself. */
+function typed(opened, file) {
   return el("section", { class: "pr-route" },
     el("h4", {}, "On GitHub’s own pages"),
-    el("p", {}, second ? "GitHub’s page takes one file at a time, so there are two, and then the pull request." : "One file, and then the pull request."),
     el("ol", {},
-      el("li", {}, el("a", { ...outside(), href: opened, id: "pr-open-first" }, `Open GitHub’s page for ${first.name}`),
-        `, which is filled in. Press “Commit changes…”, then “Propose changes”: GitHub makes your copy of the board, a fork, with a branch in it.${yet}`),
-      el("li", {}, "The next page shows the names of both at the top: ", fields),
-      second ? el("li", {}, follow, ". Press “Commit changes…” and commit directly to that branch.") : null,
-      el("li", {}, ask, ", look at it once more, and press “Create pull request”. The bot’s comment follows by itself.")));
+      el("li", {}, "GitHub’s page has opened in another tab. If not: ",
+        el("a", { ...outside(), href: opened, id: "pr-open-first" }, `open GitHub’s page for ${file.name}`), ", which is filled in."),
+      el("li", {}, "The first time GitHub asks for a copy of the board: press “Fork this repository”."),
+      el("li", {}, "Press “Commit changes…”, then “Propose changes”."),
+      el("li", {}, "Press “Create pull request”, look at it once more, and press it again. The bot’s comment follows by itself.")));
 }
 
 /** Uploading needs a fork: GitHub takes uploads only from people with write access. */
-function uploaded(draft, rules, files, isOnly) {
-  const { fork, branch, fields } = where(rules, "upload");
+function uploaded(draft, rules, isOnly) {
+  const { fork, branch, fields } = where(rules);
   const drop = el("a", outside(), "Open the upload page of your fork");
   const ask = el("a", outside(), "Open the pull request");
   const aim = () => {
@@ -69,25 +70,24 @@ function uploaded(draft, rules, files, isOnly) {
   };
   for (const input of [branch, fork]) input.addEventListener("input", aim);
   aim();
-  const many = files.length > 1 ? "the two files" : "the file";
   const inner = [
     isOnly ? el("p", {}, "The file is longer than an address may be, so it cannot be filled in. Upload it instead.")
       : el("p", {}, "For long files, or for weights beside them."),
     el("ol", {},
-      el("li", {}, `Download ${many} above.`),
+      el("li", {}, "Download the file above."),
       el("li", {}, el("a", { ...outside(), href: `${rules.repository}/fork` }, "Make a fork of the board"), ", unless you have one. GitHub takes uploads only from people with write access, so they go to your own copy."),
       el("li", {}, "Its name, and the branch that you will make: ", fields),
-      el("li", {}, drop, `, drop ${many} and whatever weights belong to it, choose “Create a new branch” and give it that name.`),
+      el("li", {}, drop, ", drop the file and whatever weights belong to it, choose “Create a new branch” and give it that name."),
       el("li", {}, ask, ".")),
   ];
   if (isOnly) return el("section", { class: "pr-route" }, el("h4", {}, "By upload"), ...inner);
-  return el("details", { class: "pr-more" }, el("summary", {}, "Or upload everything at once"), ...inner);
+  return el("details", { class: "pr-more" }, el("summary", {}, "Or upload it, with weights"), ...inner);
 }
 
-function where(rules, id = "typed") {
+function where(rules) {
   const name = rules.repository.split("/").pop();
-  const fork = el("input", { type: "text", id: `pr-${id}-fork`, value: name, spellcheck: "false", autocomplete: "off" });
-  const branch = el("input", { type: "text", id: `pr-${id}-branch`, value: id === "typed" ? "patch-1" : "submission", spellcheck: "false", autocomplete: "off" });
+  const fork = el("input", { type: "text", id: "pr-upload-fork", value: name, spellcheck: "false", autocomplete: "off" });
+  const branch = el("input", { type: "text", id: "pr-upload-branch", value: "submission", spellcheck: "false", autocomplete: "off" });
   const fields = el("span", { class: "pr-row" },
     el("span", { class: "pr-field" }, el("label", { for: fork.id }, "Your fork"), fork),
     el("span", { class: "pr-field" }, el("label", { for: branch.id }, "The branch"), branch));

@@ -1,11 +1,18 @@
 /** The form on the submit page: fill in, check, and open GitHub's pages. */
 
 import { el, root } from "./dom.js";
-import { faults, fits, folder, manifest, sourceName, tooLarge } from "./manifest.js";
-import { steps } from "./submit-steps.js";
+import { faults, file, fits, folder, folderName, tooLarge } from "./manifest.js";
+import { page, steps } from "./submit-steps.js";
+import { tabs } from "./submit-tabs.js";
+
+/** What stands in the form of somebody who comes from a task's page, so that the starter can be sent as it is. */
+const FIRST = { name: "My first agent", algorithm: "random" };
 
 const place = document.getElementById("pr-submit");
-if (place) begin();
+if (place) {
+  tabs(["in-the-browser", "on-my-computer"]);
+  begin();
+}
 
 async function begin() {
   try {
@@ -18,18 +25,22 @@ async function begin() {
 }
 
 function fill(rules) {
+  const asked = rules.tasks.find((task) => task.id === new URLSearchParams(location.search).get("task"));
   const form = el("form", { class: "pr-form", novalidate: true, "aria-label": "Submit an agent" });
   const result = el("div", { class: "pr-result", tabindex: "-1" });
   let isChecked = false;
+  /** Whether the folder follows the name: until somebody types another. */
+  let follows = true;
+  let starter = "";
   const at = (id) => form.querySelector(`#pr-submit-${CSS.escape(id)}`);
 
   const texts = rules.adapters.filter((name) => !rules.adapters_of_models.includes(name));
   const source = el("textarea", { id: "pr-submit-source", rows: 14, spellcheck: "false", autocapitalize: "off", class: "pr-code" });
   form.append(
     el("div", { class: "pr-form-grid" },
-      line("login", "Your GitHub login", "The folder has this name.", { autocomplete: "username", autocapitalize: "off" }),
-      line("agent", "Folder of the agent", "Lower-case letters, digits, “.”, “_” or “-”: angle-rule", { autocapitalize: "off" }),
+      line("login", "Your GitHub login", "The account that opens the pull request.", { autocomplete: "username", autocapitalize: "off" }),
       line("name", "Name on the board", "One line of at most 60 characters."),
+      line("agent", "Folder of the agent", "Follows the name: lower-case letters, digits, “.”, “_” or “-”.", { autocapitalize: "off" }),
       line("algorithm", "Algorithm", "PPO, Q-learning, hand-written rule …"),
       choice("kind", "Kind", "A policy chooses actions, a script trains an agent, an image is a container.", rules.kinds.map((kind) => [kind, kind])),
       choice("adapter", "Written for another system", "Only where the agent was written for one of these.",
@@ -76,7 +87,10 @@ function fill(rules) {
   }
 
   function check(now) {
-    const problems = faults(now, rules);
+    return show(faults(now, rules));
+  }
+
+  function show(problems) {
     for (const message of form.querySelectorAll(".pr-fault")) message.textContent = "";
     for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
     for (const { field, words } of problems) {
@@ -92,6 +106,10 @@ function fill(rules) {
     isChecked = true;
     const now = draft();
     const problems = check(now);
+    if (starter && now.algorithm === FIRST.algorithm && asked && now.source !== starter && !problems.length) {
+      problems.push({ field: "algorithm", words: "still says random, but the code was changed; name its method" });
+      show(problems);
+    }
     if (problems.length) {
       result.replaceChildren(el("p", { class: "pr-notice", role: "alert" },
         problems.length === 1 ? "One problem must be corrected first." : `${problems.length} problems must be corrected first.`));
@@ -100,11 +118,16 @@ function fill(rules) {
       first.focus();
       return;
     }
-    const files = [[sourceName(now), now.source], ["submission.yml", manifest(now, rules)]].filter(([name]) => name);
-    result.replaceChildren(...steps(now, rules, files.map(([name, content]) => ({ name, content, path: `${folder(now)}/${name}` }))));
+    const written = file(now, rules);
+    written.path = `${folder(now)}/${written.name}`;
+    result.replaceChildren(...steps(now, rules, written));
+    const opened = page(rules, written);
+    if (opened) window.open(opened, "_blank", "noopener");
     result.focus();
   });
   form.addEventListener("input", (event) => {
+    if (event.target === at("agent")) follows = at("agent").value === "";
+    if (event.target === at("name") && follows) at("agent").value = folderName(at("name").value);
     look();
     if (event.target.id !== "pr-submit-file") result.replaceChildren();
   });
@@ -118,13 +141,26 @@ function fill(rules) {
     source.value = await file.text();
     look();
   });
-  at("template").addEventListener("click", async () => {
+  async function start() {
     const name = draft().kind === "script" ? "submission.py" : "agent.py";
     const answer = await fetch(new URL(`assets/start/${name}`, root()));
-    if (answer.ok) source.value = await answer.text();
+    if (answer.ok) source.value = starter = await answer.text();
     look();
-  });
+  }
+  at("template").addEventListener("click", start);
+  if (asked) choose();
   look();
+
+  /** From a task's page: that task, and a working agent that needs a login only. */
+  function choose() {
+    if (asked.kind === "script") at("kind").value = "script";
+    at("all").checked = false;
+    form.querySelector(`[data-task="${CSS.escape(asked.id)}"]`).checked = true;
+    for (const [id, value] of Object.entries(FIRST)) at(id).value = value;
+    if (asked.kind === "script") at("algorithm").value = "";
+    at("agent").value = folderName(FIRST.name);
+    start();
+  }
 }
 
 function wrapped(id, label, hint, control) {

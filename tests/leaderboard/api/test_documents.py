@@ -98,12 +98,13 @@ def test_a_table_describes_its_columns_for_the_page():
     heads = dict(zip(table["columns"], table["heads"], strict=True))
 
     assert heads["metric:Length"]["kind"] == "metric"
-    offered = ["peak_memory_bytes", "kind", "sandbox", "verdict", "message"]
-    assert [name for name in heads if heads[name]["label"]] == offered
+    offered = ["login", "metric:Length", "episodes", "attempts", "cpu_seconds", "peak_memory_bytes", "kind", "sandbox"]
+    assert [name for name in heads if heads[name]["label"]] == [*offered, "verdict", "message"]
     assert dict(zip(table["columns"], table["rows"][0], strict=True))["sandbox"] == "docker"
     game = read(documents(game_samples.full()), "api/tasks/connect_four/table.json")
     labels = [name for name, head in zip(game["columns"], game["heads"], strict=True) if head["label"]]
-    assert labels == ["verdict", "message"]
+    played = ["wins", "draws", "losses", "errors", "points", "opponents"]
+    assert labels == ["login", *played, "attempts", "verdict", "message"]
 
 
 def test_a_table_of_nobody_has_no_leader():

@@ -9,6 +9,7 @@ import pytest
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase
+from evaluator.model.records.result import Result
 from leaderboard.api.grades import grade_rows, handed_in
 from leaderboard.core.entry import Entry
 from leaderboard.text.serialise import csv_text
@@ -119,3 +120,24 @@ def test_the_arrival_on_main_counts_and_not_the_evaluation() -> None:
     [_, row] = grade_rows(COURSE, [entry], handed_in(COURSE, [early], {("mallory", entry.digest, "CartPole-v1"): AFTER}))
 
     assert row[2:4] == [400, "late"]
+
+
+@pytest.mark.attack(
+    "grade_of_the_luckiest_return", family="people", outcome="the mean over all draws; none if one failed",
+    tries="Takes a version off main and brings it back, also after the deadline, until its newest draw is a lucky one.",
+)  # fmt: skip
+def test_returning_until_a_draw_is_lucky_gives_no_grade() -> None:
+    entry = version("mallory", 1)
+
+    def drawn(number: int, returns: tuple[float, ...]) -> Result:
+        result = samples.result(entry, samples.POLE, returns)
+        at = result.provenance.model_copy(update={"evaluated_at": f"2026-01-1{number}T00:00:00Z"})
+        return result.model_copy(update={"beacon": f"{number}" * 40, "provenance": at})
+
+    def grade(*draws: Result) -> list[object]:
+        arrivals = {("mallory", entry.digest, "CartPole-v1"): BEFORE}
+        [_, row] = grade_rows(COURSE, [entry], handed_in(COURSE, draws, arrivals))
+        return row[2:4]
+
+    assert grade(drawn(1, (100.0,) * 10), drawn(2, (400.0,) * 10)) == [250, "ok"]
+    assert grade(drawn(1, ()), drawn(2, (400.0,) * 10)) == ["", "crashed"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from evaluator.model.records.result import with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
 from leaderboard.charts.interval_chart import ChartScale, interval_element
@@ -199,3 +200,34 @@ def test_every_verdict_has_a_look(verdict):
     board = samples.board(samples.task_board(samples.POLE, [], [samples.failure(who, samples.POLE, verdict=verdict)]))
 
     assert f">{verdict}</span>" in render(board, CONTEXT)[PAGE]
+
+
+WEIGHTS = {"file": "net.pt", "url": "https://models.example/net.pt?a=1&b=2", "sha256": "5" * 64, "bytes": 1234567}
+
+
+def test_weights_are_named_with_address_hash_and_size():
+    page = of(samples.entry(weights=[WEIGHTS]))
+    listed = page[page.index(">weights<") :]
+    listed = listed[: listed.index("</tr>")]
+
+    assert "<bdi>net.pt</bdi>" in listed
+    assert 'href="https://models.example/net.pt?a=1&amp;b=2"' in listed
+    assert "1234567 bytes" in re.sub(r"(?<=\d)\D(?=\d{3})", "", said(listed))
+    assert "5" * 64 in listed
+    assert ">weights<" not in of(samples.entry())
+
+
+def test_the_address_of_weights_would_name_who_is_anonymous():
+    assert "models.example" not in of(replace(samples.entry(weights=[WEIGHTS]), anonymous=True))
+
+
+def test_cards_and_continuations_stand_beside_the_result():
+    cards = {"wanted": 1, "cards": ["NVIDIA <b>A100</b>, 550"]}
+    row = samples.row(samples.entry(), samples.POLE, 1, 11.0)
+    result = with_self_hash({**row.result.document(), "gpus": cards, "continued_after": [1]})
+    row = replace(row, draws=(result,))
+    board = samples.board(samples.task_board(samples.POLE, [row]))
+    page = render(board, replace(CONTEXT, results=(result,)))[PAGE]
+
+    assert "Played on 1 graphics card: NVIDIA &lt;b&gt;A100&lt;/b&gt;, 550" in re.sub(r"</?bdi>", "", page)
+    assert "continued on the same machine after 1 of its episodes." in page

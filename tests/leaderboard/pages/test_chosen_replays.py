@@ -8,13 +8,12 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
 from leaderboard.core.standings import Estimate, Standings, TaskStandings
 from leaderboard.pages.episode_replays import (
-    REPLAYED_ENTRIES,
     chosen_results,
     replay_figure,
     replay_thumbnail,
     shown_replays,
 )
-from leaderboard.site_context import EpisodeReplay
+from leaderboard.site_context import REPLAYED_ENTRIES, EpisodeReplay
 from tests.leaderboard.pages import samples
 
 EPISODE = EpisodeReplay(

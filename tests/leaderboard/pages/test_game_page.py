@@ -57,7 +57,7 @@ def test_there_is_a_page_for_each_game_player_and_duel(full):
 
 
 def test_a_row_holds_rating_counts_and_points(full):
-    assert "1 1–2 minimax 412 330 to 497 40 3 0 83 (1) 3 0 alice 1 2026-01-01" in words(full[BOARD])
+    assert "1 1–2 minimax by alice 412 330 to 497 hand-written rule 2026-01-01" in words(full[BOARD])
 
 
 def test_the_crosstable_counts_from_the_rows_side(full):
@@ -161,12 +161,12 @@ def test_history_draws_equal_days_and_later_players():
 @pytest.mark.parametrize(
     ("index", "sentence"),
     [
-        (1, "bob/mcts wins 9 moves, alice/minimax tried move 3 (drops into column 4), which is not legal here"),
-        (2, "alice/minimax wins 10 moves, bob/mcts answered with something that is no move: act returned None"),
-        (3, "bob/mcts wins 12 moves, alice/minimax ran out of time"),
-        (4, "alice/minimax wins 6 moves, bob/mcts could not go on"),
+        (1, "mcts wins 9 moves, minimax tried move 3 (drops into column 4), which is not legal here"),
+        (2, "minimax wins 10 moves, mcts answered with something that is no move: act returned None"),
+        (3, "mcts wins 12 moves, minimax ran out of time"),
+        (4, "minimax wins 6 moves, mcts could not go on"),
         (5, "draw 15 moves, stopped after 15 moves, which is as long as a match may be"),
-        (6, "both lose 3 moves, alice/minimax and bob/mcts could not go on"),
+        (6, "both lose 3 moves, minimax and mcts could not go on"),
     ],
 )
 def test_every_end_is_told(full, index, sentence):
@@ -183,7 +183,7 @@ def test_a_forfeit_tells_what_became_of_the_player():
     )
     page = render(games.of(board), samples.CONTEXT)["tasks/tictactoe/duels/alice+minimax--bob+mcts/index.html"]
 
-    assert "bob/mcts could not go on: the agent's code stopped with an error" in shown(page)
+    assert "mcts could not go on: the agent's code stopped with an error" in shown(page)
     assert "boom at agent.py:3" in shown(page)
     assert "first last" in shown(page)
 
@@ -217,7 +217,7 @@ def test_the_script_gets_every_move_and_time(full):
     assert [match["moves"] for match in data["matches"]] == record.match_moves()
     assert [match["ms"] for match in data["matches"]] == record.match_milliseconds()
     assert [match["first"] for match in data["matches"]] == [i % 2 for i in range(20)]
-    assert data["players"] == ["alice/minimax", "bob/mcts"]
+    assert data["players"] == ["minimax", "mcts"]
 
 
 def test_every_match_has_its_last_position_without_a_script(full):

@@ -90,7 +90,7 @@ def test_without_anchors_there_is_no_overall_board():
 def test_a_row_holds_what_was_measured():
     text = words(render(samples.one(), samples.CONTEXT)[POLE])
 
-    assert "1 1 angle-rule 497.5 492.5 to 502.5 alice hand-written rule 100 1 1.5 s 2026-01-01" in text
+    assert "1 angle-rule by alice 497.5 492.5 to 502.5 hand-written rule 2026-01-01" in text
 
 
 def test_ties_share_medals_and_are_marked():

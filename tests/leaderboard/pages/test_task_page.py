@@ -103,7 +103,7 @@ def test_a_game_has_the_same_table():
     text = render_pages(replace(samples.empty(), games=(game,)), samples.CONTEXT)["tasks/tictactoe.md"]
 
     assert text.count("data-who=") == 4
-    assert 'data-column="wins"' in text
+    assert 'data-column="algorithm"' in text
     assert "board.js" in text
 
 

@@ -1,5 +1,6 @@
 """A pull request touches its author's own folders with plain files, and nothing else; by git objects, renames off."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -437,6 +438,37 @@ def test_a_copy_that_differs_in_nothing_that_matters_is_refused(board: Clone, fi
         f"submissions/Alice/mine: is the same agent as submissions/bob/b apart from {how}, which stands on main already; "
         "enter one of your own"
     )
+
+
+@pytest.mark.attack(
+    "copy_that_fetches_a_file_of_the_original", family="people", outcome="refused as a copy",
+    tries="Enters somebody's agent with the same bytes of its network under `weights` instead of in the folder.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_a_copy_that_fetches_what_the_original_has_in_its_folder_is_refused(board: Clone, is_turned: bool) -> None:
+    network = b"\0network" * 50
+
+    own_hash = hashlib.sha256(network).hexdigest()
+
+    def files(login: str, agent: str, *, fetched: bool, sha256: str = own_hash) -> dict[str, bytes | None]:
+        url = f"  - file: net.bin\n    url: https://a.example/n\n    sha256: {sha256}\n    bytes: {len(network)}\n"
+        manifest = MANIFEST + (b"weights:\n" + url.encode() if fetched else b"")
+        own = agent_files(login, agent, AGENT + b"# theirs\n", manifest)
+        return own if fetched else {**own, f"submissions/{login}/{agent}/net.bin": network}
+
+    board.commit(files("bob", "theirs", fetched=is_turned))
+    board.push()
+    branch = board.head
+    copied = judge(board, board.commit(files("Alice", "mine", fetched=not is_turned)))
+    board.switch(branch)
+    other = judge(board, board.commit(files("Alice", "mine", fetched=True, sha256="0" * 64)))
+
+    (fault,) = copied.faults
+    assert fault == (
+        "submissions/Alice/mine: is the same agent as submissions/bob/theirs apart from which files are fetched, "
+        "which stands on main already; enter one of your own"
+    )
+    assert other.faults == ()
 
 
 def test_a_copy_is_called_so_byte_for_byte_only_where_it_is(board: Clone) -> None:

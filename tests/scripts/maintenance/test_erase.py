@@ -10,6 +10,7 @@ import pytest
 from evaluator.host.loading.yaml_loader import parse_moderation
 from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import LOGIN
+from evaluator.model.records.result import with_self_hash
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
 from scripts.maintenance.erase_person import Renaming, _mark
@@ -188,3 +189,31 @@ def test_the_name_of_nobody_brings_no_score(board: Path) -> None:
 
     assert "_" in erased.login
     assert ranks(board) == before
+
+
+def test_failed_attempts_beside_a_result_go_too(board: Path) -> None:
+    sound = next(board.glob("results/*/Bob/net/*.json"))
+    document = json.loads(sound.read_text())
+    failed = {"verdict": "internal_error", "message": "Bob was here", "returns": [], "lengths": [], "trace_sha256": None}
+    tried = sound.with_name(f"{sound.stem}.try1.json")
+    tried.write_bytes(with_self_hash({**document, **failed, "metrics": {}}).serialised())
+
+    assert run(board, "erase", "Bob")[0] == 0
+
+    left = [path.name for path in board.glob("results/*/*/*/*.try1.json")]
+    assert left == [tried.name]
+    assert "bob" not in everything(board).casefold()
+    assert run(board, "rank", "--official")[0] == 0
+
+
+def test_whom_a_team_mate_names_is_said(board: Path) -> None:
+    """The folder of somebody else is theirs to change; erase names the line instead of leaving it unseen."""
+    manifest = board / "submissions/ada/net/submission.yml"
+    manifest.write_text(manifest.read_text() + "authors: ['@Bob', '@ada']\n")
+    git(board, "commit", "-qam", "A team")
+
+    code, _, err = run(board, "erase", "bob")
+
+    assert code == 0, err
+    assert manifest.read_text().endswith("authors: ['@Bob', '@ada']\n")
+    assert "submissions/ada/net/submission.yml" in err

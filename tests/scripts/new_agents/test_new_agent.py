@@ -13,7 +13,8 @@ import pytest
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import ADAPTERS, SubmissionKind
-from scripts.new_agents.new_agent import AGENT_TEMPLATES, TEMPLATE_FOLDER
+from scripts.new_agents.new_agent import AGENT_TEMPLATES
+from scripts.repository.starters import TEMPLATE_FOLDER
 from tests.scripts.checkouts import ROOT, run
 
 CHALLENGE = """\
@@ -38,6 +39,7 @@ SOLO = ["CartPole-v1", "Pendulum-v1", "FrozenLake-v1"]
 HERE = {
     (): [*SOLO, "tictactoe", "connect_four", "quarto", "throws"],
     ("--task", "Pendulum-v1"): ["Pendulum-v1"],
+    ("--one-file", "--task", "CartPole-v1"): ["CartPole-v1"],
     ("--task", "tictactoe", "--task", "throws"): ["tictactoe", "throws"],
     ("--kind", "script"): ["pole", "swing", "lake"],
     ("--kind", "script", "--task", "lake"): ["lake"],
@@ -203,3 +205,22 @@ def test_a_name_is_quoted_whatever_is_in_it(board: Path) -> None:
     run(board, "new", FOLDER, "--name", 'A "b": \\ #c', "--task", "CartPole-v1")
 
     assert read_folder(board / FOLDER, SubmissionLimits()).submission.name == 'A "b": \\ #c'
+
+
+def test_one_file_holds_all(board: Path) -> None:
+    written = run(board, "new", FOLDER, "--one-file", "--task", "CartPole-v1")
+    folder = read_folder(board / FOLDER, SubmissionLimits())
+
+    assert written.stdout.startswith(f"Wrote {FOLDER}/agent.py. Next: ")
+    assert [blob.path for blob in folder.blobs] == ["agent.py"]
+    assert folder.submission.tasks == ("CartPole-v1",)
+    assert run(board, "check", FOLDER).returncode == 0
+
+
+@pytest.mark.parametrize("options", [("--kind", "script"), ("--kind", "image"), ("--adapter", "predict")])
+def test_one_file_is_for_agent_py(board: Path, options: tuple[str, ...]) -> None:
+    refused = run(board, "new", FOLDER, "--one-file", *options)
+
+    assert refused.returncode == 2
+    assert "--one-file is for agents that agent.py defines; leave it out" in refused.stderr
+    assert not (board / FOLDER).exists()

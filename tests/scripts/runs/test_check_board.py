@@ -55,6 +55,17 @@ def host_faults(root: Path) -> list[str]:
     return faults
 
 
+@pytest.mark.parametrize(
+    ("limits", "said"), [("{cpu_seconds: 21600}", True), ("{cpu_seconds: 21600, task_seconds: 14400}", False)]
+)
+def test_an_evaluation_that_outlasts_its_job_is_named(tmp_path: Path, limits: str, said: bool) -> None:
+    root = board(tmp_path, "soundworld", head=f"limits: {limits}\n{HEAD}")
+
+    _, _, err = run(root, "check")
+
+    assert ("official job ends after 5.3" in " ".join(err.split())) == said
+
+
 def test_a_sound_world_has_no_fault(tmp_path: Path) -> None:
     assert host_faults(board(tmp_path, "soundworld")) == []
 

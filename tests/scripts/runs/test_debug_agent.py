@@ -1,5 +1,6 @@
 """`show`, `watch` and an evaluation in one process: what a participant sees of an agent's inside."""
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -65,11 +66,28 @@ def test_watch_draws_the_episode(board: Path, tmp_path: Path, ending: str) -> No
         assert picture.n_frames > 5
 
 
+def test_watch_makes_a_video_where_there_is_an_encoder(board: Path, tmp_path: Path) -> None:
+    out = tmp_path / "episode.mp4"
+
+    code, _, err = run(board, "watch", "submissions/alice/good", "--episode", "1", "--out", str(out))
+
+    if importlib.util.find_spec("imageio_ffmpeg") is None:
+        assert (code, err.count("\n")) == (2, 1)
+        assert "an .mp4 needs an encoder: 'make notebook' or 'pip install imageio-ffmpeg' brings it" in err
+        return
+    assert code == 0, err
+    import imageio_ffmpeg
+
+    about = next(imageio_ffmpeg.read_frames(str(out)))
+    assert about["codec"].startswith("h264")
+    assert about["size"][0] % 2 == about["size"][1] % 2 == 0
+    assert about["duration"] > 0.2
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--out", "x.mp4"), "a video needs an encoder"),
-        (("--out", "x.txt"), "x.txt: end the name in .webp or .gif"),
+        (("--out", "x.txt"), "x.txt: end the name in .webp, .gif or .mp4"),
         (("--episode", "9"), "CartPole-v1 has no episode '9'; it is best, median, worst or a number from 0 to 1"),
         (("--task", "tictactoe"), "nothing is recorded of this version"),
     ],
@@ -92,6 +110,18 @@ def test_episodes_in_this_process_have_the_recorded_returns_and_are_not_recorded
     assert [line.split()[3] for line in out.splitlines()] == [f"{total:g}" for total in document["returns"]]
     assert err.count("  | ") == sum(document["lengths"])
     assert sorted((board / "results").rglob("*.json")) == before
+
+
+@pytest.mark.attack(
+    "debugged_in_a_sandbox_that_is_none", family="escape", outcome="refused before anything of it runs",
+    tries="Waits until a host looks at its log with `--log --sandbox docker`, which ran it outside of every sandbox.",
+)  # fmt: skip
+@pytest.mark.parametrize("words", [("--log",), ("--pdb",), ("--episodes", "1")])
+def test_a_sandbox_that_would_not_be_used_is_refused(board: Path, words: tuple[str, ...]) -> None:
+    code, out, err = run(board, "evaluate", "submissions/alice/good", "--sandbox", "docker", *words)
+
+    assert (code, out) == (2, "")
+    assert "run the agent in this process, not in docker" in err
 
 
 def test_the_debugger_opens_where_it_fails(board: Path) -> None:

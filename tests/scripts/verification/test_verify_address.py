@@ -1,12 +1,18 @@
 """Somebody else's board, verified by its address: fetched as data, and nothing of it is run."""
 
+import http.server
+import os
 import sys
+import threading
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from evaluator.host.solo.verify_result import VerificationStatus
 from scripts.console import CommandError
+from scripts.git.git_repository import GitError
+from scripts.verification import verify_address as verify_address_module
 from scripts.verification.verify_address import verify_address, verify_remote
 from tests.scripts.checkouts import game_board, run, submit
 from tests.scripts.github.remotes import Clone, git
@@ -74,6 +80,85 @@ def test_nothing_of_the_board_is_imported(tmp_path: Path, capsys: pytest.Capture
     assert "antigravity" not in sys.modules
     assert "evil: is measured by the board's own code" in capsys.readouterr().err
     assert VerificationStatus.VERIFIED not in {finding.status for finding in findings}
+
+
+def board_of(place: Path, files: dict[str, bytes]) -> Path:
+    """A board whose branch of results has what a hostile host put there."""
+    remote = place / "remote.git"
+    remote.mkdir()
+    git(remote, "init", "--quiet", "--bare")
+    git(remote, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(remote, "config", "uploadpack.allowFilter", "true")
+    rules = b"title: T\nseason: test\ntasks:\n  - {id: CartPole-v1, episodes: 20}\n"
+    for branch, content in (("main", {"challenge.yml": rules}), ("results", files)):
+        clone = Clone(place / branch)
+        clone.path.mkdir()
+        git(clone.path, "init", "--quiet")
+        clone.commit(content)
+        git(clone.path, "push", "--quiet", str(remote), f"HEAD:refs/heads/{branch}")
+    return remote
+
+
+@pytest.mark.attack(
+    "board_of_one_blob_with_many_names", family="pages", outcome="one line, and no more of the disk than the limit",
+    tries="Names one object a thousand times, so that a small board fills the disk of whoever verifies it.",
+)  # fmt: skip
+def test_a_board_takes_no_more_of_the_disk_than_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remote = board_of(tmp_path, {f"t/l/a{number}/k.json": b"{}" + b" " * (1 << 16) for number in range(40)})
+    monkeypatch.setattr(verify_address_module, "BRANCH_BYTES", 1 << 20)
+
+    with pytest.raises(CommandError, match="records have more than 1 MiB") as caught:
+        verify_remote(str(remote), None, quiet=True)
+
+    assert caught.value.code == 1
+
+
+@pytest.mark.attack(
+    "board_of_a_large_pack", family="pages", outcome="one line, and no more of the disk than the limit",
+    tries="Has so much to fetch that it fills the disk of whoever verifies it.",
+)  # fmt: skip
+def test_what_is_fetched_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remote = board_of(tmp_path, {"t/l/a/k.json": os.urandom(3 << 20)})
+    monkeypatch.setattr(verify_address_module, "BRANCH_BYTES", 1 << 20)
+
+    with pytest.raises(GitError, match="git fetch failed"):
+        verify_remote(str(remote), None, quiet=True)
+
+
+@pytest.mark.attack(
+    "board_with_a_name_that_no_disk_takes", family="pages", outcome="one line",
+    tries="Names a record so that the disk of whoever verifies the board refuses to write it.",
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["t/l/" + 300 * "n" + "/k.json", "t/" + 60 * ("d" * 100 + "/") + "k.json"])
+def test_a_name_that_cannot_be_written_is_one_line(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CommandError, match="cannot be written here") as caught:
+        verify_remote(str(board_of(tmp_path, {name: b"{}"})), None, quiet=True)
+
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.attack(
+    "board_that_sends_git_elsewhere", family="pages", outcome="not followed",
+    tries="Redirects git to plain http, such as to a host of the network of whoever verifies the board.",
+)  # fmt: skip
+def test_git_follows_a_board_to_no_plain_http(tmp_path: Path) -> None:
+    class Page(http.server.BaseHTTPRequestHandler):
+        asked: ClassVar[list[str]] = []
+
+        def do_GET(self) -> None:
+            self.asked.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(GitError, match="'http' not allowed"):
+            verify_remote(f"http://127.0.0.1:{server.server_port}/board", None, quiet=True)
+        server.shutdown()
+
+    assert Page.asked == []
 
 
 @pytest.mark.parametrize("url", ["http://github.com/a/b", "https://127.0.0.1/a", "https://a:b@github.com/x", "file:///etc"])

@@ -1,6 +1,7 @@
 """Why a locked-down container ended, by what the engine and the watchdog say; the engine is a table."""
 
 import socket
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
+from evaluator.host.sandboxes.docker_sandbox import REMOVAL, DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.sandbox import SandboxKind, SandboxSpec
 from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.usage import Usage
@@ -30,6 +31,9 @@ class Table:
         self.readings = iter(readings)
         self.stopped, self.process = False, (7, "100")
         self.ours, self.theirs = socket.socketpair()
+        self.removed_by: list[str] = []
+        self.may_remove = threading.Event()
+        self.may_remove.set()
 
     def create(self, *_: Any) -> str:
         return "f00d"
@@ -42,6 +46,8 @@ class Table:
     def kill(self, container: str) -> None: ...
 
     def remove(self, container: str) -> None:
+        self.may_remove.wait(10)
+        self.removed_by.append(threading.current_thread().name)
         self.theirs.close()
 
     def usage(self, container: str) -> Usage:
@@ -101,6 +107,31 @@ def test_a_kill_of_ours_is_not_the_kernels(opened: Any) -> None:
     jail.end()
 
     assert jail.post_mortem().verdict is Verdict.CRASHED
+
+
+def test_nothing_waits_for_the_removal_of_a_container_that_was_killed(opened: Any) -> None:
+    engine = Table(KILLED)
+    jail = opened(engine)
+    jail.end()
+    engine.may_remove.clear()
+    jail.close()
+    [removal] = [thread for thread in threading.enumerate() if thread.name == REMOVAL]
+
+    assert engine.removed_by == []
+    assert not removal.daemon  # the process waits for it before it ends
+    engine.may_remove.set()
+    removal.join(10)
+    assert engine.removed_by == [REMOVAL]
+    assert not jail._room.exists()
+
+
+def test_a_container_that_was_not_killed_is_gone_when_it_is_closed(opened: Any) -> None:
+    engine = Table({"Running": True})
+    jail = opened(engine)
+    jail.close()
+
+    assert engine.removed_by == [threading.current_thread().name]
+    assert not jail._room.exists()
 
 
 def test_the_watchdogs_own_kill_keeps_its_reason(opened: Any) -> None:

@@ -11,10 +11,12 @@ from evaluator.host.loading.yaml_loader import parse_challenge
 from scripts.commands import doctor
 from scripts.console import CommandError
 from scripts.github.api.client import GitHub, GitHubError
-from scripts.github.doctor import repository_checks
+from scripts.github.doctor import actions_checks
+from scripts.github.doctor.actions_checks import USED_ACTIONS, WORKFLOW_EVENTS, check_runners
+from scripts.github.doctor.all_checks import CHECKS
 from scripts.github.doctor.check_runner import Check, SettingFinding, SettingState, apply_repairs, inspect_settings
-from scripts.github.doctor.policy_checks import CHECKS, season_checks
-from scripts.github.doctor.repository_checks import USED_ACTIONS, WORKFLOW_EVENTS, check_identity, check_runners
+from scripts.github.doctor.repository_checks import check_identity
+from scripts.github.doctor.season_checks import season_checks
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, Fault, World
 from tests.workflows.files import NAMES, workflow
@@ -197,7 +199,7 @@ def test_what_quiet_months_switched_off_is_switched_on_and_a_persons_decision_st
 
 
 def test_the_names_are_those_of_the_files() -> None:
-    assert list(repository_checks.WORKFLOWS) == NAMES
+    assert list(actions_checks.WORKFLOWS) == NAMES
     used = {
         step["uses"].partition("@")[0]
         for name in NAMES

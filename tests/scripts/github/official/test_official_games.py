@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -70,11 +71,11 @@ def test_rounds_go_on_from_validations_to_pairs_until_nothing_is_wanted(board: C
     run = open_run(board)
     first = whole_round(board, tmp_path / "1")
     assert names(board) == VALIDATED
-    assert shard_jobs.is_more_wanted(run)
+    assert shard_jobs.is_more_wanted(run, datetime.now(UTC))
 
     second = whole_round(board, tmp_path / "2")
     assert names(board) == VALIDATED | PAIRS
-    assert not shard_jobs.is_more_wanted(run)
+    assert not shard_jobs.is_more_wanted(run, datetime.now(UTC))
     assert plan_round(board, tmp_path / "3").planned.count == 0
     assert (len(first.recorded), len(second.recorded)) == (4, 3)
 
@@ -275,7 +276,7 @@ def test_after_three_tries_a_duel_is_given_up_and_the_rounds_rest(begun: Round, 
         published = current.record()
 
     assert [isinstance(record, Duel) for record in published.given_up] == [True]
-    assert not shard_jobs.is_more_wanted(begun.run)
+    assert not shard_jobs.is_more_wanted(begun.run, datetime.now(UTC))
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[" * 100_000, b'{"kind": "duel"}'])

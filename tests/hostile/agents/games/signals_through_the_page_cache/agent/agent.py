@@ -1,5 +1,6 @@
 """Asks which pages of shared files are in memory, since another player may have read them."""
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -11,7 +12,8 @@ path = max(
 )
 descriptor = os.open(path, os.O_RDONLY)
 pages = os.fstat(descriptor).st_size // 4096
-os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+with contextlib.suppress(OSError):
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 start = libc.mmap(None, ctypes.c_size_t(pages * 4096), 1, 2, descriptor, ctypes.c_long(0))
 present = (ctypes.c_ubyte * pages)()
 if libc.mincore(ctypes.c_void_p(start), ctypes.c_size_t(pages * 4096), present) == 0:

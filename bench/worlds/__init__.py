@@ -1,0 +1,1 @@
+"""Worlds from CartPole to pixels, played by every way that people evaluate agents: `python -m bench.worlds`."""

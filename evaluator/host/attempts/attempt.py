@@ -1,0 +1,61 @@
+"""Attempts: when one is followed by another, and how a failure of ours or of the agent is told."""
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.sandboxes.channel import clean_text
+from evaluator.model.records.result import LOG_TAIL, FirstAttempt
+from evaluator.model.records.verdict import Verdict
+
+ATTEMPTS = 2
+_Outcome = TypeVar("_Outcome")
+
+
+@dataclass
+class ShownFlag:
+    """Whether an agent was shown an observation in this attempt."""
+
+    is_set: bool = False
+    """Becomes true before the first observation is sent."""
+
+    def set(self) -> None:
+        """Note that an observation is about to be sent."""
+        self.is_set = True
+
+
+def may_retry(verdict: Verdict, shown: ShownFlag) -> bool:
+    """Whether to try again: if the start took too long, or failed because of us."""
+    return not shown.is_set and verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
+
+
+def first_attempt(verdict: Verdict, message: str, wall_seconds: float) -> FirstAttempt:
+    """The record of an attempt that is followed by another."""
+    fields = {"verdict": verdict, "message": clean_text(message), "wall_seconds": round(wall_seconds, 3)}
+    return FirstAttempt.model_validate(fields)
+
+
+def convert_internal_errors(attempt: Callable[[], _Outcome], failed: Callable[[str], _Outcome]) -> _Outcome:
+    """The outcome of an attempt; after an error of ours, `failed` with its message."""
+    try:
+        return attempt()
+    except AgentFault as fault:  # already a clear message, and not the agent's fault
+        return failed(clean_text(str(fault)))
+    except Exception as error:  # noqa: BLE001  (whatever fails here is our failure, and must not be the agent's)
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        return failed(clean_text(f"{type(error).__name__} at {where}: {error}"))
+
+
+def with_traceback(log: str, fault: AgentFault | SandboxClosed | None) -> str:
+    """A log that ends with the traceback that the agent's side reported."""
+    trace = fault.trace if isinstance(fault, AgentFault) else ""
+    return "\n".join(filter(None, (log.rstrip("\n"), trace))) if trace else log
+
+
+def clean_log(text: str) -> str:
+    """The end of a log, with control and bidirectional characters replaced."""
+    return "\n".join(clean_text(line) for line in text[-4 * LOG_TAIL :].splitlines())[-LOG_TAIL:]

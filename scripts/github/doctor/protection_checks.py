@@ -1,0 +1,137 @@
+"""Checks of what protects the branches and environments, and of how holes are reported."""
+
+from typing import Any
+
+from scripts.github.doctor.check_runner import (
+    Check,
+    SettingChange,
+    SettingFinding,
+    SettingLocation,
+    SettingsReader,
+    check,
+    setting_finding,
+)
+
+MAIN_RULES, DATA_RULES = "pullrank: main", "pullrank: what is recorded"
+ADMINISTRATOR = 5  # GitHub's id of the administrator role.
+
+
+@check("Merge methods", "settings", "Pull Requests › no 'Allow rebase merging'")
+def check_merging(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether every merge makes a commit that GitHub signs, which seeds come from."""
+    repository = asks.setting("") or {}
+    other = bool(repository.get("allow_merge_commit")) or bool(repository.get("allow_squash_merge"))
+    body = {"allow_rebase_merge": False, **({} if other else {"allow_squash_merge": True})}
+    return setting_finding(
+        place,
+        good=not repository.get("allow_rebase_merge"),
+        words=(
+            "Every merge is a commit that GitHub signs, so nobody can choose his seeds.",
+            "A rebase merge makes commits that GitHub does not sign: who made one could have chosen his seeds.",
+        ),
+        changes=(SettingChange(verb="PATCH", path="", body=body),),
+    )
+
+
+@check(
+    "Rules for main",
+    "settings/rules",
+    "New branch ruleset, default branch: pull requests only, code owners' approval, no force push, no deletion",
+)
+def check_main_rules(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether main changes by pull requests only."""
+    parameters = {
+        "required_approving_review_count": 1, "dismiss_stale_reviews_on_push": True, "require_code_owner_review": True,
+        "require_last_push_approval": True, "required_review_thread_resolution": False,
+        "allowed_merge_methods": ["merge", "squash"],
+    }  # fmt: skip
+    rules: list[dict[str, Any]] = [{"type": name} for name in ("deletion", "non_fast_forward")]
+    rules.append({"type": "pull_request", "parameters": parameters})
+    bypass = [{"actor_id": ADMINISTRATOR, "actor_type": "RepositoryRole", "bypass_mode": "pull_request"}]
+    body = _ruleset(MAIN_RULES, ["~DEFAULT_BRANCH"], rules) | {"bypass_actors": bypass}
+    return setting_finding(
+        place,
+        good=_is_ruled(
+            asks, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}
+        ),
+        words=(
+            "main changes by pull requests only.",
+            "Anybody with write access can push to main; GitHub does not sign such a commit, and its seeds are marked.",
+        ),
+        changes=(SettingChange(verb="POST", path="/rulesets", body=body),),
+    )
+
+
+@check("Rules for results", "settings/rules", "New branch ruleset, results and traces-*: no force push, no deletion")
+def check_data_rules(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether recorded results can be rewritten."""
+    rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
+    body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
+    return setting_finding(
+        place,
+        good=_is_ruled(asks, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
+        words=("What is recorded can only grow.", "One forced push can rewrite or lose every result."),
+        changes=(SettingChange(verb="POST", path="/rulesets", body=body),),
+    )
+
+
+def main_only_policy(asks: SettingsReader, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
+    """Whether only main may use an environment, and changes to make it so; none if a person decided otherwise."""
+    path = f"/environments/{name}"
+    policy = (asks.setting(path) or {}).get("deployment_branch_policy") or {}
+    custom = bool(policy.get("custom_branch_policies"))
+    listed = asks.setting(f"{path}/deployment-branch-policies") if custom else None
+    allowed = {policy_entry.get("name") for policy_entry in (listed or {}).get("branch_policies", [])}
+    named = {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}}
+    only = SettingChange(verb="PUT", path=path, body=named)
+    main = SettingChange(verb="POST", path=f"{path}/deployment-branch-policies", body={"name": "main"})
+    good = bool(policy.get("protected_branches")) or allowed == {"main"}
+    # Another branch on the list is a person's decision: only a person removes it.
+    return good, () if allowed - {"main"} else (only, main)
+
+
+@check("Environment github-pages", "settings/environments", "github-pages › Deployment branches: main only")
+def check_pages_environment(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether another branch than main may deploy the site."""
+    good, changes = main_only_policy(asks, "github-pages")
+    return setting_finding(
+        place,
+        good=good,
+        words=("Only main can deploy the site.", "A workflow on another branch could deploy the site."),
+        changes=changes,
+    )
+
+
+@check("Private reports", "settings/security_analysis", "Private vulnerability reporting › Enable")
+def check_reporting(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether vulnerabilities can be reported in private."""
+    path = "/private-vulnerability-reporting"
+    return setting_finding(
+        place,
+        good=(asks.setting(path) or {}).get("enabled") is True,
+        words=("Holes can be reported in private.", "Who finds a hole can only tell it in public."),
+        changes=(SettingChange(verb="PUT", path=path, body={}),),
+    )
+
+
+PROTECTION_CHECKS: tuple[Check, ...] = (
+    check_merging, check_main_rules, check_data_rules, check_pages_environment, check_reporting,
+)  # fmt: skip
+
+
+def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict[str, Any]:
+    conditions = {"ref_name": {"include": include, "exclude": []}}
+    return {"name": name, "target": "branch", "enforcement": "active", "conditions": conditions, "rules": rules}
+
+
+def _is_ruled(asks: SettingsReader, refs: set[str], wanted: set[str]) -> bool:
+    """Whether active rulesets for one of the refs contain all the wanted rules together."""
+    rules: set[str] = set()
+    for summary in asks.settings("/rulesets"):
+        if summary.get("enforcement") != "active" or summary.get("target", "branch") != "branch":
+            continue
+        ruleset = asks.setting(f"/rulesets/{summary['id']}") or {}
+        names = ruleset.get("conditions", {}).get("ref_name", {})
+        if refs & set(names.get("include", [])) and not refs & set(names.get("exclude", [])):
+            rules |= {rule["type"] for rule in ruleset.get("rules", [])}
+    return wanted <= rules

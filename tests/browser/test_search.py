@@ -1,0 +1,63 @@
+"""Search, the page of all agents, and what is new since the last visit, in a real browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+
+@pytest.fixture(scope="module")
+def site(full_site):
+    return full_site.address
+
+
+def test_the_index_is_loaded_when_somebody_searches(visit):
+    page = visit("tasks/CartPole-v1/")
+    names = "performance.getEntriesByType('resource').map(one => one.name).filter(one => /search_index|workers/.test(one))"
+
+    assert page.evaluate(names) == []
+    page.get_by_role("textbox", name="Search").fill("greeting")
+    result = page.locator(".md-search-result__item").first
+    expect(result).to_contain_text("Agent by bob, bob/greeting")
+    result.get_by_role("link").click()
+    expect(page).to_have_url(re.compile(r"/agents/bob/greeting/$"))
+
+
+def test_what_was_typed_before_the_index_came_is_searched_for(chromium, site):
+    page = chromium.new_context().new_page()
+    held = []
+    page.route("**/search_index.json", lambda route: held.append(route))
+    page.goto(site)
+    page.get_by_role("textbox", name="Search").fill("connect four v")
+    expect(page.locator(".md-search-result__meta")).to_have_text("Loading …")
+    held[0].continue_()
+    expect(page.locator(".md-search-result__item").first).to_contain_text("Duel in Connect Four")
+    page.context.close()
+
+
+def test_agents_are_found_and_filtered(visit):
+    page = visit("all-agents/")
+    rows = page.locator("#pr-agents tbody tr")
+    page.get_by_role("searchbox", name="Find").fill("PPO")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("to the moon")
+    page.get_by_role("searchbox", name="Find").fill("")
+    page.get_by_label("State").select_option("failed")
+    expect(page.locator("#pr-agents-said")).to_contain_text("7 of ")
+    assert page.url.endswith("?state=failed")
+
+
+def test_the_last_visit_is_kept_in_the_browser_alone(chromium, site):
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(site)
+    expect(page.locator(".pr-timeline")).to_be_visible()
+    expect(page.locator(".pr-visit")).to_be_hidden()
+    page.evaluate("""() => {
+      const key = Object.keys(localStorage).find((name) => name.startsWith("pullrank-visit"));
+      localStorage.setItem(key, JSON.stringify({ seen: Date.parse("2026-01-15T00:00:00Z"), before: null }));
+    }""")
+    page.reload()
+    expect(page.locator(".pr-visit")).to_contain_text("Since your last visit on 2026-01-15: 1 new leader, ")
+    expect(page.locator(".pr-timeline .pr-fresh")).to_have_count(1)
+    context.close()

@@ -1,0 +1,149 @@
+"""`pullrank grades` on the history of a course's board: own environment, teams, deadlines, pushes that came late."""
+
+import csv
+import io
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from leaderboard.core.entry import Entry
+from leaderboard.core.store import ResultStore
+from scripts.repository.checkout import Checkout
+from tests.leaderboard.pages import samples
+from tests.scripts.checkouts import run
+
+COURSE = """\
+title: Course
+season: '2026'
+baselines: []
+people:
+  team_size: 2
+  fields: [{name: student, required: true, shown: false}]
+tasks:
+  - {id: grid, env: "gridworld:GridWorld-v0", episodes: 10}
+  - {id: CartPole-v1, episodes: 10}
+phases:
+  - {id: hw1, name: Homework 1, end: 2026-02-01T00:00:00+01:00, tasks: [grid]}
+"""
+WORLD = """\
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+
+class GridWorld(gymnasium.Env):
+    observation_space = spaces.Box(0, 9, (1,), np.int64)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = self.np_random.integers(0, 9, 1)
+        return self.at.copy(), {}
+
+    def step(self, action):
+        return self.at.copy(), float(action), True, False, {}
+
+
+gymnasium.register("GridWorld-v0", entry_point="gridworld:GridWorld", max_episode_steps=9)
+"""
+IN_TIME, LAST_MOMENT, LATE = "2026-01-20T12:00:00Z", "2026-01-31T22:59:59Z", "2026-01-31T23:00:01Z"
+
+
+def git(root: Path, *words: str, at: str = IN_TIME) -> str:
+    """A git command whose commits have this time."""
+    env = {**os.environ, "GIT_COMMITTER_DATE": at, "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z"}
+    names = ("-c", "user.name=t", "-c", "user.email=t@t.invalid")
+    done = subprocess.run(["git", *names, *words], cwd=root, env=env, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def push(root: Path, name: tuple[str, str], scores: dict[str, float], at: str, source: str = "", **manifest: str) -> None:
+    """A pull request with a version of an agent, merged at a time, and its official results."""
+    login, agent = name
+    folder = root / "submissions" / login / agent
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = {"name": agent, "algorithm": "x", "tasks": f"[{', '.join(scores)}]", **manifest}
+    (folder / "submission.yml").write_text("".join(f"{key}: {value}\n" for key, value in lines.items()))
+    (folder / "agent.py").write_text(
+        f"class Agent:\n    def act(self, observation):\n        return 0  # {login} {source}\n"
+    )
+    git(root, "checkout", "-q", "-b", "work")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", f"{login}: {agent}", at=IN_TIME)  # the student's own clock, which says anything
+    git(root, "checkout", "-q", "main")
+    git(root, "merge", "-q", "--no-ff", "-m", "Merge", "work", at=at)
+    git(root, "branch", "-qD", "work")
+    checkout = Checkout(root)
+    found = checkout.find(folder)
+    entry = Entry(login=login, agent=agent, submission=found.folder.submission, digest=found.folder.digest)
+    store = ResultStore(results=root / "results", traces=root / "traces")
+    for task_id, score in scores.items():
+        task = checkout.challenge.task(task_id)
+        assert task is not None
+        # Evaluated long after the deadline, as a full queue has it: what counts is when it was merged.
+        late = {"evaluated_at": "2026-03-01T00:00:00Z", "commit": git(root, "rev-parse", "HEAD")}
+        returns = (score,) * 10
+        store.write(samples.result(entry, task, returns, provenance=late, trace_sha256=samples.digest("trace")), b"trace")
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ada and Bob are a team, Carl hands in too late, Dora twice, Eve under another login's letters."""
+    root = tmp_path_factory.mktemp("course")
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.syspath_prepend(str(root))  # where the command finds the course's own environment
+    (root / "challenge.yml").write_text(COURSE)
+    (root / "gridworld.py").write_text(WORLD)
+    (root / ".gitignore").write_text("results/\ntraces/\n__pycache__/\n")
+    git(root, "init", "-qb", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Course", at="2026-01-01T00:00:00Z")
+    push(root, ("ada", "net"), {"grid": 0.5}, IN_TIME, authors='["@bob"]', meta="{student: '11'}")
+    push(root, ("bob", "tree"), {"grid": 0.75, "CartPole-v1": 90}, LAST_MOMENT, authors='["@ada"]', meta="{student: '22'}")
+    push(root, ("carl", "net"), {"grid": 1.0}, LATE, meta="{student: '33'}")
+    push(root, ("dora", "net"), {"grid": 0.25}, IN_TIME, "first", meta="{student: '44'}")
+    push(root, ("dora", "net"), {"grid": 1.0}, LATE, "second", meta="{student: '44'}")
+    push(root, ("Mallory", "net"), {"CartPole-v1": 500}, LATE, authors='["@dora"]', meta="{student: '55'}")
+    monkeypatch.undo()
+    return root
+
+
+@pytest.fixture(scope="module")
+def rows(course: Path) -> dict[str, dict[str, str]]:
+    """The rows of the gradebook by people."""
+    code, out, err = run(course, "grades")
+    assert (code, err) == (0, ""), err
+    return {row["people"]: row for row in csv.DictReader(io.StringIO(out))}
+
+
+def test_a_team_has_its_best_before_the_deadline(rows: dict[str, dict[str, str]]) -> None:
+    team = rows["ada bob"]
+
+    assert (team["grid"], team["grid state"], team["grid agent"]) == ("0.8", "ok", "bob/tree")
+    assert (team["student"], team["grid arrived"], team["grid late"]) == ("11 / 22", LAST_MOMENT, "")
+
+
+def test_the_merge_decides_what_is_late_and_no_clock_of_the_student(rows: dict[str, dict[str, str]]) -> None:
+    assert (rows["carl"]["grid"], rows["carl"]["grid state"], rows["carl"]["grid arrived"]) == ("1.0", "late", LATE)
+
+
+def test_a_late_push_takes_nothing_from_what_was_in_time(rows: dict[str, dict[str, str]]) -> None:
+    dora = rows["dora"]
+
+    assert (dora["grid"], dora["grid state"], dora["grid late"]) == ("0.2", "ok", "1.0")
+
+
+def test_a_task_without_a_deadline_is_never_late(rows: dict[str, dict[str, str]]) -> None:
+    assert (rows["ada bob"]["CartPole-v1"], rows["ada bob"]["CartPole-v1 state"]) == ("90.0", "ok")
+    assert (rows["carl"]["CartPole-v1"], rows["carl"]["CartPole-v1 state"]) == ("", "missing")
+
+
+@pytest.mark.attack(
+    "author_without_consent", family="people", outcome="a row of one's own: only who name each other are a team",
+    tries="Names a classmate as author, who does not, to share that classmate's grades.",
+)  # fmt: skip
+def test_naming_somebody_is_no_team(rows: dict[str, dict[str, str]]) -> None:
+    assert set(rows) == {"ada bob", "carl", "dora", "mallory"}
+    assert (rows["mallory"]["grid"], rows["mallory"]["grid state"]) == ("", "missing")

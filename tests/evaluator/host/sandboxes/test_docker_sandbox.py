@@ -114,8 +114,9 @@ def test_nothing_waits_for_the_removal_of_a_container_that_was_killed(opened: An
     jail = opened(engine)
     jail.end()
     engine.may_remove.clear()
+    before = threading.enumerate()
     jail.close()
-    [removal] = [thread for thread in threading.enumerate() if thread.name == REMOVAL]
+    [removal] = [thread for thread in threading.enumerate() if thread.name == REMOVAL and thread not in before]
 
     assert engine.removed_by == []
     assert not removal.daemon  # the process waits for it before it ends

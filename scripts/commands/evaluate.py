@@ -65,8 +65,7 @@ def run(
         results.append(result)
         if not as_json:
             _say_attempts(result, is_new=is_new)
-    order = [each.id for each in tasks]
-    results.sort(key=lambda result: order.index(result.task))
+    results.sort(key=lambda result: [each.id for each in tasks].index(result.task))
     games = [each for each in tasks if each.game is not None]
     duels = _play(evaluator, entry, games, options) if games else []
     if as_json:

@@ -76,7 +76,8 @@ def test_python_is_an_agent_that_plays(block: Block, fresh: Path, tmp_path: Path
     folder = board / "submissions" / "alice" / "shown"
     folder.mkdir(parents=True)
     (folder / "agent.py").write_text(block.text)
-    (folder / "submission.yml").write_text(f"name: A\nalgorithm: b\ntasks: [{task}]\n{how}\n")
+    if "# /// pullrank" not in block.text:
+        (folder / "submission.yml").write_text(f"name: A\nalgorithm: b\ntasks: [{task}]\n{how}\n")
 
     code, out, err = run(board, "evaluate", "submissions/alice/shown", "--sandbox", "process", "--json")
 

@@ -25,7 +25,7 @@ DIGEST = "0" * 64
 LIMITS = Limits(cpu_seconds=3600)
 
 
-def tickets(task: Task) -> tuple[EpisodeSpec, ...]:
+def specs(task: Task) -> tuple[EpisodeSpec, ...]:
     """The episodes that every variant plays."""
     name = ("bench", "preview", DIGEST, task.id, task.counted)
     pairs = zip(episode_seeds(*name), agent_seeds(*name), strict=True)
@@ -38,8 +38,8 @@ def bare(source: str, task: Task) -> float:
     environment = gymnasium.make(task.env_id)
     steps = 0
     begun = time.perf_counter()
-    for ticket in tickets(task):
-        observation, _ = environment.reset(seed=environment_seed(ticket.seed, 128))
+    for spec in specs(task):
+        observation, _ = environment.reset(seed=environment_seed(spec.seed, 128))
         over = False
         while not over:
             observation, _, terminated, truncated, _ = environment.step(agent.act(observation))
@@ -61,7 +61,7 @@ def contained(source: str, task: Task, chosen: SelectedSandbox) -> tuple[float, 
         try:
             stream = sandbox.stream()
             match = SoloRun(
-                gym_task=world, tickets=tickets(task), limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin
+                gym_task=world, specs=specs(task), limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin
             )
             begun = time.perf_counter()
             tally = play_episodes(match, stream)
@@ -75,8 +75,8 @@ def replayed(episodes: tuple[PlayedEpisode, ...], world: GymTask) -> float:
     """Steps per second of verification on one core."""
     steps = 0
     begun = time.perf_counter()
-    for ticket, episode in zip(tickets(world.task), episodes, strict=True):
-        now = replay_episode(world, ticket.seed, list(episode.actions))
+    for spec, episode in zip(specs(world.task), episodes, strict=True):
+        now = replay_episode(world, spec.seed, list(episode.actions))
         assert now.total == episode.total
         steps += episode.length
     return steps / (time.perf_counter() - begun)

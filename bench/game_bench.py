@@ -64,7 +64,7 @@ def bare() -> float:
     return BARE_GAMES / (time.perf_counter() - begun)
 
 
-def tickets(game: PettingZooGame) -> tuple[MatchSpec, ...]:
+def specs(game: PettingZooGame) -> tuple[MatchSpec, ...]:
     """The matches that every variant plays."""
     name = ("bench", "preview", (DIGEST, DIGEST), game.task.id, game.task.matches)
     seeds, own = opening_seeds(*name), player_seeds(*name)
@@ -103,7 +103,7 @@ def contained(source: str, chosen: SelectedSandbox) -> tuple[float, DuelTally, D
             sandbox = chosen.opener(cell)
             stack.callback(sandbox.close)
             seats.append(ConnectedPlayer(sandbox=Up(sandbox)))
-        contest = DuelSetup(game=game, tickets=tickets(game), limits=LIMITS, seats=(seats[0], seats[1]))
+        contest = DuelSetup(game=game, specs=specs(game), limits=LIMITS, seats=(seats[0], seats[1]))
         begun = time.perf_counter()
         tally = play_duel(contest)
         seconds = time.perf_counter() - begun
@@ -115,8 +115,8 @@ def contained(source: str, chosen: SelectedSandbox) -> tuple[float, DuelTally, D
 def replayed(tally: DuelTally, contest: DuelSetup) -> float:
     """Games per second of verification on one core."""
     begun = time.perf_counter()
-    for ticket, match in zip(contest.tickets, tally.matches, strict=True):
-        now = replay(contest.game, ticket.seed, match.moves, ticket.index % 2)
+    for spec, match in zip(contest.specs, tally.matches, strict=True):
+        now = replay(contest.game, spec.seed, match.moves, spec.index % 2)
         assert now.checksum == match.checksum
     return MATCHES / (time.perf_counter() - begun)
 

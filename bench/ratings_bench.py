@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.davidson import chances
-from leaderboard.ratings.fit import fit_ratings
+from leaderboard.ratings.fit_ratings import fit_ratings
 from leaderboard.scoring.bootstrap import Floats
 
 NU = 0.4

@@ -16,8 +16,8 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, owner_groups
 from leaderboard.core.standings import Excluded, Failure, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.core.versions import VersionFolders, version_folders
-from leaderboard.draws import FinalPlaces, Held, counting_draws, precedence
-from leaderboard.ratings.game_leaderboard import build_game_standings
+from leaderboard.counting_results import FinalPlaces, Held, counting_draws, precedence
+from leaderboard.ratings.build_game_standings import build_game_standings
 from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, values
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
 from leaderboard.scoring.overall import begin_interquartile_means, overall_rows

@@ -12,13 +12,13 @@ from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import printable_line
-from leaderboard.charts.interval_chart import is_other_claim
+from leaderboard.charts.interval_bars import is_other_claim
 from leaderboard.comments import phrases
 from leaderboard.comments.states import Previewed
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, WinCount
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
-from leaderboard.game_pictures.drawn_games import moves_of, position_text
+from leaderboard.game_pictures.game_drawings import moves_of, position_text
 from leaderboard.game_pictures.match_replay import end_reason, side_names
 from leaderboard.ratings.duel_results import duel_totals, refusal
 from leaderboard.scoring.intervals import measured_estimate, values

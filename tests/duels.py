@@ -47,7 +47,7 @@ class Agent:
 """
 
 
-def tickets(game: PettingZooGame) -> tuple[MatchSpec, ...]:
+def specs(game: PettingZooGame) -> tuple[MatchSpec, ...]:
     """The matches of a duel."""
     task = game.task
     name = (SEASON, "preview", (DIGEST, DIGEST), task.id, task.matches)
@@ -86,7 +86,7 @@ def duelled(
             sandboxes.append(chosen.opener(cell))
             stack.callback(sandboxes[-1].close)
         seats = (ConnectedPlayer(sandbox=sandboxes[0]), ConnectedPlayer(sandbox=sandboxes[1]))
-        tally = play_duel(DuelSetup(game=game, tickets=tickets(game), limits=limits, seats=seats))
+        tally = play_duel(DuelSetup(game=game, specs=specs(game), limits=limits, seats=seats))
         if logs is not None:
             for sandbox in sandboxes:
                 sandbox.end()

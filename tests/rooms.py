@@ -36,7 +36,7 @@ def process() -> SelectedSandbox:
     return select_sandbox("process", "", lambda line: None)
 
 
-def tickets(task: Task) -> tuple[EpisodeSpec, ...]:
+def specs(task: Task) -> tuple[EpisodeSpec, ...]:
     """The episodes of a task."""
     name = (SEASON, "preview", DIGEST, task.id, task.episodes)
     pairs = zip(episode_seeds(*name), agent_seeds(*name), strict=True)
@@ -52,7 +52,7 @@ def played(source: str, task: Task, chosen: SelectedSandbox, limits: Limits | No
         (room / "agent.py").write_text(source)
         sandbox = chosen.opener(SandboxSpec(folder=room, entry="agent.py", limits=limits, environment=pinned_environment()))
         try:
-            match = SoloRun(gym_task=load_gym_task(task), tickets=tickets(task), limits=limits, progress=lambda done: None)
+            match = SoloRun(gym_task=load_gym_task(task), specs=specs(task), limits=limits, progress=lambda done: None)
             return play_episodes(match, sandbox.stream())
         finally:
             sandbox.close()
@@ -78,9 +78,9 @@ def evaluated(source: str, task: Task, chosen: SelectedSandbox | None = None, **
 class SameSeeds(EvaluationRequest):
     """An order whose seeds do not hang on the agent's version, so that two agents meet the same episodes."""
 
-    def tickets(self) -> tuple[EpisodeSpec, ...]:
+    def specs(self) -> tuple[EpisodeSpec, ...]:
         """Those of every order of this task."""
-        return tickets(self.gym_task.task)
+        return specs(self.gym_task.task)
 
 
 def on_the_same_seeds(

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 TEXTS = {
     "tests/leaderboard/scoring/test_ranking.py": "from leaderboard.scoring.ranking import rank_intervals\n",
     "tests/leaderboard/test_build.py": "from leaderboard.scoring import ranking\nimport json\n",
-    "tests/leaderboard/ratings/test_fit.py": "from leaderboard.scoring.rankings import other\n",
+    "tests/leaderboard/ratings/test_fit_ratings.py": "from leaderboard.scoring.rankings import other\n",
     "tests/docker/test_image.py": "from evaluator.host.docker import evaluator_image\n",
     "tests/evaluator/test_seeds.py": "import evaluator.host.docker.evaluator_image\n",
 }
@@ -32,7 +32,7 @@ def test_a_module_brings_the_tests_that_bear_its_name_and_those_that_import_it()
 def test_the_tests_of_every_change_are_run_once() -> None:
     paths = [
         "evaluator/host/docker/evaluator_image.py",
-        "tests/leaderboard/ratings/test_fit.py",
+        "tests/leaderboard/ratings/test_fit_ratings.py",
         "tests/docker/test_image.py",
     ]
 
@@ -40,7 +40,7 @@ def test_the_tests_of_every_change_are_run_once() -> None:
         *changed.ALWAYS,
         "tests/docker/test_image.py",
         "tests/evaluator/test_seeds.py",
-        "tests/leaderboard/ratings/test_fit.py",
+        "tests/leaderboard/ratings/test_fit_ratings.py",
     ]
 
 

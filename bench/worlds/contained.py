@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.channel_bench import tickets
+from bench.channel_bench import specs
 from bench.worlds.cells import LANES, Cell
 from bench.worlds.loops import Clock, task_of
 from evaluator.host.deterministic import pinned_environment
@@ -36,7 +36,7 @@ def play(cell: Cell) -> dict[str, float]:
         sandbox = chosen.opener(spec)
         try:
             run = SoloRun(
-                gym_task=gym_task, tickets=tickets(task), limits=LIMITS, progress=lambda done: None,
+                gym_task=gym_task, specs=specs(task), limits=LIMITS, progress=lambda done: None,
                 pin_sandbox=sandbox.pin, shown=clock.start_now,
             )  # fmt: skip
             clock.outside = sandbox.usage

@@ -15,7 +15,7 @@ from typing import Any
 
 import gymnasium
 
-from bench.channel_bench import tickets
+from bench.channel_bench import specs
 from bench.worlds import calls
 from bench.worlds.cells import BARE, BY_NAME, CALLS, SB3, VECTORS, Cell, load
 from evaluator.host.seeds.derive import environment_seed
@@ -89,8 +89,8 @@ def loop(cell: Cell, clock: Clock, act: Callable[[Any], Any]) -> int:
     """The loop that everybody writes; returns the steps."""
     environment, steps = make(cell), 0
     clock.start_now()
-    for ticket in tickets(task_of(cell)):
-        observation, _ = environment.reset(seed=environment_seed(ticket.seed, 128))
+    for spec in specs(task_of(cell)):
+        observation, _ = environment.reset(seed=environment_seed(spec.seed, 128))
         over = False
         while not over:
             observation, _, terminated, truncated, _ = environment.step(act(observation))

@@ -12,7 +12,7 @@ from leaderboard.api.openapi import openapi_files
 from leaderboard.api.openmetrics import openmetrics_files
 from leaderboard.api.status import status_files
 from leaderboard.api.table import game_table, task_table
-from leaderboard.core.parallel import WHOLE, Partition
+from leaderboard.core.parallel import SINGLE_PARTITION, Partition
 from leaderboard.core.standings import Standings
 from leaderboard.history import BoardHistory
 from leaderboard.site_context import SiteContext
@@ -23,7 +23,7 @@ def api_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str,
     """Path below the site's root and content, one file after the other: all of them together need too much memory."""
     yield from leaderboard_files(standings, context)
     yield from feed_and_status_files(standings, context)
-    yield from agent_document_files(standings, context, WHOLE)
+    yield from agent_document_files(standings, context, SINGLE_PARTITION)
 
 
 def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:

@@ -12,7 +12,7 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import teams_of
 from leaderboard.core.standings import Standings
-from leaderboard.draws import pooled_draws
+from leaderboard.counting_results import pooled_draws
 from leaderboard.scoring.intervals import pooled_values
 from leaderboard.scoring.metrics import is_missing, oriented_value, ranking
 
@@ -20,7 +20,7 @@ MISSING_STATE, LATE_STATE = "missing", "late"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Handed:
+class GradedSubmission:
     """What an owner handed in for a task."""
 
     task: Task
@@ -42,7 +42,7 @@ class Handed:
 
 def handed_in(
     challenge: Challenge, results: Iterable[Result], arrivals: Mapping[tuple[str, str, str], datetime]
-) -> Iterator[Handed]:
+) -> Iterator[GradedSubmission]:
     """The score of each version on each task over all its draws, so that nobody returns until a draw is lucky.
 
     Args:
@@ -63,7 +63,7 @@ def handed_in(
         metric, is_ok = ranking(task), result.verdict is Verdict.OK
         score = pooled_values([draws], task, metric)[0] if is_ok else float("nan")
         has_score = is_ok and not is_missing(score)
-        yield Handed(
+        yield GradedSubmission(
             task=task, login=result.login, agent=result.agent, verdict=result.verdict.value,
             arrived=arrivals.get(name) or datetime.fromisoformat(result.provenance.evaluated_at).astimezone(UTC),
             score=round(score, metric.decimals) + 0.0 if has_score else None,
@@ -71,7 +71,7 @@ def handed_in(
         )  # fmt: skip
 
 
-def ratings(standings: Standings, arrivals: Mapping[tuple[str, str, str], datetime]) -> Iterator[Handed]:
+def ratings(standings: Standings, arrivals: Mapping[tuple[str, str, str], datetime]) -> Iterator[GradedSubmission]:
     """The ratings of the players of games, as what their owners handed in."""
     for board in standings.boards:
         if isinstance(board, GameStandings):
@@ -79,17 +79,17 @@ def ratings(standings: Standings, arrivals: Mapping[tuple[str, str, str], dateti
                 name = (row.entry.login.casefold(), row.entry.digest, board.task.id)
                 since = arrivals.get(name) or datetime.fromisoformat(row.since).astimezone(UTC)
                 elo = row.rating.elo
-                yield Handed(
+                yield GradedSubmission(
                     task=board.task, login=row.entry.login, agent=row.entry.agent, verdict=Verdict.OK.value,
                     arrived=since, score=round(elo, 1), order=elo,
                 )  # fmt: skip
 
 
-def grade_rows(challenge: Challenge, entries: Iterable[Entry], handed: Iterable[Handed]) -> list[list[object]]:
+def grade_rows(challenge: Challenge, entries: Iterable[Entry], handed: Iterable[GradedSubmission]) -> list[list[object]]:
     """The table: the names of its columns, then a row for each team, in the order of logins."""
     entries = [entry for entry in entries if not (entry.is_aside or entry.baseline)]
     teams = teams_of(entries)
-    by_team: dict[frozenset[str], dict[str, list[Handed]]] = defaultdict(lambda: defaultdict(list))
+    by_team: dict[frozenset[str], dict[str, list[GradedSubmission]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
         by_team[teams[entry.login.casefold()]].clear()
     for one in handed:
@@ -112,7 +112,7 @@ def _answers(fields: Iterable[str], entries: list[Entry]) -> Iterator[object]:
         yield given[0] if len(set(given)) == 1 else " / ".join(dict.fromkeys(map(str, given)))
 
 
-def _task_cells(challenge: Challenge, handed: list[Handed]) -> list[object]:
+def _task_cells(challenge: Challenge, handed: list[GradedSubmission]) -> list[object]:
     """Score, state, agent, arrival, and the best late score."""
     late = [one for one in handed if one.is_late(challenge)]
     in_time = [one for one in handed if one not in late]

@@ -41,7 +41,7 @@ from leaderboard.core.standings import Failure, Row, TaskStandings
 from leaderboard.text import serialise
 
 # Rows of a leaderboard that is sorted by date.
-MOST = 500
+MAX_ROWS_BY_DATE = 500
 _MEDALS: dict[int, Medal] = {1: "gold", 2: "silver", 3: "bronze"}
 
 
@@ -151,8 +151,8 @@ def _by_date(task_id: str, rows: Sequence[RowJson | GameRowJson]) -> Iterator[tu
     """The oldest and the newest rows; rows of the same moment are in the order of their places, or in its reverse."""
     ascending = sorted(rows, key=lambda row: row["evaluated_at"])
     oldest: LeaderboardByDateJson = {
-        "task": task_id, "order": "oldest", "count": len(rows), "rows": ascending[:MOST],
+        "task": task_id, "order": "oldest", "count": len(rows), "rows": ascending[:MAX_ROWS_BY_DATE],
     }  # fmt: skip
-    newest: LeaderboardByDateJson = {**oldest, "order": "newest", "rows": ascending[: -MOST - 1 : -1]}
+    newest: LeaderboardByDateJson = {**oldest, "order": "newest", "rows": ascending[: -MAX_ROWS_BY_DATE - 1 : -1]}
     yield serialise.task_file(task_id, "leaderboard-oldest.json"), serialise.json_document(oldest)
     yield serialise.task_file(task_id, "leaderboard-newest.json"), serialise.json_document(newest)

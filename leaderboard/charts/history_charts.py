@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 
 from markupsafe import Markup
 
-from leaderboard.charts.interval_chart import ChartScale
+from leaderboard.charts.interval_bars import ChartScale
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.history import RankHistory, RecordScore

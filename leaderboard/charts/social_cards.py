@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel
-from leaderboard.charts.interval_chart import rating_estimate
+from leaderboard.charts.interval_bars import rating_estimate
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Estimate, Row, Standings, TaskStandings

@@ -11,7 +11,7 @@ from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
-from leaderboard.charts.interval_chart import rating_estimate
+from leaderboard.charts.interval_bars import rating_estimate
 from leaderboard.comments.states import (
     AgentReport,
     GameReport,

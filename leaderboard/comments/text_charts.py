@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from leaderboard.charts.interval_chart import ChartScale, as_point
+from leaderboard.charts.interval_bars import ChartScale, as_point
 from leaderboard.core.standings import Estimate
 from leaderboard.text.format import number
 

@@ -87,7 +87,7 @@ class Partition:
         return items[begin:end]
 
 
-WHOLE = Partition()
+SINGLE_PARTITION = Partition()
 
 
 def batches(items: Sequence[Value]) -> Iterator[Sequence[Value]]:

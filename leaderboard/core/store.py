@@ -20,7 +20,7 @@ from leaderboard.core.parallel import Partition, run_in_background
 RESULT = ".json"
 TRACE = ".trace.json"
 # In the name of a folder of two players, never in a login: a `+` between each login and its agent. Old logins hold `--`.
-PAIR = "+"
+PLAYER_SEPARATOR = "+"
 # More moves than any duel has: a record that claims more is not unpacked.
 MAX_DUEL_PLIES = 1 << 26
 INTEGER_DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8")
@@ -135,7 +135,7 @@ class ResultStore:
 
     def _duels(self) -> Iterator[str]:
         """Files in the folders of two players: an agent's folder may be named like a file."""
-        pairs = (folder for folder in self._owners() if PAIR in folder.rpartition("/")[2])
+        pairs = (folder for folder in self._owners() if PLAYER_SEPARATOR in folder.rpartition("/")[2])
         return _record_files(_below(pairs))
 
     def read_duels(self) -> tuple[list[Duel], list[DamagedFile]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from evaluator.model.config.challenge import Task
 from evaluator.model.visible_text import one_line
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.game_pictures.drawn_games import moves_of
+from leaderboard.game_pictures.game_drawings import moves_of
 
 # Matches in a book: at 42 moves each some 100 kB.
 BOOK_MATCHES = 2000

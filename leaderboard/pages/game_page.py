@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
-from leaderboard.charts import history_charts, interval_chart
+from leaderboard.charts import history_charts, interval_bars
 from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
 from leaderboard.core.standings import Entry
-from leaderboard.game_pictures.drawn_games import moves_of, position_text
+from leaderboard.game_pictures.game_drawings import moves_of, position_text
 from leaderboard.game_pictures.match_replay import match_replay, side_names
 from leaderboard.game_pictures.opening_book import has_book, opening_book
 from leaderboard.site_context import AllFrames
@@ -83,7 +83,7 @@ def render_game_pages(board: GameStandings, page: Callable[..., str], frames: Al
     book = urls.address(path) + "book.json" if has_book(board) else ""
     pages = {
         path: page(
-            path, "game.md.jinja", board=board, book=book, task=board.task, scale=interval_chart.rating_scale(board),
+            path, "game.md.jinja", board=board, book=book, task=board.task, scale=interval_bars.rating_scale(board),
             crosstable=crosstable(board), history=history_charts.rating_history(board),
         )
     }  # fmt: skip

@@ -14,7 +14,7 @@ from leaderboard.charts import social_cards
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Row
-from leaderboard.game_pictures.drawn_games import drawing_of, moves_of
+from leaderboard.game_pictures.game_drawings import drawing_of, moves_of
 from leaderboard.game_pictures.svg import BoardMark, GameDrawing
 from leaderboard.pages import episode_replays
 from leaderboard.site_context import REPLAYED_ENTRIES, SiteContext

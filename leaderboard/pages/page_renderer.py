@@ -16,8 +16,8 @@ from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, 
 from evaluator.model.identifiers import LOGIN, NEW_AGENT, safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
-from leaderboard.charts import agent_charts, history_charts, interval_chart, interval_plot
-from leaderboard.charts.interval_chart import ChartScale
+from leaderboard.charts import agent_charts, history_charts, interval_bars, interval_figure
+from leaderboard.charts.interval_bars import ChartScale
 from leaderboard.comments import samples
 from leaderboard.core.standings import OverallRow, Standings, TaskStandings
 from leaderboard.health import health
@@ -170,7 +170,7 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
     pages[FORM_RULES] = form_rules(standings, context)
     for board in standings.tasks:
         path = urls.task_page(board.task.id)
-        scale = interval_chart.table_scale(board)
+        scale = interval_bars.table_scale(board)
         pages[path] = renderer.page(
             path, "task.md.jinja", board=board, task=board.task, scale=scale, history=task_history(board, past),
             difference=significant_difference(board), films=episode_replays.leader_first(board, context.episodes),
@@ -204,7 +204,7 @@ class TemplateRenderer:
             "unshown": {field.name for field in standings.challenge.people.fields if not field.shown},
             "phases": format.shown_phases(standings.challenge, context.now),
             "weighted": _weighted(standings.challenge.solo_tasks),
-            "overall_scale": interval_chart.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),
+            "overall_scale": interval_bars.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),
         }
 
     def page(self, path: str, template: str, **values: Any) -> str:
@@ -248,17 +248,17 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         held_reason=format.held_reason,
         span=format.span, ranks=format.ranks, counted=format.counted, href=urls.href, task_page=urls.task_page,
         agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
-        result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_chart.interval_svg,
-        duel_page=urls.duel_page, up=urls.up, rating_scale=interval_chart.rating_scale,
-        rating_estimate=interval_chart.rating_estimate, last_position=game_page.last_position,
+        result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_bars.interval_svg,
+        duel_page=urls.duel_page, up=urls.up, rating_scale=interval_bars.rating_scale,
+        rating_estimate=interval_bars.rating_estimate, last_position=game_page.last_position,
         ranking=metrics.ranking, others=metrics.other_metrics, digits=metrics.digits, arrow=metrics.arrow,
         better=metrics.better,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
-        is_other_claim=interval_chart.is_other_claim,
+        is_other_claim=interval_bars.is_other_claim,
         task_file=serialise.task_file, address=serialise.address, citation=citation, page_address=urls.address,
         documents=task_documents, scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_RANGE=RANK_RANGE,
-        task_scale=interval_chart.task_scale, score_plot=interval_plot.score_plot, rating_plot=interval_plot.rating_plot,
+        task_scale=interval_bars.task_scale, score_plot=interval_figure.score_plot, rating_plot=interval_figure.rating_plot,
         heat=heat, span_ends=scale_ends, film_poster=episode_replays.film_poster, film_facts=episode_replays.film_facts,
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)
@@ -272,7 +272,7 @@ def _weighted(tasks: Sequence[Task]) -> list[Task]:
 
 
 def _strip(row: OverallRow, tasks: Sequence[Task]) -> Markup:
-    return interval_chart.task_strip([(task.title or task.id, row.normalised.get(task.id)) for task in tasks])
+    return interval_bars.task_strip([(task.title or task.id, row.normalised.get(task.id)) for task in tasks])
 
 
 def task_settings(task: Task) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ from leaderboard.core.versions import VersionFolders
 from leaderboard.ratings.connectivity import Bools
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.duel_results import CountedDuel, Pair, version_of
-from leaderboard.ratings.fit import ELO, RatedPlayers, anchor_ratings, is_named, rate_players
+from leaderboard.ratings.fit_ratings import ELO, RatedPlayers, anchor_ratings, is_named, rate_players
 from leaderboard.scoring.bootstrap import Floats, Indices
 
 

@@ -37,10 +37,10 @@ from leaderboard.scoring.metrics import (
 Draws = tuple[Result, ...]
 """The results of one version on one task whose episodes are pooled, oldest first; at least one."""
 CONFIDENCE = 0.95
-ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
-TAIL = ENDS[0]
+INTERVAL_QUANTILES = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+TAIL = INTERVAL_QUANTILES[0]
 # Below so many values that are all equal the spread is unknown: of ten, a quarter of all episodes may differ (at 95 %).
-FEW = 10
+MIN_EQUAL_VALUES = 10
 # Above this many degrees of freedom the expansion's relative error is below 10⁻¹² (10⁻¹³ at 97.5 %).
 MANY_DEGREES = 500
 # After a step this short only rounding errors are left. They differ between processors, so quantiles are rounded.
@@ -207,7 +207,7 @@ def estimates(
 def _spread(sample: Floats, task: ResampledScores, centre: Floats) -> tuple[Floats, Floats, Floats]:
     """The standard error of each row's score, its degrees of freedom plus one, and the skewness, 0 unless it is a mean.
 
-    Values that are all equal do not make a few episodes certain: below `FEW` of them the error is infinite.
+    Values that are all equal do not make a few episodes certain: below `MIN_EQUAL_VALUES` of them the error is infinite.
 
     Args:
         sample: ascending values, shape (rows, values).
@@ -228,7 +228,7 @@ def _spread(sample: Floats, task: ResampledScores, centre: Floats) -> tuple[Floa
         bias = math.sqrt(count * (count - 1)) / (count - 2)
         variance = np.where(squares > 0, squares / count, 1)
         skewness = bias * _row_sums(deviations * deviations * deviations) / count / (variance * np.sqrt(variance))
-    is_unknown = (size < 2) | ((squares == 0) & (count < FEW))
+    is_unknown = (size < 2) | ((squares == 0) & (count < MIN_EQUAL_VALUES))
     return np.where(is_unknown, np.inf, error), np.full(len(sample), float(size)), skewness
 
 

@@ -34,7 +34,7 @@ from leaderboard.core.parallel import run_in_background
 from leaderboard.core.standings import Entry, Estimate, OverallRow, Row, TaskStandings
 from leaderboard.scoring.bootstrap import FLOAT_BITS, LOWEST_EXPONENT, QUARTER, Floats, Indices, random_stream
 from leaderboard.scoring.intervals import (
-    ENDS,
+    INTERVAL_QUANTILES,
     TAIL,
     Draws,
     EstimateArrays,
@@ -104,7 +104,7 @@ def stratified_iqm(entries: Sequence[Sequence[Stratum]]) -> ResampledIqm:
             for first, last in pairwise([0, *np.cumsum(tables.sizes).tolist()]):
                 values[:, first:last].sort(axis=1)
             pooled = _Pooled(values, tables)
-            low, high = np.quantile(pooled.resampled(), ENDS, axis=1)
+            low, high = np.quantile(pooled.resampled(), INTERVAL_QUANTILES, axis=1)
             score = pooled.scores()
             columns.score[part] = score
             columns.low[part], columns.high[part] = np.minimum(low, score), np.maximum(high, score)

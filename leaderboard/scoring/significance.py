@@ -20,8 +20,8 @@ from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.standings import Row
 from leaderboard.scoring.bootstrap import Floats, Indices, Scoring, trimmed_mean
 from leaderboard.scoring.intervals import (
-    ENDS,
-    FEW,
+    INTERVAL_QUANTILES,
+    MIN_EQUAL_VALUES,
     Draws,
     EstimateArrays,
     normal_quantile,
@@ -165,8 +165,8 @@ def compare_paired(
     61, 1974; Wilcox, Introduction to Robust Estimation and Hypothesis Testing, for dependent groups), with n − 2g − 1
     degrees of freedom; with nothing trimmed that is the paired t test. If values have bounds, two pseudo-pairs are added,
     half of one at each corner (Agresti & Min, Statistics in Medicine 24, 2005), so that a few equal differences are not
-    taken for certainty; without bounds, fewer than `FEW` equal differences tell nothing apart. The differences of an entry
-    to all others are one family, as in `compare_all`.
+    taken for certainty; without bounds, fewer than `MIN_EQUAL_VALUES` equal differences tell nothing apart. The
+    differences of an entry to all others are one family, as in `compare_all`.
 
     Args:
         values: shape (entries, episodes), the same episodes in every row, at least two.
@@ -192,7 +192,7 @@ def compare_paired(
         spread = np.maximum(np.add.outer(squares[rows], squares) - 2 * winsorized[rows] @ winsorized.T, 0)
         if value_range is None:
             statistics = _in_errors(lead, spread / (kept * max(kept - 1, 1)))
-            statistics[(spread <= ROUNDING * squares.max()) & (count < FEW)] = 0
+            statistics[(spread <= ROUNDING * squares.max()) & (count < MIN_EQUAL_VALUES)] = 0
         else:
             spread = spread + value_range**2 + lead**2 * kept * 2 / size
             statistics = _in_errors(lead * kept / size, spread / (size * (size - 1)))
@@ -259,7 +259,11 @@ def improvement(a: Sequence[float], b: Sequence[float]) -> Improvement:
     freedom = (of_a + of_b) ** 2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1))
     middle = math.log(probability / (1 - probability))
     # A rounding error must not cost a degree of freedom.
-    margin = student_quantile(math.floor(freedom + LEAST_ERROR), ENDS[1]) * error / (probability * (1 - probability))
+    margin = (
+        student_quantile(math.floor(freedom + LEAST_ERROR), INTERVAL_QUANTILES[1])
+        * error
+        / (probability * (1 - probability))
+    )
     return Improvement(probability, _logistic(middle - margin), _logistic(middle + margin))
 
 
@@ -304,7 +308,7 @@ def _variance(values: Sequence[float]) -> float:
 
 def _newcombe(probability: float, m: int, n: int) -> Improvement:
     """The ends θ at which the probability is just 1.96 standard errors of θ away, by halving."""
-    more, z = (m + n) / 2 - 1, normal_quantile(ENDS[1])
+    more, z = (m + n) / 2 - 1, normal_quantile(INTERVAL_QUANTILES[1])
 
     def fits(theta: float) -> bool:
         spread = theta * (1 - theta) * (1 + more * (1 - theta) / (2 - theta) + more * theta / (1 + theta)) / (m * n)

@@ -19,7 +19,7 @@ from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.repository.checkout import open_checkout
 from scripts.repository.layout import OWNERS_PLACEHOLDER
 
-SUITES = Path(evaluator.__file__).parent / "environments"
+SUITES_FOLDER = Path(evaluator.__file__).parent / "environments"
 
 
 @enum.unique
@@ -81,7 +81,7 @@ def _with_suite(text: str, suite: Suite | None) -> str:
         return keep_tasks(
             text, {each.id for each in tasks if (each.game is not None) == (suite is Suite.GAMES) and not each.script}
         )
-    offered = (SUITES / f"{suite}.yml").read_text(encoding="utf-8")
+    offered = (SUITES_FOLDER / f"{suite}.yml").read_text(encoding="utf-8")
     head, mark, tail = text.partition("\ntasks:\n")
     after = [block for block in _blocks(tail) if not _TASK_LINE.match(block)]
     description = parse_challenge(offered.encode()).description

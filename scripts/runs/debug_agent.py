@@ -47,10 +47,10 @@ def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[
     Raises:
         DebuggedFault: the agent failed.
     """
-    tickets = request.tickets()[:count]
-    server = _load(request, folder.resolve(), tickets[0])
-    for ticket in tickets:
-        batch = EpisodeBatch(request.gym_task, iter([ticket]), range(1))
+    specs = request.specs()[:count]
+    server = _load(request, folder.resolve(), specs[0])
+    for spec in specs:
+        batch = EpisodeBatch(request.gym_task, iter([spec]), range(1))
         while batch.live:
             question = memoryview(batch.question())[wire.HEADER.size :]
             batch.asked()
@@ -61,7 +61,7 @@ def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[
             except AgentError as error:
                 raise _fault(error, f"{batch.where(0)}: ") from error
             for _, played in ended:
-                yield DebuggedEpisode(index=ticket.index, seed=ticket.seed, played=played)
+                yield DebuggedEpisode(index=spec.index, seed=spec.seed, played=played)
 
 
 def _load(request: EvaluationRequest, folder: Path, first: EpisodeSpec) -> AgentServer:

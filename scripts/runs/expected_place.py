@@ -11,7 +11,7 @@ from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import AgentReport, Previewed
 from leaderboard.core.entry import AgentName
-from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, preview_state
+from leaderboard.reports.agent_reports import OfficialLeaderboard, preview_state
 from scripts.console import CommandError, say
 from scripts.git.data_branches import export_files, newest_results
 from scripts.git.git_repository import GitRepository

@@ -17,7 +17,7 @@ from leaderboard.api import files as documents
 from leaderboard.charts.social_cards import Card, draw_position, render_card, social_cards
 from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
-from leaderboard.game_pictures.drawn_games import moves_of, position_text
+from leaderboard.game_pictures.game_drawings import moves_of, position_text
 from leaderboard.history import BoardHistory
 from leaderboard.pages import html_frame
 from leaderboard.pages.agent import agent_page

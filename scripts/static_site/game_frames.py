@@ -17,7 +17,7 @@ from evaluator.model.records.duel_record import Duel, MatchEnd
 from leaderboard.core.game_standings import shown_duels
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.game_pictures.drawn_games import drawing_of
+from leaderboard.game_pictures.game_drawings import drawing_of
 from leaderboard.site_context import AllFrames, ReplayFrames
 from scripts.console import progress_bar, say
 from scripts.static_site.render_episodes import TERMINAL_ESCAPES
@@ -25,7 +25,7 @@ from scripts.static_site.render_episodes import TERMINAL_ESCAPES
 # Matches of each duel: its first opening from both sides, and the first two in which a rule was broken.
 WATCHED, BROKEN = 2, 2
 # Moves of a match, and the longer side of its pictures in pixels; longer matches have no pictures.
-SIDES = ((60, 400), (200, 240))
+FRAME_SIZES = ((60, 400), (200, 240))
 TEXT_PLIES = 400
 # Version of the cached files.
 CACHE_VERSION = "1"
@@ -88,7 +88,7 @@ class _FrameRenderer:
         rendered = []
         for index in rendered_matches(duel):
             moves = every[index]
-            side = next((side for plies, side in SIDES if len(moves) <= plies), 0)
+            side = next((side for plies, side in FRAME_SIZES if len(moves) <= plies), 0)
             if len(moves) <= TEXT_PLIES if self._mode == "ansi" else side:
                 with import_entry_point(f"the game {self._game.task.game} cannot be rendered"):
                     rendered.append({"index": index, **self._match(duel.seeds[index // 2], moves, index % 2, side)})

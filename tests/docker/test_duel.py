@@ -11,7 +11,7 @@ from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes, Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
-from tests.duels import HALF_AN_ANSWER, RANDOM, TINY, ZERO, duelled, tickets
+from tests.duels import HALF_AN_ANSWER, RANDOM, TINY, ZERO, duelled, specs
 from tests.hostile.arena import our_containers
 from tests.rooms import process
 
@@ -35,8 +35,8 @@ def test_matches_in_containers_are_those_in_processes(box: SelectedSandbox) -> N
     game = open_game(CONNECT_FOUR)
     assert tally.faults == (None, None)
     assert [m.moves for m in duelled((RANDOM, RANDOM), CONNECT_FOUR, process()).matches] == [m.moves for m in tally.matches]
-    for ticket, match in zip(tickets(game), tally.matches, strict=True):
-        assert replay(game, ticket.seed, match.moves, ticket.index % 2).checksum == match.checksum
+    for spec, match in zip(specs(game), tally.matches, strict=True):
+        assert replay(game, spec.seed, match.moves, spec.index % 2).checksum == match.checksum
 
 
 def test_matches_in_gvisor_are_those_in_processes(gvisor: SelectedSandbox) -> None:

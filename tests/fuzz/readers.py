@@ -37,7 +37,7 @@ from evaluator.host.sandboxes.channel import clean_text, read_body
 from evaluator.host.sandboxes.docker_sandbox import Demultiplexer
 from evaluator.host.sandboxes.handshake import Ready
 from evaluator.host.training_scripts.evaluate_script import ClaimFault, FrameReader, claimed_score
-from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
+from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import SubmissionLimits, Task
 from evaluator.model.config.source_header import HeaderError, find_header

@@ -14,13 +14,13 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
 from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, replay_episode, verify_result
-from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
+from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
-from tests.evaluator.host.training_scripts.test_remote_envs import Wire
+from tests.evaluator.host.training_scripts.test_script_env_server import Wire
 from tests.evaluator.script_runs import script
 from tests.rooms import evaluated
 

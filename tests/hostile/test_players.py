@@ -155,14 +155,14 @@ def without_a_sandbox(order: DuelRequest, sources: tuple[str, str]) -> list[list
         exec(source, names)
         classes.append(names["Agent"])
     games = []
-    for ticket in order.tickets():
-        board = order.game.start(ticket.seed)
-        players = [make(seed=seed) for make, seed in zip(classes, ticket.agent_seeds, strict=True)]
-        moves = list(ticket.opening)
+    for spec in order.specs():
+        board = order.game.start(spec.seed)
+        players = [make(seed=seed) for make, seed in zip(classes, spec.agent_seeds, strict=True)]
+        moves = list(spec.opening)
         for move in moves:
             board.play(move)
         while not board.over:
-            moves.append(players[board.mover ^ ticket.index % 2].act(board.see()))
+            moves.append(players[board.mover ^ spec.index % 2].act(board.see()))
             board.play(moves[-1])
         games.append(moves)
     return games

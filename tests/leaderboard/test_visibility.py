@@ -16,7 +16,7 @@ from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_renderer import render_pages
-from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state, standing
+from leaderboard.reports.agent_reports import OfficialLeaderboard, official_state, standing
 from leaderboard.site_context import SiteContext
 from leaderboard.visibility import StandingsInput, anonymous_name, as_shown
 from tests.leaderboard.make import challenge, duel, entry, game, result, task

@@ -30,7 +30,7 @@ from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 
 
-class Timed(Protocol):
+class ClockedMatch(Protocol):
     """What a clock needs of a match."""
 
     banks: list[float]
@@ -39,7 +39,7 @@ class Timed(Protocol):
     """Whether it has ended."""
 
 
-Match = TypeVar("Match", bound=Timed)
+Match = TypeVar("Match", bound=ClockedMatch)
 
 
 class SideClock:
@@ -54,13 +54,13 @@ class SideClock:
         self.thinking = 0.0
         self.deadline = 0.0
 
-    def start(self, matches: Sequence[Timed]) -> None:
+    def start(self, matches: Sequence[ClockedMatch]) -> None:
         """Start: a frame about these matches was sent."""
         self._begun, self._answered = self._now(), None
         self._count = len(matches)
         self._set_deadline(matches)
 
-    def _set_deadline(self, matches: Sequence[Timed]) -> None:
+    def _set_deadline(self, matches: Sequence[ClockedMatch]) -> None:
         """Set the time at which the next match is lost if no answer comes."""
         side = self._side
         poorest = min((match.banks[side] for match in matches if not match.over), default=0.0)
@@ -130,7 +130,7 @@ class Question:
     """Its observations."""
 
 
-class Rounds:
+class MatchLoop:
     """Plays the matches of a pool until all are done or a side fails."""
 
     def __init__(
@@ -267,7 +267,7 @@ class Rounds:
         lane = trouble.lane if isinstance(trouble, AgentReportedFault) else None
         match = None if lane is None else self._pool.live.get(lane)
         if match is not None and isinstance(trouble, AgentFault):
-            words = f"match {match.ticket.index}, ply {match.plies}: {trouble}"
+            words = f"match {match.spec.index}, ply {match.plies}: {trouble}"
             trouble = AgentFault(trouble.verdict, words, trouble.trace)
         self.troubles[side] = trouble
 
@@ -383,7 +383,7 @@ class DuelSetup:
     """What the referee needs to play a duel."""
 
     game: PettingZooGame
-    tickets: tuple[MatchSpec, ...]
+    specs: tuple[MatchSpec, ...]
     limits: Limits
     seats: tuple[ConnectedPlayer, ConnectedPlayer]
     progress: ReportProgress = lambda progress: None
@@ -396,7 +396,7 @@ class DuelTally:
     """All played matches of a duel."""
 
     matches: tuple[PlayedMatch, ...]
-    """In the order of the tickets."""
+    """In the order of the specs."""
     faults: tuple[AgentFault | None, AgentFault | None]
     """Why a side failed before its last match."""
     thinking: tuple[float, float]
@@ -410,18 +410,18 @@ def play_duel(setup: DuelSetup) -> DuelTally:
     troubles: list[Trouble | None] = [seat.fault for seat in setup.seats]
     lanes = setup.game.task.lanes
     streams = _connect(setup, troubles)
-    pool = MatchPool(setup.game, setup.tickets, lanes.shared)
+    pool = MatchPool(setup.game, setup.specs, lanes.shared)
     pool.prepare(lanes.shared)  # while the players import their code
     ready = _await_ready(setup, streams, troubles)
-    rounds: Rounds | None = None
+    rounds: MatchLoop | None = None
     if len(ready) == len(DUEL_SIDES):
         connections = [PlayerConnection(stream, ends=player.ends) for stream, player in ready]
-        rounds = Rounds(pool, connections, setup.limits, setup.progress)
+        rounds = MatchLoop(pool, connections, setup.limits, setup.progress)
         for seat in setup.seats:
             if seat.sandbox is not None:
                 seat.sandbox.limit_share()
         setup.shown()
-        rounds.play(min(len(setup.tickets), lanes.shared if all(player.shared for _, player in ready) else lanes.separate))
+        rounds.play(min(len(setup.specs), lanes.shared if all(player.shared for _, player in ready) else lanes.separate))
         troubles = rounds.troubles
     faults = [_final_fault(seat, trouble) for seat, trouble in zip(setup.seats, troubles, strict=True)]
     out = tuple(side for side in DUEL_SIDES if faults[side] is not None)
@@ -429,7 +429,7 @@ def play_duel(setup: DuelSetup) -> DuelTally:
         reasons = " and ".join(str(fault.verdict) for fault in faults if fault is not None)
         pool.forfeit(out, f"could not go on: {reasons}")
     return DuelTally(
-        matches=tuple(pool.done[ticket.index] for ticket in setup.tickets),
+        matches=tuple(pool.done[spec.index] for spec in setup.specs),
         faults=(faults[0], faults[1]),
         thinking=rounds.thinking if rounds else (0.0, 0.0),
         moves=(rounds.moves[0], rounds.moves[1]) if rounds else (0, 0),
@@ -449,7 +449,7 @@ def _connect(setup: DuelSetup, troubles: list[Trouble | None]) -> list[ByteStrea
                     task_id=task.id,
                     observation_space=describe(setup.game.observation_space),
                     action_space=describe(setup.game.action_space),
-                    seed=setup.tickets[0].agent_seeds[side],
+                    seed=setup.specs[0].agent_seeds[side],
                 )
                 hello.send(stream, setup.limits.start_seconds, clock=task.clock.model_dump(mode="json"))
                 streams[side] = stream

@@ -94,7 +94,7 @@ class DuelRequest(MeasurementRequest):
         task = self.game.task
         return opening_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
 
-    def tickets(self) -> tuple[MatchSpec, ...]:
+    def specs(self) -> tuple[MatchSpec, ...]:
         """The matches to play; both sides begin each opening once."""
         task = self.game.task
         seeds = self.seeds()
@@ -147,13 +147,13 @@ def evaluate_duel(
 
 
 def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgress, shown: ShownFlag) -> _DuelRun:
-    tickets = request.tickets()
+    specs = request.specs()
     with contextlib.ExitStack() as stack:
         folders = [Path(stack.enter_context(scratch_folder("player"))) for _ in range(2)]
         pool = stack.enter_context(ThreadPoolExecutor(2))
         seats = _open_sandboxes(request, opener, folders, pool, stack)
         setup = DuelSetup(
-            game=request.game, tickets=tickets, limits=request.limits, seats=seats, progress=progress, shown=shown.set
+            game=request.game, specs=specs, limits=request.limits, seats=seats, progress=progress, shown=shown.set
         )
         tally = play_duel(setup)
         parts = tuple(pool.map(_stop_sandbox, (open_player.sandbox for open_player in seats)))

@@ -64,12 +64,12 @@ class LiveMatch:
         "over",
         "plies",
         "position",
-        "ticket",
+        "spec",
     )  # fmt: skip
 
-    def __init__(self, ticket: MatchSpec, position: GamePosition, leaves: int, bank: float) -> None:
-        self.ticket, self.position, self.lane = ticket, position, -1
-        self.first = ticket.index % 2
+    def __init__(self, spec: MatchSpec, position: GamePosition, leaves: int, bank: float) -> None:
+        self.spec, self.position, self.lane = spec, position, -1
+        self.first = spec.index % 2
         self.banks = [bank, bank]
         self.over = False
         self.moves: list[int] = []
@@ -84,7 +84,7 @@ class LiveMatch:
     def sit(self, lane: int) -> None:
         """Put the match on a lane."""
         self.lane = lane
-        self.heads = [wire.LANE.pack(lane, True, seed) for seed in self.ticket.agent_seeds]
+        self.heads = [wire.LANE.pack(lane, True, seed) for seed in self.spec.agent_seeds]
 
     @property
     def side(self) -> int:
@@ -105,7 +105,7 @@ class LiveMatch:
         """The lane's head in a frame to that side; the first one says that a match starts."""
         head = self.heads[side]
         if head[2]:
-            self.heads[side] = wire.LANE.pack(self.lane, False, self.ticket.agent_seeds[side])
+            self.heads[side] = wire.LANE.pack(self.lane, False, self.spec.agent_seeds[side])
         return head
 
     def play(self, move: int, milliseconds: int, leaves: list[bytes], row: int) -> bool:
@@ -122,13 +122,13 @@ class LiveMatch:
 class MatchPool:
     """The matches of a duel: waiting, live on lanes, and done."""
 
-    def __init__(self, game: PettingZooGame, tickets: Sequence[MatchSpec], lanes: int) -> None:
+    def __init__(self, game: PettingZooGame, specs: Sequence[MatchSpec], lanes: int) -> None:
         self.game = game
         self.encoder = game.encoder()
         self._nbytes = [leaf.nbytes for leaf in self.encoder.leaves]
         self._keep = max(1, MAX_FRAME_BYTES // (lanes * max(1, sum(self._nbytes))))
-        self._tickets: Iterator[MatchSpec] = iter(tickets)
-        self.total = len(tickets)
+        self._waiting: Iterator[MatchSpec] = iter(specs)
+        self.total = len(specs)
         self._ahead: deque[LiveMatch] = deque()
         self.live: dict[int, LiveMatch] = {}
         self.done: dict[int, PlayedMatch] = {}
@@ -148,10 +148,10 @@ class MatchPool:
 
     def _next(self) -> LiveMatch | None:
         """The next match after its opening; one that its opening ends is done at once."""
-        for ticket in self._tickets:
-            position = self.game.start(ticket.seed)
-            match = LiveMatch(ticket, position, len(self._nbytes), self.game.task.clock.bank_seconds)
-            for move in ticket.opening:
+        for spec in self._waiting:
+            position = self.game.start(spec.seed)
+            match = LiveMatch(spec, position, len(self._nbytes), self.game.task.clock.bank_seconds)
+            for move in spec.opening:
                 match.play(move, 0, self.encoder.encode([position.see()]), 0)
             if not self.settle(match):
                 return match
@@ -182,8 +182,8 @@ class MatchPool:
         checksum = match.checksum.close(match.plies, terminated=match.position.over, truncated=False)
         fields: dict[str, Any] = {"offenders": (), "refused": None, "message": "", **more}
         fields["message"] = fields["message"][:MESSAGE_CHARACTERS]
-        self.done[match.ticket.index] = PlayedMatch(
-            index=match.ticket.index,
+        self.done[match.spec.index] = PlayedMatch(
+            index=match.spec.index,
             end=end,
             winner=winner,
             scores=match.scores,

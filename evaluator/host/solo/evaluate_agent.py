@@ -36,7 +36,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
 from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, evaluator_code
 from evaluator.host.solo.referee import EpisodeSpec, SoloOutcome, SoloRun, play_episodes
 from evaluator.host.training_scripts.evaluate_script import ScriptPerformance, ScriptSession, evaluate_script
-from evaluator.host.training_scripts.remote_envs import ScriptEpisode, ScriptTask
+from evaluator.host.training_scripts.script_env_server import ScriptEpisode, ScriptTask
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import EXTRA_MODULES, SubmissionKind
@@ -113,7 +113,7 @@ class EvaluationRequest(MeasurementRequest):
         """What the sandbox may use, with the memory that the agent's extras need."""
         return self.folder.submission.allowed(self.limits)
 
-    def tickets(self) -> tuple[EpisodeSpec, ...]:
+    def specs(self) -> tuple[EpisodeSpec, ...]:
         """The episodes to play."""
         pairs = zip(self.seeds(), self._agent_seeds(), strict=True)
         return tuple(EpisodeSpec(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))
@@ -282,7 +282,7 @@ def _play_rest(
         _before_showing(sandbox, callbacks)
 
     run_setup = SoloRun(
-        gym_task=request.gym_task, tickets=request.tickets(), limits=request.allowed, progress=callbacks.progress,
+        gym_task=request.gym_task, specs=request.specs(), limits=request.allowed, progress=callbacks.progress,
         pin_sandbox=sandbox.pin, shown=shown, recorded=_recorded_episodes(request, partial),
         keep=partial.add if partial else lambda number, episode: None,
     )  # fmt: skip
@@ -328,7 +328,7 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
 
     session = ScriptSession(
         offer=ScriptTask(gym_task=request.gym_task, rules=rules, seed_of=seed_of),
-        agent_seed=request.tickets()[0].agent_seed,
+        agent_seed=request.specs()[0].agent_seed,
         limits=request.allowed,
         progress=callbacks.progress,
         pin_sandbox=sandbox.pin,

@@ -40,7 +40,7 @@ class Slot:
 
     number: int
     """The lane's number in frames."""
-    ticket: EpisodeSpec
+    spec: EpisodeSpec
     environment: gymnasium.Env[Any, Any]
     starts: bool
     """Whether its next frame is the episode's first."""
@@ -55,26 +55,26 @@ class Slot:
 class EpisodeBatch:
     """A set of lanes and the episodes that are live on them."""
 
-    def __init__(self, gym_task: GymTask, tickets: Iterator[EpisodeSpec], lanes: range) -> None:
+    def __init__(self, gym_task: GymTask, specs: Iterator[EpisodeSpec], lanes: range) -> None:
         self._gym_task = gym_task
-        self._tickets = tickets
+        self._waiting = specs
         self._encoder: ObservationEncoder = gym_task.encoder()
         self.decoder: ActionDecoder = gym_task.decoder()
         self._frame = 0
         self.lanes: list[Slot] = []
         self._observations: list[Any] = []
         for number in lanes:
-            if (ticket := next(tickets, None)) is not None:
-                self._open(number, ticket, gym_task.make())
+            if (spec := next(specs, None)) is not None:
+                self._open(number, spec, gym_task.make())
         self._recorder = EpisodeRecorder(len(self.lanes), self._encoder.leaves, self.decoder.leaves)
         for index, observation in enumerate(self._observations):
             self._recorder.begin(index, self._encoder.encode([observation]))
         self._settle()
 
-    def _open(self, number: int, ticket: EpisodeSpec, environment: gymnasium.Env[Any, Any]) -> None:
+    def _open(self, number: int, spec: EpisodeSpec, environment: gymnasium.Env[Any, Any]) -> None:
         limit = self._frame + self._gym_task.time_limit if self._gym_task.time_limit else NO_LIMIT_FRAME
-        self.lanes.append(Slot(number, ticket, environment, True, limit, self._frame))
-        self._observations.append(self._gym_task.start(environment, ticket.seed))
+        self.lanes.append(Slot(number, spec, environment, True, limit, self._frame))
+        self._observations.append(self._gym_task.start(environment, spec.seed))
 
     def _settle(self) -> None:
         """Update what frames need from the lanes."""
@@ -85,7 +85,7 @@ class EpisodeBatch:
         self.answer_size = wire.body_size(self.decoder.leaves, len(self.lanes))
 
     def _make_head(self) -> bytes:
-        return wire.act_head([(lane.number, lane.starts, lane.ticket.agent_seed) for lane in self.lanes])
+        return wire.act_head([(lane.number, lane.starts, lane.spec.agent_seed) for lane in self.lanes])
 
     @property
     def live(self) -> bool:
@@ -111,7 +111,7 @@ class EpisodeBatch:
     def where(self, row: int) -> str:
         """The episode on a lane and how many steps it has behind it, in words."""
         lane = self.lanes[row]
-        return f"episode {lane.ticket.index}, step {self._frame - lane.begun}"
+        return f"episode {lane.spec.index}, step {self._frame - lane.begun}"
 
     def advance(self, body: memoryview) -> list[tuple[int, PlayedEpisode]]:
         """Step every live episode with the answered actions; returns those that ended, with their index.
@@ -152,7 +152,7 @@ class EpisodeBatch:
             if index in ended:
                 terminated, truncated = ended[index]
                 played = self._recorder.finish(index, terminated=terminated, truncated=truncated, clipped=lane.clipped)
-                finished.append((lane.ticket.index, played))
+                finished.append((lane.spec.index, played))
                 if not self._renew(index, lane):
                     continue
             kept.append(index)
@@ -164,16 +164,16 @@ class EpisodeBatch:
         return finished
 
     def _renew(self, index: int, lane: Slot) -> bool:
-        ticket = next(self._tickets, None)
-        if ticket is None or not self._gym_task.task.reusable:
+        spec = next(self._waiting, None)
+        if spec is None or not self._gym_task.task.reusable:
             lane.environment.close()
-        if ticket is None:
+        if spec is None:
             return False
         if not self._gym_task.task.reusable:
             lane.environment = self._gym_task.make()
-        lane.ticket, lane.starts, lane.begun, lane.clipped = ticket, True, self._frame, 0
+        lane.spec, lane.starts, lane.begun, lane.clipped = spec, True, self._frame, 0
         lane.limit = self._frame + self._gym_task.time_limit if self._gym_task.time_limit else NO_LIMIT_FRAME
-        observation = self._gym_task.start(lane.environment, ticket.seed)
+        observation = self._gym_task.start(lane.environment, spec.seed)
         self._observations[index] = observation
         self._recorder.begin(index, self._encoder.encode([observation]))
         return True
@@ -188,7 +188,7 @@ class SoloRun:
     """What the referee needs to play a task with an agent."""
 
     gym_task: GymTask
-    tickets: tuple[EpisodeSpec, ...]
+    specs: tuple[EpisodeSpec, ...]
     limits: Limits
     progress: ReportProgress
     pin_sandbox: Pin = lambda processor: None
@@ -246,13 +246,13 @@ def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream)
             if ended or steps - reported >= REPORT_STEPS:
                 reported = steps
                 run.progress(_progress(run, done, steps))
-    episodes = tuple(done[index] for index in range(len(run.tickets)))
+    episodes = tuple(done[index] for index in range(len(run.specs)))
     return SoloOutcome(episodes=episodes, clipped=sum(episode.clipped for episode in episodes))
 
 
 def _progress(run: SoloRun, done: dict[int, PlayedEpisode], steps: int) -> PlayProgress:
     """How far it is; an episode is expected to last as long as those that have ended, and at first as long as it may."""
-    total = len(run.tickets)
+    total = len(run.specs)
     ended = sum(episode.length for episode in done.values())
     expected = ended / len(done) if done else float(run.gym_task.time_limit or REPORT_STEPS)
     share = max(len(done) / total, min(1.0, steps / (ended + (total - len(done)) * expected)) if len(done) < total else 1.0)
@@ -267,7 +267,7 @@ def _handshake(run: SoloRun, stream: ByteStream) -> int:
         task_id=run.gym_task.task.id,
         observation_space=describe(run.gym_task.observation_space),
         action_space=describe(run.gym_task.action_space),
-        seed=run.tickets[0].agent_seed,
+        seed=run.specs[0].agent_seed,
     )
     ready = Ready.read(stream, hello.send(stream, run.limits.start_seconds))
     if type(ready.lanes) is not int or ready.lanes < 1:
@@ -277,13 +277,13 @@ def _handshake(run: SoloRun, stream: ByteStream) -> int:
 
 
 def _make_batches(run: SoloRun, lanes: int) -> list[EpisodeBatch]:
-    left = [ticket for ticket in run.tickets if ticket.index not in run.recorded]
+    left = [spec for spec in run.specs if spec.index not in run.recorded]
     lanes = min(lanes, len(left))
-    tickets: Iterator[EpisodeSpec] = iter(left)
+    specs: Iterator[EpisodeSpec] = iter(left)
     if lanes < MIN_LANES_FOR_TWO:
-        return [EpisodeBatch(run.gym_task, tickets, range(lanes))]
+        return [EpisodeBatch(run.gym_task, specs, range(lanes))]
     half = lanes // 2
-    return [EpisodeBatch(run.gym_task, tickets, range(half)), EpisodeBatch(run.gym_task, tickets, range(half, lanes))]
+    return [EpisodeBatch(run.gym_task, specs, range(half)), EpisodeBatch(run.gym_task, specs, range(half, lanes))]
 
 
 def _ask(run: SoloRun, batch: EpisodeBatch, stream: ByteStream) -> None:

@@ -18,7 +18,7 @@ from evaluator.host.envs.spaces import IllegalActionError, ObservationEncoder
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.training_scripts.remote_envs import NO_STEP_LIMIT
+from evaluator.host.training_scripts.script_env_server import NO_STEP_LIMIT
 from evaluator.model.base import reason
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord

@@ -14,7 +14,7 @@ from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import ByteStream, clean_text, parse_object, read_error_frame
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import ExitError, Pin, Sandbox, shared_processor
-from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptEpisode, ScriptTask
+from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptEpisode, ScriptTask
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.training_script import MAX_NOTICES, CountedEpisodes, ScriptRecord, ScriptRules

@@ -10,9 +10,9 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
-from leaderboard.charts.interval_chart import ChartScale, chart_scale, interval_element, rating_estimate, task_scale
+from leaderboard.charts.interval_bars import ChartScale, chart_scale, interval_element, rating_estimate, task_scale
 from leaderboard.charts.social_cards import HOME_CARD, card_files
-from leaderboard.core.parallel import WHOLE, Partition, batches
+from leaderboard.core.parallel import SINGLE_PARTITION, Partition, batches
 from leaderboard.core.standings import Estimate, Standings
 from leaderboard.core.versions import version_folders_of
 from leaderboard.pages import episode_replays
@@ -42,7 +42,7 @@ _ANY_AGENT_PAGE = "agents/_/_.md"
 
 
 def render_agent_pages(
-    standings: Standings, context: SiteContext, share: Partition = WHOLE
+    standings: Standings, context: SiteContext, share: Partition = SINGLE_PARTITION
 ) -> Iterator[tuple[str, PageValues]]:
     """The page of each agent of a share: its file below the site's root, and its values for the frame."""
     profiles = agent_profiles(standings, share)

@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
-from leaderboard.core.parallel import WHOLE, Partition
+from leaderboard.core.parallel import SINGLE_PARTITION, Partition
 from leaderboard.core.standings import Entry, Failure, OverallRow, Row, Standings, TaskStandings, entries_of
 from leaderboard.pages.game_page import Opponent, opponents_of
 
@@ -59,7 +59,7 @@ class AgentProfile:
     game_results: tuple[GameResult, ...] = ()
 
 
-def agent_profiles(standings: Standings, share: Partition = WHOLE) -> tuple[AgentProfile, ...]:
+def agent_profiles(standings: Standings, share: Partition = SINGLE_PARTITION) -> tuple[AgentProfile, ...]:
     """The profiles of a share of all agents, sorted by login and agent."""
     entries = {entry.name: entry for board in standings.boards for entry in entries_of(board)}
     names = share.of(sorted(entries))

@@ -187,7 +187,7 @@ def duplicate_numbers(folders: Sequence[Path]) -> set[int]:
 
 
 @dataclass(kw_only=True)
-class Received:
+class ShardUploads:
     """What the shards of a round handed in, unread."""
 
     handed: list[ShardFile] = field(default_factory=list)
@@ -196,11 +196,11 @@ class Received:
     """A line for everything that is not looked at."""
 
 
-def receive_shards(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) -> Received:
+def receive_shards(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) -> ShardUploads:
     """Everything that the shards of a round handed in, without what is refused unread."""
     folders = shard_folders(given)
     doubled = duplicate_numbers(folders)
-    received = Received(refused=loose_folder_lines(given))
+    received = ShardUploads(refused=loose_folder_lines(given))
     received.refused += [f"shard {number}: was handed in twice; both are refused" for number in sorted(doubled)]
     for folder in folders:
         number = shard_number(folder)

@@ -33,8 +33,8 @@ from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.store import write_atomically
 from leaderboard.planning.admission import AdmissionContext
-from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, preview_state
 from leaderboard.ratings.duel_results import validation_fault
+from leaderboard.reports.agent_reports import OfficialLeaderboard, preview_state
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull

@@ -11,7 +11,7 @@ from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry
 from leaderboard.planning.admission import tasks_by_name
 from leaderboard.planning.reasons import Reason, SubmissionsEnded, reason_in_words
-from leaderboard.preview.hypothetical_standings import official_state
+from leaderboard.reports.agent_reports import official_state
 from scripts.console import OK, say
 from scripts.git.beacon import known_origins
 from scripts.git.main_entries import entries_of_logins

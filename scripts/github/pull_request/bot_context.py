@@ -10,7 +10,7 @@ from evaluator.model.records.result import Result
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.standings import Entry
-from leaderboard.preview.hypothetical_standings import OfficialLeaderboard
+from leaderboard.reports.agent_reports import OfficialLeaderboard
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import KnownFolders, read_entries

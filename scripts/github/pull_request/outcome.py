@@ -23,7 +23,7 @@ from leaderboard.planning.admission import phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from leaderboard.planning.quota import OwnerAccounts
 from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
-from leaderboard.preview.hypothetical_standings import OfficialLeaderboard
+from leaderboard.reports.agent_reports import OfficialLeaderboard
 from leaderboard.text.format import format_utc
 from scripts.git.beacon import VersionOrigins
 from scripts.git.path_guard import GuardedPaths
@@ -145,7 +145,7 @@ def is_retry_worthwhile(outcome: Outcome) -> bool:
 
 
 # A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
-UNSEEN = (
+MEMBERSHIP_UNKNOWN = (
     "not seen: phase '{phase}' is for the members of {teams}; this comment can see public membership of an organisation "
     "only, and sees none of {login}. The official run asks again; whoever is a member has nothing to do"
 )
@@ -166,7 +166,7 @@ def rules_before_merge(
         for phase in challenge.phases:
             refusal = phase_refusal(phase, login, now, members)
             if refusal and refusal.kind is PhaseRefusalKind.NOT_ALLOWED:
-                unseen = UNSEEN.format(phase=phase.id, teams=", ".join(phase.teams), login=login)
+                unseen = MEMBERSHIP_UNKNOWN.format(phase=phase.id, teams=", ".join(phase.teams), login=login)
                 lines.append(unseen if phase.teams else reason_in_words(refusal))
     return (*lines, *_quotas(recorded, participants, now, waits=True), *hidden_until(challenge, now))
 

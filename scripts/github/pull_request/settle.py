@@ -34,9 +34,9 @@ from scripts.repository.layout import MAIN_BRANCH
 # Of the hour's requests so many are left for commands, official runs and the hourly run.
 REQUESTS_RESERVED = 150
 # With fewer left, or more previews to look at, nobody is told that a preview has begun.
-REQUESTS_PLENTY, FEW = 900, 5
+MANY_REQUESTS_LEFT, FEW_PREVIEWS = 900, 5
 # So many requests of an hour are sent without waiting, and no report waits longer than so many seconds.
-REQUESTS_AT_WILL, LONGEST_PAUSE = 300, 240.0
+UNPACED_REQUESTS, LONGEST_PAUSE = 300, 240.0
 # Runs and artifacts that are listed at once: the most of one request.
 LISTED_AT_ONCE = 100
 # The newest preview runs that a report looks at, and the open pull requests that it looks at in any case.
@@ -98,9 +98,9 @@ def wait_for_more(github: GitHub, now: float) -> int:
 
 def pause_before(limit: RequestLimit, now: float) -> float:
     """Seconds until so many requests are due, at an even pace after the first."""
-    paced = max(1, limit.most - REQUESTS_RESERVED - REQUESTS_AT_WILL)
+    paced = max(1, limit.most - REQUESTS_RESERVED - UNPACED_REQUESTS)
     elapsed = HOUR_SECONDS - (limit.ends_at - now)
-    return min(LONGEST_PAUSE, max(0.0, (limit.used - REQUESTS_AT_WILL) / paced * HOUR_SECONDS - elapsed))
+    return min(LONGEST_PAUSE, max(0.0, (limit.used - UNPACED_REQUESTS) / paced * HOUR_SECONDS - elapsed))
 
 
 def report_recent(context: BotContext) -> int:
@@ -113,7 +113,7 @@ def report_recent(context: BotContext) -> int:
         return OK
     faults: list[str] = []
     backlog = find_backlog(context, runs, faults, is_complete=False)
-    is_quiet = len(backlog.ended) + backlog.playing <= FEW and not is_short(context, REQUESTS_PLENTY)
+    is_quiet = len(backlog.ended) + backlog.playing <= FEW_PREVIEWS and not is_short(context, MANY_REQUESTS_LEFT)
     if context.workflow.event.get("action") == "in_progress" and is_quiet:
         report_preview(context)
     conflicts = [pull for pull in backlog.unstarted if pull.mergeable is False]

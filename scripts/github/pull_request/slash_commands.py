@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, HelpText, Ranked
-from leaderboard.preview.hypothetical_standings import standing
+from leaderboard.reports.agent_reports import standing
 from scripts.console import OK, say
 from scripts.github.api.responses import PullRequest
 from scripts.github.pull_request.bot_context import BotContext

@@ -101,7 +101,7 @@ export function lines(series, options = {}) {
 }
 
 /**
- * A score in its interval, as tables have it; the same as `interval_svg` in leaderboard/charts/interval_chart.py.
+ * A score in its interval, as tables have it; the same as `interval_svg` in leaderboard/charts/interval_bars.py.
  *
  * @param {{score: number, low: number|null, high: number|null}} estimate
  * @param {{low: number, high: number, marks?: number[]}} scale

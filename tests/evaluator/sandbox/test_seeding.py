@@ -104,7 +104,7 @@ def test_episodes_draw_on_and_another_version_draws_otherwise() -> None:
 def test_the_seed_is_that_of_the_first_episode_and_there_before_the_file_is_run() -> None:
     source = TOLD + agent("random")
     words = evaluated(source, POLE).result.log_tail.split()
-    seed = order(folder(source), POLE).tickets()[0].agent_seed
+    seed = order(folder(source), POLE).specs()[0].agent_seed
 
     assert words == ["random", str(random.Random(seed).random()), "numpy", str(np.random.RandomState(seed).random_sample())]
 
@@ -132,7 +132,7 @@ def test_a_player_that_draws_plays_the_same_matches_again(shared: bool) -> None:
 
 
 def test_the_two_sides_of_a_validation_draw_apart() -> None:
-    seeds = duel_order(PLAYER, None, TICTACTOE).tickets()[0].agent_seeds
+    seeds = duel_order(PLAYER, None, TICTACTOE).specs()[0].agent_seeds
     moves = duelled(TOLD + PLAYER, None, TICTACTOE)
     logs = [player.log_tail.split()[1] for player in moves.players]
 
@@ -162,7 +162,7 @@ def _script_seeds(source: str) -> list[int]:
     from tests.evaluator.script_runs import MANIFEST, PLAY
 
     files = {"submission.py": (PLAY + source).encode(), "agent.py": b""}
-    return [order(folder("", MANIFEST, **files), LAKE).tickets()[0].agent_seed]
+    return [order(folder("", MANIFEST, **files), LAKE).specs()[0].agent_seed]
 
 
 def test_an_adapted_agent_draws_the_same_again() -> None:

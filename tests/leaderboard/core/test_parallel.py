@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.core.parallel import WHOLE, BackgroundProcessError, Partition, run_in_background
+from leaderboard.core.parallel import SINGLE_PARTITION, BackgroundProcessError, Partition, run_in_background
 
 
 @given(st.integers(0, 40), st.integers(1, 7))
 def test_the_parts_are_the_whole_in_its_order(size, count):
     parts = [Partition(index, count).of(range(size)) for index in range(count)]
 
-    assert [one for part in parts for one in part] == list(WHOLE.of(range(size))) == list(range(size))
+    assert [one for part in parts for one in part] == list(SINGLE_PARTITION.of(range(size))) == list(range(size))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from leaderboard.ratings import game_leaderboard
-from leaderboard.ratings.game_leaderboard import build_game_standings
+from leaderboard.ratings import build_game_standings as module
+from leaderboard.ratings.build_game_standings import build_game_standings
 from tests.leaderboard import make
 
 ALICE, BOB, CAROL = (make.entry(login) for login in ("alice", "bob", "carol"))
@@ -88,7 +88,7 @@ def test_who_left_is_left_out():
     ],
 )
 def test_a_long_season_is_thinned_and_keeps_its_last_day(monkeypatch, limit, most, kept):
-    monkeypatch.setattr(game_leaderboard, limit, most)
+    monkeypatch.setattr(module, limit, most)
     duels = [*validated(1, ALICE, BOB), *(make.duel(ALICE, BOB, "wl", at=at(day)) for day in range(1, 21))]
 
     _, moments = history([ALICE, BOB], duels)

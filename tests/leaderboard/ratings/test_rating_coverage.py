@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from bench.rating_coverage import STRENGTHS, advantage_rows, cycle_row, equal_rows, simulate_boards
-from leaderboard.ratings.fit import fit_ratings
+from leaderboard.ratings.fit_ratings import fit_ratings
 
 
 @pytest.mark.parametrize("advantage", [0, 400])

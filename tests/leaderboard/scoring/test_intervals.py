@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.scoring.intervals import FEW, estimates, intervals, pooled_estimate, scores
+from leaderboard.scoring.intervals import MIN_EQUAL_VALUES, estimates, intervals, pooled_estimate, scores
 from leaderboard.scoring.metrics import EpisodeMetric
 from tests.leaderboard import make
 
@@ -43,7 +43,7 @@ def test_mean_is_the_mean_of_numpy(values):
 
 @pytest.mark.parametrize("scoring", ["mean", "iqm"])
 @pytest.mark.parametrize("value", [0.0, 0.1, -200.3, 1 / 3])
-@pytest.mark.parametrize("episodes", [FEW, 49, 100])
+@pytest.mark.parametrize("episodes", [MIN_EQUAL_VALUES, 49, 100])
 def test_many_constant_returns_are_a_point(episodes, value, scoring):
     measured = estimates([[value] * episodes], make.task(score=scoring))
 
@@ -52,7 +52,7 @@ def test_many_constant_returns_are_a_point(episodes, value, scoring):
 
 
 @pytest.mark.parametrize("scoring", ["mean", "iqm", "median"])
-@pytest.mark.parametrize("episodes", [1, 2, FEW - 1])
+@pytest.mark.parametrize("episodes", [1, 2, MIN_EQUAL_VALUES - 1])
 def test_a_few_constant_returns_have_no_interval(episodes, scoring):
     measured = estimates([[0.1] * episodes], EpisodeMetric(id="task", score=scoring, bounds=None))
 

@@ -109,7 +109,7 @@ def test_ranking_needs_arithmetic_only(board: Path) -> None:
 def test_a_plan_needs_neither_environments_nor_ratings(board: Path) -> None:
     packages, out, _ = imported(board, "plan", "--json", "--sandbox", "process", pinned=True)
 
-    assert not packages & (FOREIGN | {"leaderboard.ratings.fit", "leaderboard.build_standings"})
+    assert not packages & (FOREIGN | {"leaderboard.ratings.fit_ratings", "leaderboard.build_standings"})
     assert {item["task"] for item in json.loads(out)} == {"CartPole-v1", "tictactoe", "five"}
 
 

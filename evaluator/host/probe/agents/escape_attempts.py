@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-ORDERS = json.loads((Path(__file__).parent / "orders.json").read_text())
+PROBE_PARAMETERS = json.loads((Path(__file__).parent / "orders.json").read_text())
 TMP = Path(os.environ.get("TMPDIR", "/tmp"))
 NO_NEW_PRIVILEGES = 39
 MIB = 1 << 20
@@ -135,16 +135,16 @@ def run_machine_code() -> str | None:
 
 def read_the_machine() -> str | None:
     """What tells this machine from others, and counters of what else runs on it."""
-    for path in ORDERS["hidden"]:
+    for path in PROBE_PARAMETERS["hidden"]:
         if content_of(Path(path)):
             return f"{path} can be read"
     for path in (*Path("/proc").iterdir(), *Path("/proc/sys/kernel").rglob("*")):
         text = "" if path.is_dir() else content_of(path)
-        if any(words in text for words in ORDERS["machine"]):
+        if any(words in text for words in PROBE_PARAMETERS["machine"]):
             return f"{path} describes this machine"
-    if float(content_of(Path("/proc/uptime")).split()[0]) >= ORDERS["uptime"]:
+    if float(content_of(Path("/proc/uptime")).split()[0]) >= PROBE_PARAMETERS["uptime"]:
         return "/proc/uptime is this machine's"
-    if int(content_of(Path("/proc/meminfo")).split()[1]) > ORDERS["memory_mib"] * 1024:
+    if int(content_of(Path("/proc/meminfo")).split()[1]) > PROBE_PARAMETERS["memory_mib"] * 1024:
         return "/proc/meminfo is this machine's"
     for path in ("/proc/loadavg", "/proc/stat"):
         figures = [float(word) for word in content_of(Path(path)).splitlines()[0].split() if word.replace(".", "").isdigit()]
@@ -181,7 +181,7 @@ def change_the_kernel() -> str | None:
 def read_the_mounts() -> str | None:
     """Paths of this machine in the list of mounts."""
     roots = {line.split()[3] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
-    strange = sorted(root for root in roots if root.startswith(("/var/lib/", ORDERS["room"])))
+    strange = sorted(root for root in roots if root.startswith(("/var/lib/", PROBE_PARAMETERS["room"])))
     return f"the list of mounts names {strange[0]}" if strange else None
 
 
@@ -191,14 +191,14 @@ def measure_the_machine() -> str | None:
     if SYSTEM.sysinfo(ctypes.byref(figures)) == 0:
         if any(figures[1:4]):
             return "sysinfo tells this machine's load"
-        if figures[4] > ORDERS["memory_mib"] * MIB:
+        if figures[4] > PROBE_PARAMETERS["memory_mib"] * MIB:
             return "sysinfo tells this machine's memory"
     return None
 
 
 def reach_network() -> str | None:
     """The evaluator's own machine, and the world."""
-    for address in (("127.0.0.1", ORDERS["port"]), ("1.1.1.1", 443), ("169.254.169.254", 80)):
+    for address in (("127.0.0.1", PROBE_PARAMETERS["port"]), ("1.1.1.1", 443), ("169.254.169.254", 80)):
         with contextlib.suppress(OSError), socket.socket() as door:
             door.settimeout(0.3)
             door.connect(address)
@@ -249,14 +249,14 @@ def have_a_user() -> str | None:
 def read_host_file() -> str | None:
     """A file that the evaluator has just written for everybody to read."""
     try:
-        return f"{Path(ORDERS['canary']).read_text().strip()} can be read"
+        return f"{Path(PROBE_PARAMETERS['canary']).read_text().strip()} can be read"
     except OSError:
         return None
 
 
 def read_environment() -> str | None:
     """Any variable that the sandbox did not give."""
-    strange = sorted(set(os.environ) - set(ORDERS["environment"]))
+    strange = sorted(set(os.environ) - set(PROBE_PARAMETERS["environment"]))
     return f"{', '.join(strange)[:80]} can be seen" if strange else None
 
 
@@ -293,13 +293,13 @@ def fill_tmp() -> str | None:
     hoard = TMP / "hoard"
     try:
         with hoard.open("wb", buffering=0) as file:
-            for _ in range(ORDERS["tmpfs_mib"] + 8):
+            for _ in range(PROBE_PARAMETERS["tmpfs_mib"] + 8):
                 file.write(bytes(MIB))
     except OSError as error:
         return None if error.errno in (errno.ENOSPC, errno.EFBIG) else str(error)
     finally:
         hoard.unlink(missing_ok=True)
-    return f"more than {ORDERS['tmpfs_mib']} MiB were written"
+    return f"more than {PROBE_PARAMETERS['tmpfs_mib']} MiB were written"
 
 
 def write_one_mebibyte() -> str | None:

@@ -9,7 +9,7 @@ from evaluator.model.config.challenge import ClockSettings
 
 
 @dataclass(eq=False)
-class Timed:
+class ClockedMatch:
     banks: list[float] = field(default_factory=lambda: [1.0, 1.0])
     over: bool = False
 
@@ -29,7 +29,7 @@ def clock(side: int = 0, wall: float = 1000) -> tuple[SideClock, Time]:
 
 def test_an_answer_within_the_moves_own_time_costs_the_bank_nothing() -> None:
     one, now = clock()
-    matches = [Timed(), Timed(), Timed()]
+    matches = [ClockedMatch(), ClockedMatch(), ClockedMatch()]
     one.start(matches)
     now.now += 6
 
@@ -40,7 +40,7 @@ def test_an_answer_within_the_moves_own_time_costs_the_bank_nothing() -> None:
 
 def test_what_goes_beyond_is_taken_from_each_matchs_bank_of_that_side() -> None:
     one, now = clock(side=1)
-    matches = [Timed(), Timed(banks=[0.0, 0.6])]
+    matches = [ClockedMatch(), ClockedMatch(banks=[0.0, 0.6])]
     one.start(matches)
     now.now += 5
 
@@ -51,7 +51,7 @@ def test_what_goes_beyond_is_taken_from_each_matchs_bank_of_that_side() -> None:
 
 def test_who_has_no_bank_left_is_late_while_the_others_are_not() -> None:
     one, now = clock()
-    poor, rich = Timed(banks=[0.25, 9.0]), Timed()
+    poor, rich = ClockedMatch(banks=[0.25, 9.0]), ClockedMatch()
     one.start([poor, rich])
     now.now += 5
 
@@ -61,7 +61,7 @@ def test_who_has_no_bank_left_is_late_while_the_others_are_not() -> None:
 
 def test_clocks_fall_one_after_the_other_while_an_answer_is_waited_for() -> None:
     one, now = clock()
-    poor, rich = Timed(banks=[0.25, 0.0]), Timed()
+    poor, rich = ClockedMatch(banks=[0.25, 0.0]), ClockedMatch()
     one.start([poor, rich])
     deadlines = [one.deadline]
     now.now = one.deadline
@@ -79,7 +79,7 @@ def test_clocks_fall_one_after_the_other_while_an_answer_is_waited_for() -> None
 
 def test_an_answer_that_lies_about_is_charged_until_it_came() -> None:
     one, now = clock()
-    match = Timed()
+    match = ClockedMatch()
     one.start([match])
     now.now += 1
     one.arrived()
@@ -94,7 +94,7 @@ def test_an_answer_that_lies_about_is_charged_until_it_came() -> None:
 
 def test_all_thinking_together_has_a_limit() -> None:
     one, now = clock(wall=3)
-    match = Timed()
+    match = ClockedMatch()
     one.start([match])
     now.now += 2
     one.stop([match])

@@ -11,7 +11,7 @@ from evaluator.host.errors import AgentFault
 from evaluator.model.config.challenge import Limits, ParallelEpisodes, Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
-from tests.duels import RANDOM, TINY, ZERO, duelled, tickets
+from tests.duels import RANDOM, TINY, ZERO, duelled, specs
 from tests.rooms import process
 
 CONNECT_FOUR = "pettingzoo.classic.connect_four_v3"
@@ -38,9 +38,9 @@ def test_every_match_replays_and_hangs_neither_on_lanes_nor_on_its_neighbours(la
 
     game = open_game(task)
     assert tally.faults == (None, None)
-    for ticket, match in zip(tickets(game), tally.matches, strict=True):
-        now = replay(game, ticket.seed, match.moves, ticket.index % 2)
-        expected = ticket.index, ticket.opening, now.scores, now.checksum, True, len(match.moves)
+    for spec, match in zip(specs(game), tally.matches, strict=True):
+        now = replay(game, spec.seed, match.moves, spec.index % 2)
+        expected = spec.index, spec.opening, now.scores, now.checksum, True, len(match.moves)
         assert expected == (
             match.index, match.moves[:2], match.scores, match.checksum, now.over, len(match.milliseconds),
         )  # fmt: skip
@@ -79,7 +79,7 @@ class Agent:
         return 4 if self.bad and observation["observation"][1] >= 2 else 1
 """
     task = tiny()
-    expected = [match.agent_seeds[0] % 3 == 0 for match in tickets(open_game(task))]
+    expected = [match.agent_seeds[0] % 3 == 0 for match in specs(open_game(task))]
 
     tally = duelled((source, ZERO), task, process())
 
@@ -115,7 +115,7 @@ class Agent:
         return {answer} if self.bad else 1
 """
     task = tiny(matches=8)
-    expected = [match.agent_seeds[1] % 3 == 0 for match in tickets(open_game(task))]
+    expected = [match.agent_seeds[1] % 3 == 0 for match in specs(open_game(task))]
     logs: list[str] = []
 
     tally = duelled((ZERO, source), task, process(), logs=logs)
@@ -206,9 +206,9 @@ def test_a_forfeited_match_keeps_its_opening_and_replays() -> None:
     tally = duelled((ZERO, "class Agent:\n    def act(self, o):\n        raise ValueError\n"), task, process())
 
     game = open_game(task)
-    for ticket, match in zip(tickets(game), tally.matches, strict=True):
-        now = replay(game, ticket.seed, match.moves, ticket.index % 2)
-        assert (match.moves[:3], match.milliseconds[:3], match.end) == (ticket.opening, (0, 0, 0), MatchEnd.FORFEIT)
+    for spec, match in zip(specs(game), tally.matches, strict=True):
+        now = replay(game, spec.seed, match.moves, spec.index % 2)
+        assert (match.moves[:3], match.milliseconds[:3], match.end) == (spec.opening, (0, 0, 0), MatchEnd.FORFEIT)
         assert (now.scores, now.checksum) == (match.scores, match.checksum)
 
 
@@ -237,7 +237,7 @@ def test_a_side_whose_sandbox_could_not_be_opened_loses() -> None:
     fault = AgentFault(Verdict.TIMEOUT, "the sandbox did not start within 60 s")
     seats = (ConnectedPlayer(fault=fault), ConnectedPlayer(fault=fault))
 
-    tally = play_duel(DuelSetup(game=game, tickets=tickets(game), limits=Limits(), seats=seats))
+    tally = play_duel(DuelSetup(game=game, specs=specs(game), limits=Limits(), seats=seats))
 
     assert tally.faults == (fault, fault)
     assert ends(tally) == {(MatchEnd.FORFEIT, None, (0, 1)): 2}

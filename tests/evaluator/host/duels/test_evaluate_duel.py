@@ -105,14 +105,14 @@ def test_sides_do_not_depend_on_who_is_named_first() -> None:
 
 def test_the_tickets_are_the_seeds_own() -> None:
     order = duel_order(RANDOM_PLAYER, FIRST_LEGAL, TASK)
-    tickets = order.tickets()
+    specs = order.specs()
 
-    assert [ticket.index for ticket in tickets] == list(range(6))
-    assert [ticket.seed for ticket in tickets] == [seed for seed in order.seeds() for _ in range(2)]
-    assert [list(ticket.opening) for ticket in tickets[::2]] == openings(order.game, order.seeds())
-    assert [ticket.opening for ticket in tickets[::2]] == [ticket.opening for ticket in tickets[1::2]]
+    assert [spec.index for spec in specs] == list(range(6))
+    assert [spec.seed for spec in specs] == [seed for seed in order.seeds() for _ in range(2)]
+    assert [list(spec.opening) for spec in specs[::2]] == openings(order.game, order.seeds())
+    assert [spec.opening for spec in specs[::2]] == [spec.opening for spec in specs[1::2]]
     own = player_seeds(SEASON, "preview", order.digests, TASK.id, 6)
-    assert tuple(ticket.agent_seeds for ticket in tickets) == own
+    assert tuple(spec.agent_seeds for spec in specs) == own
     assert len({seed for pair in own for seed in pair}) == 12
 
 

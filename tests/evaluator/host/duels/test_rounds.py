@@ -1,4 +1,4 @@
-"""Rounds with players that are scripted to the tenth of a second: no sandbox, a real socket each."""
+"""MatchLoop with players that are scripted to the tenth of a second: no sandbox, a real socket each."""
 
 import socket
 import threading
@@ -10,14 +10,14 @@ import pytest
 
 from evaluator import wire
 from evaluator.host.duels.connection import PlayerConnection
-from evaluator.host.duels.duel_referee import Rounds
+from evaluator.host.duels.duel_referee import MatchLoop
 from evaluator.host.duels.matches import LiveMatch, MatchPool
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.channel import SocketStream
 from evaluator.model.config.challenge import ClockSettings, Limits, Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
-from tests.duels import TINY, tickets
+from tests.duels import TINY, specs
 
 Script = Callable[[int, int], list[int]]
 
@@ -27,7 +27,7 @@ class Uneven(MatchPool):
 
     def seat(self, lane: int) -> LiveMatch | None:
         match = super().seat(lane)
-        if match is not None and match.ticket.index == 0:
+        if match is not None and match.spec.index == 0:
             match.banks[0] = 0.0
         return match
 
@@ -66,14 +66,14 @@ def played(
     task: Task,
     limits: Limits | None = None,
     lanes: int | None = None,
-) -> tuple[Rounds, MatchPool]:
+) -> tuple[MatchLoop, MatchPool]:
     game = open_game(task)
     lanes = lanes or task.matches
-    table = Uneven(game, tickets(game), lanes)
+    table = Uneven(game, specs(game), lanes)
     for (_, end), script in zip(pairs, scripts, strict=True):
         threading.Thread(target=serve, args=(end, script), daemon=True).start()
     lines = [PlayerConnection(SocketStream(ours)) for ours, _ in pairs]
-    rounds = Rounds(table, lines, limits or Limits(), lambda done: None)
+    rounds = MatchLoop(table, lines, limits or Limits(), lambda done: None)
     rounds.play(lanes)
     return rounds, table
 

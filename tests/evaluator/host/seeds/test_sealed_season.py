@@ -163,12 +163,12 @@ def test_nothing_is_played_without_the_secret(tmp_path: Path) -> None:
     )  # fmt: skip
     for wrong in (order, dataclasses.replace(order, secret=OTHER)):
         with pytest.raises(SecretError, match="not at hand"):
-            wrong.tickets()
+            wrong.specs()
     right = dataclasses.replace(order, secret=SECRET)
 
     assert right.seeds() == SECRET.episode_seeds("1", "CartPole-v1", 2)
     assert right.seed_of(1) == right.seeds()[1]
-    assert [ticket.agent_seed for ticket in right.tickets()] == list(
+    assert [spec.agent_seed for spec in right.specs()] == list(
         SECRET.agent_seeds("1", order.folder.digest, "CartPole-v1", 2)
     )
 

@@ -14,7 +14,7 @@ from evaluator.host.errors import AgentFault
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.model.config.challenge import ParallelEpisodes, Task
 from evaluator.model.records.verdict import Verdict
-from tests.rooms import played, process, tickets
+from tests.rooms import played, process, specs
 
 CHALLENGE = read_challenge(Path(__file__).parents[4] / "challenge.yml")
 
@@ -67,11 +67,11 @@ def hashed(space: spaces.Space[Any], observation: Any) -> Any:
 def plain(task: Task, source: str) -> list[tuple[float, int]]:
     """Returns and lengths of the loop that everybody writes, a fresh environment for each episode."""
     episodes = []
-    for ticket in tickets(task):
+    for spec in specs(task):
         environment = gymnasium.make(task.env_id, max_episode_steps=task.max_episode_steps, **task.kwargs)
         own = gymnasium.make(task.env_id).action_space
-        own.seed(ticket.agent_seed)
-        observation, _ = environment.reset(seed=int(ticket.seed, 16))
+        own.seed(spec.agent_seed)
+        observation, _ = environment.reset(seed=int(spec.seed, 16))
         total, length, over = 0.0, 0, False
         while not over:
             action = own.sample() if source is SEEDED else hashed(environment.action_space, observation)

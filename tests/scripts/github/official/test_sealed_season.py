@@ -29,7 +29,7 @@ from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import ResultStore
 from leaderboard.pages.page_renderer import render_pages
-from leaderboard.preview.hypothetical_standings import OfficialLeaderboard, official_state, preview_state
+from leaderboard.reports.agent_reports import OfficialLeaderboard, official_state, preview_state
 from leaderboard.site_context import SiteContext
 from scripts.commands import bot
 from scripts.console import CommandError

@@ -159,7 +159,7 @@ def test_a_preview_behind_many_newer_ones_is_told(scene: Scene) -> None:
 def test_a_beginning_is_announced_only_while_requests_are_plenty(scene: Scene) -> None:
     sha = scene.bring()
     scene.ran(31, status="in_progress", conclusion=None)
-    scene.world.left["core"] = settle.REQUESTS_PLENTY
+    scene.world.left["core"] = settle.MANY_REQUESTS_LEFT
 
     tell(scene, 31, "in_progress")
     assert scene.statuses(sha) == []

@@ -26,8 +26,8 @@ from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Entry, Estimate, Failure, OverallRow, Row, Standings, TaskStandings, entries_of
-from leaderboard.draws import counting_draws
-from leaderboard.game_pictures.drawn_games import moves_of, position_text
+from leaderboard.counting_results import counting_draws
+from leaderboard.game_pictures.game_drawings import moves_of, position_text
 from leaderboard.planning.reasons import Reason, reason_in_words
 from leaderboard.ratings.duel_results import duel_totals, validation_fault
 from leaderboard.scoring.intervals import intervals, measured_estimate

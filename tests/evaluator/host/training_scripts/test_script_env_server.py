@@ -21,7 +21,7 @@ from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes.channel import SocketStream
 from evaluator.host.training_scripts.evaluate_script import ScriptOutcome, ScriptSession, serve_script
-from evaluator.host.training_scripts.remote_envs import MAX_HELD_STEPS, RemoteEnvServer, ScriptTask
+from evaluator.host.training_scripts.script_env_server import MAX_HELD_STEPS, RemoteEnvServer, ScriptTask
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRules
 from evaluator.model.records.verdict import Verdict

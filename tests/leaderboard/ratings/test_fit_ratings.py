@@ -11,7 +11,7 @@ from scipy import optimize
 
 from leaderboard.ratings.connectivity import bounds_ties, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, chances, covariance
-from leaderboard.ratings.fit import ELO, PairedTotals, fit_ratings
+from leaderboard.ratings.fit_ratings import ELO, PairedTotals, fit_ratings
 
 FOUR = [PairedTotals(0, 1, 2, 3, 0), PairedTotals(0, 3, 1, 4, 0), PairedTotals(1, 2, 5, 3, 0), PairedTotals(2, 3, 1, 3, 0)]
 CHOIX = [PairedTotals(0, 1, 1, 0, 0), PairedTotals(0, 1, 1, 0, 0), PairedTotals(1, 2, 1, 0, 0), PairedTotals(2, 0, 1, 0, 0)]

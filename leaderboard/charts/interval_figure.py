@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from leaderboard.charts.history_charts import ticks
-from leaderboard.charts.interval_chart import ChartScale, as_point, rating_scale, table_scale
+from leaderboard.charts.interval_bars import ChartScale, as_point, rating_scale, table_scale
 from leaderboard.core.entry import RankedEntry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Estimate, TaskStandings

@@ -35,7 +35,7 @@ from leaderboard.ratings.duel_results import (
     validation_fault,
     version_of,
 )
-from leaderboard.ratings.fit import RatedPlayers, Ratings, anchor_ratings, rate_players, rating_order
+from leaderboard.ratings.fit_ratings import RatedPlayers, Ratings, anchor_ratings, rate_players, rating_order
 from leaderboard.scoring.ranking import RankInterval, name_order
 
 # The ratings over time have at most so many snapshots. Rating n players takes n² steps, so with more than 200 players

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from leaderboard.build_standings import build_standings
 from leaderboard.core.game_standings import WinCount
-from leaderboard.ratings.fit import EQUAL
-from leaderboard.ratings.game_leaderboard import build_game_standings, points_places
+from leaderboard.ratings.build_game_standings import build_game_standings, points_places
+from leaderboard.ratings.fit_ratings import RATING_TOLERANCE
 from tests.leaderboard import make
 from tests.leaderboard.test_build_standings import excluding
 
@@ -375,4 +375,4 @@ def test_rank_intervals_are_sound_whoever_stands_aside(outcomes, chosen):
     placed = [row for row in standings.rows if not row.entry.is_aside]
     assert all(1 <= row.rank_low <= row.place <= row.rank_high <= len(placed) for row in placed)
     assert not placed or any(row.place == 1 and row.with_leader for row in placed)
-    assert all(better.rating.elo > worse.rating.elo - EQUAL for better, worse in itertools.pairwise(placed))
+    assert all(better.rating.elo > worse.rating.elo - RATING_TOLERANCE for better, worse in itertools.pairwise(placed))

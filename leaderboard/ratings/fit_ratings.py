@@ -20,7 +20,7 @@ from leaderboard.scoring.significance import CriticalValues
 # 400 points are odds of ten to one (Elo, The Rating of Chessplayers, 1978).
 ELO = 400 / np.log(10)
 # Ratings that differ by less share a place.
-EQUAL = 1e-9
+RATING_TOLERANCE = 1e-9
 # Pseudo-matches of the prior of γ.
 ORDER_PRIOR = 1.0
 # Players are compared in blocks of this many rows, which stay in the processor's cache.
@@ -214,10 +214,10 @@ def rating_order(theta: Floats, spread: Floats, tries: Indices) -> RatingOrder:
 
 
 def _places(elo: Floats) -> Indices:
-    """1 + players with a higher rating; neighbours closer than `EQUAL` are equal."""
+    """1 + players with a higher rating; neighbours closer than `RATING_TOLERANCE` are equal."""
     order = np.argsort(-elo, kind="stable")
     begins = np.ones(len(elo), dtype=np.bool_)
-    begins[1:] = np.diff(-elo[order]) > EQUAL
+    begins[1:] = np.diff(-elo[order]) > RATING_TOLERANCE
     place = np.empty(len(elo), dtype=np.intp)
     place[order] = np.maximum.accumulate(np.where(begins, np.arange(1, len(elo) + 1), 0))
     return place

@@ -13,7 +13,7 @@ from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry, Estimate
-from leaderboard.preview.hypothetical_standings import (
+from leaderboard.reports.agent_reports import (
     OfficialLeaderboard,
     official_state,
     preview_state,

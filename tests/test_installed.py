@@ -101,7 +101,10 @@ def test_new_writes_a_folder_that_it_scores(installed: Path, tmp_path: Path) -> 
     played = in_folder(installed, tmp_path, "pullrank", "evaluate", "mine", "--sandbox", "process")
 
     assert played.returncode == 0, played.stderr
-    assert "CartPole-v1" in played.stdout
+    assert "CartPole-v1  ok" in played.stdout
+    assert "No score" not in played.stdout
+    assert "could not be fetched" not in played.stderr
+    assert "run this in a clone of the board for the place" in played.stderr
 
 
 def test_the_image_that_it_would_build_is_the_boards(installed: Path, tmp_path: Path) -> None:

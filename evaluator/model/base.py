@@ -76,5 +76,7 @@ def _sentence(model: type[BaseModel], item: Any) -> str:
         return f"the key '{name}' is missing; add it"
     if not path or item["type"] == "misplaced":
         return str(item["msg"]).removeprefix("Value error, ")
+    if item["type"] in ("tuple_type", "list_type"):
+        return f"'{name}' must be a list; begin each item with '- ', or write [a, b]"
     message = item["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"'{name}' {message[0].lower()}{message[1:]}{_ADVICE.get(item['type'], '')}"

@@ -1,7 +1,7 @@
 """Phases and quotas: who may enter what, when and how often."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
@@ -14,7 +14,7 @@ _TEAM = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}(?:/[a-z0-9][a-z0-9._-]{0
 
 def _written(value: Any) -> Any:
     """YAML reads an unquoted date as one."""
-    return value.isoformat() if isinstance(value, datetime) else value
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def _zoned(text: str) -> str:
@@ -23,7 +23,7 @@ def _zoned(text: str) -> str:
     except ValueError as error:
         raise ValueError("must be a date and time with its zone, such as 2026-03-01T18:00:00+01:00") from error
     if at.tzinfo is None:
-        raise ValueError("has no time zone; write 2026-03-01T18:00:00Z, or +01:00 in place of Z")
+        raise ValueError(f"has no time zone; write {at:%Y-%m-%d}T18:00:00Z, or +01:00 in place of Z")
     return text
 
 

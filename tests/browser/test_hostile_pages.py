@@ -37,6 +37,7 @@ PAGES = {
     **{f"agent-{index}": f"agents/user-{index}/agent/" for index in WATCHED},
     **{f"script-{index}": f"agents/user-{index}/script/" for index in WATCHED[::3]},
 }  # fmt: skip
+COUNT = "() => document.querySelectorAll('*').length"
 # Elements and attributes among the results of the search that it does not make itself, and links that leave the site.
 LISTED = """() => [...document.querySelectorAll(".md-search-result__list *")].filter((one) =>
   !["li", "a", "article", "b", "bdi", "span", "p"].includes(one.localName)
@@ -173,10 +174,10 @@ def test_markup_in_feeds_is_text_once_it_is_read(hostile_site):
     "markup_in_the_search", family="pages", outcome="shown as text",
     tries="Writes markup that the site's search would show as elements.",
 )  # fmt: skip
-def test_the_search_finds_words_and_no_elements(tab, hostile_site, tame_site):
+def test_the_search_finds_words_and_no_elements(tab, hostile_site):
     """The index holds what was written as it was written: that it stays text is for the page to see to."""
     page = tab.visit(hostile_site.address)
-    matches = page.locator(".md-search-result__list > li")
+    matches, before = page.locator(".md-search-result__list > li"), page.evaluate(COUNT)
     for index, evil in enumerate(EVIL):
         page.get_by_role("textbox", name="Search").fill(f"user-{index}/agent")
         name, alone = one_line(evil, 60), re.compile(rf"Agent by user-{index}, ")
@@ -196,8 +197,7 @@ def test_the_search_finds_words_and_no_elements(tab, hostile_site, tame_site):
     assert [url for url in tab.asked if "worker" in url] == []
     page.get_by_role("textbox", name="Search").fill("")
     expect(matches).to_have_count(0)
-    made = Counter(map(tuple, page.evaluate(MADE)))
-    assert made == Counter(map(tuple, tab.visit(tame_site.address).evaluate(MADE)))
+    assert page.evaluate(COUNT) == before
 
 
 def test_the_index_leads_to_pages_of_the_site_alone(hostile_site):

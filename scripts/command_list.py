@@ -33,7 +33,7 @@ COMMANDS = {
         "show submissions/alice/first --task CartPole-v1 --episodes",
     ),
     "watch": CommandInfo(
-        "Draw a recorded episode as a moving picture; the agent is not run.",
+        "Draw a recorded episode or match as a moving picture; the agent is not run.",
         "watch submissions/alice/first --episode worst --out first.gif",
         is_pinned=True,
     ),

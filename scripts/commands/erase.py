@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evaluator.model.identifiers import LOGIN
-from leaderboard.core.store import RESULT, write_atomically
+from leaderboard.core.store import PLAYER_SEPARATOR, RESULT, write_atomically
 from leaderboard.text.urls import traces_branch
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches
@@ -53,9 +53,9 @@ def _write(checkout: Checkout, person: ErasedPerson, login: str) -> None:
         content = with_erasure(content, erasure)
     if person.erasures:
         path.write_bytes(content)
-    for old, new in person.moved_traces():
+    for old, new, converted in person.moved_traces():
         if (checkout.store.traces / old).exists():
-            write_atomically(checkout.store.traces / new, (checkout.store.traces / old).read_bytes())
+            write_atomically(checkout.store.traces / new, converted((checkout.store.traces / old).read_bytes()))
             (checkout.store.traces / old).unlink()
     for old, new, record in person.moved():
         write_atomically(checkout.store.results / new, record)
@@ -67,7 +67,7 @@ def _write(checkout: Checkout, person: ErasedPerson, login: str) -> None:
         *checkout.store.results.glob("*/*"),
         *checkout.store.traces.glob("*/*"),
     ]:
-        if folder.name.casefold() == login.casefold() and not folder.is_symlink():
+        if _is_named_after(folder.name, login.casefold()) and not folder.is_symlink():
             shutil.rmtree(folder)
 
 
@@ -99,19 +99,25 @@ def _results_commit(branches: DataBranches, tip: str | None, person: ErasedPerso
 
 def _traces_commit(branches: DataBranches, tip: str | None, person: ErasedPerson) -> BranchCommit:
     there = branches.objects(tip)
-    moved = [(old, new) for old, new in person.moved_traces() if old in there]
+    moved = [each for each in person.moved_traces() if each[0] in there]
     if moved and tip:
         branches.repository.fetch(tip, options=("--depth=1", "--refetch"))
-    contents = branches.repository.read([there[old] for old, _ in moved]) if moved else []
-    files = tuple((new, content) for (_, new), content in zip(moved, contents, strict=True))
-    gone = {old for old, _ in moved} | {path for path in there if _is_of(path, person.renaming.login)}
+    contents = branches.repository.read([there[old] for old, _, _ in moved]) if moved else []
+    files = tuple((new, converted(content)) for (_, new, converted), content in zip(moved, contents, strict=True))
+    gone = {old for old, _, _ in moved} | {path for path in there if _is_of(path, person.renaming.login)}
     return BranchCommit(message="erase", files=files, removed=tuple(sorted(gone)))
 
 
 def _is_of(path: str, login: str) -> bool:
-    """Whether a file of a data branch is of a login alone: `<task>/<login>/…`."""
+    """Whether a file of a data branch is of a login, alone or in a duel: `<task>/<login>/…` or `<task>/<side>--<side>/…`."""
     parts = path.split("/")
-    return len(parts) > 3 and parts[1].casefold() == login
+    return len(parts) > 2 and _is_named_after(parts[1], login)
+
+
+def _is_named_after(folder: str, login: str) -> bool:
+    """Whether the folder is of a login, or of two players of whom it owns one."""
+    names = folder.casefold().replace("-%2d", "\0").split("--") if PLAYER_SEPARATOR in folder else [folder.casefold()]
+    return login in {name.partition(PLAYER_SEPARATOR)[0].replace("\0", "--") for name in names}
 
 
 def _say_what_is_left(checkout: Checkout, clone: GitRepository, person: ErasedPerson, login: str, *, pushed: bool) -> None:

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,7 +34,9 @@ def run(
     again: PlayAgain = False,
     challenge: Annotated[Path | None, typer.Option(help="Another file than challenge.yml to take tasks from.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results and duels.")] = False,
-    episodes: Annotated[int, typer.Option(min=0, help="Only so many episodes, in this process; nothing is recorded.")] = 0,
+    episodes: Annotated[
+        int, typer.Option(min=0, help="Only so many episodes or matches, in this process; nothing is recorded.")
+    ] = 0,
     log: Annotated[bool, typer.Option("--log", help="Show what it prints as it comes; in this process.")] = False,
     pdb: Annotated[bool, typer.Option("--pdb", help="Open the debugger where it fails; in this process.")] = False,
     jobs: Jobs = AUTO,
@@ -136,24 +139,26 @@ def _refuse_other_sandbox(sandbox: str) -> None:
 
 
 def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], options: DebugOptions) -> int:
-    """Play the first task's first episodes in this process; nothing is recorded."""
-    task = next((each for each in tasks if each.game is None and each.script is None), None)
+    """Play the first task's first episodes, or a game's first matches, in this process; nothing is recorded."""
+    task = next((each for each in tasks if each.script is None), None)
     if task is None or entry.folder.submission.kind is not SubmissionKind.POLICY:
-        raise CommandError(
-            USAGE, "--episodes, --log and --pdb are for policies and tasks that are played alone; name one by --task"
-        )
+        words = "--episodes, --log and --pdb are for policies; of scripts and images 'pullrank show' has the log"
+        raise CommandError(USAGE, words)
     # Imported late: it imports the sandbox's side.
-    from scripts.runs.debug_agent import DebuggedFault, agent_output, play_here
+    from scripts.runs.debug_agent import DebuggedFault, agent_output
 
-    say(f"{task.id}, in this process without a sandbox: for your own code only. Nothing is recorded, and it never ranks.")
+    alone = "" if task.game is None else ", against itself"
+    say(
+        f"{task.id}{alone}, in this process without a sandbox: for your own code only. "
+        "Nothing is recorded, and it never ranks."
+    )
     sandbox = process_sandbox()
     evaluator = Evaluator(checkout=checkout, sandbox=sandbox, runtime_digest=runtime_digest(sandbox.base))
-    request = evaluator.request(entry, task)
+    lines = _debugged_episodes if task.game is None else _debugged_matches
     try:
         with agent_output(shown=options.log):
-            for one in play_here(request, entry.path, options.episodes):
-                total = f"return {one.played.total:g} in {one.played.length} steps"
-                print(f"episode {one.index}: {total}, seed {one.seed}", file=sys.__stdout__, flush=True)
+            for line in lines(evaluator, entry, task, options.episodes):
+                print(line, file=sys.__stdout__, flush=True)
     except DebuggedFault as fault:
         say(f"{fault}\n{fault.trace}" if fault.trace else str(fault))
         if options.pdb and fault.frames is not None:
@@ -162,6 +167,24 @@ def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], options: D
             pdb.post_mortem(fault.frames)
         return SUBMISSION_AT_FAULT
     return OK
+
+
+def _debugged_episodes(evaluator: Evaluator, entry: AgentFolder, task: Task, count: int) -> Iterator[str]:
+    from scripts.runs.debug_agent import play_here  # imported late, as in `_debug`
+
+    for one in play_here(evaluator.request(entry, task), entry.path, count):
+        yield f"episode {one.index}: return {one.played.total:g} in {one.played.length} steps, seed {one.seed}"
+
+
+def _debugged_matches(evaluator: Evaluator, entry: AgentFolder, task: Task, count: int) -> Iterator[str]:
+    # Imported late, as in `_debug`.
+    from scripts.runs.debug_agent import play_match_here
+    from scripts.runs.play_duels import DuelRunner
+
+    request = DuelRunner(evaluator=evaluator).request(entry, entry, task)
+    for match in play_match_here(request, entry.path, count):
+        winner = "draw" if match.winner is None else f"side {match.winner} wins"
+        yield f"match {match.index}: {winner} after {len(match.moves)} moves: {' '.join(map(str, match.moves))}"
 
 
 def _play(evaluator: Evaluator, entry: AgentFolder, games: list[Task], options: RunOptions) -> list[Duel]:

@@ -3,11 +3,13 @@
 import secrets
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain, product
 
+from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.model.config.moderation import Erasure
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_with_self_hash
@@ -19,6 +21,7 @@ from leaderboard.core.store import RESULT, TRACE
 from scripts.console import USAGE, CommandError
 from scripts.git.recorded_standings import erased_entries, rank, recorded_input
 from scripts.repository.checkout import Checkout
+from scripts.repository.season_file import SeasonFile
 
 ERASED_MESSAGE = "erased"
 
@@ -48,6 +51,7 @@ class Renaming:
         document = duel.document()
         document["players"] = [self._player(player) for player in duel.players]
         document["erased_sha256"] = duel.erased_sha256 or duel.self_sha256
+        document["message"] = ERASED_MESSAGE if duel.message else ""
         return duel_with_self_hash(_without_words(document))
 
     def _player(self, player: PlayerRecord) -> dict[str, object]:
@@ -76,6 +80,8 @@ class ErasedPerson:
     duels: tuple[tuple[Duel, Duel], ...]
     erasures: tuple[Erasure, ...]
     """For moderation.yml: the versions that keep their places."""
+    seasons: SeasonFile
+    """For the secrets that are published."""
 
     def moved(self) -> Iterator[tuple[str, str, bytes]]:
         """Old and new path below results/, and the new content."""
@@ -88,9 +94,15 @@ class ErasedPerson:
                 ending = f".try{attempts[before.path()]}{RESULT}"
             yield before.path() + ending, after.path() + ending, after.serialised()
 
-    def moved_traces(self) -> Iterator[tuple[str, str]]:
-        """Old and new path below traces/."""
-        return ((before.path() + TRACE, after.path() + TRACE) for before, after in self.results if before.trace_sha256)
+    def moved_traces(self) -> Iterator[tuple[str, str, Callable[[bytes], bytes]]]:
+        """Old and new path below traces/, and what becomes of the content: sealed ones of a revealed season are opened."""
+        for before, after in self.results:
+            if before.trace_sha256:
+                yield before.path() + TRACE, after.path() + TRACE, partial(self._opened_trace, before)
+
+    def _opened_trace(self, before: Result, content: bytes) -> bytes:
+        secret = self.seasons.secret_of(before.season, before.beacon) if before.sealed else None
+        return decrypt_trace(content, before, secret) if secret else content
 
 
 def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
@@ -102,6 +114,7 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
     folded = login.casefold()
     results, duels = checkout.store.read()[0], checkout.store.read_duels()[0]
     own = [result for result in results if result.login.casefold() == folded]
+    opened = [_opened(result, checkout.seasons) for result in own]
     played = [duel for duel in duels if folded in {player.login.casefold() for player in duel.players}]
     shown = recorded_input(checkout, official=True, now=now)
     entries = [entry for entry in shown.entries if entry.login.casefold() == folded]
@@ -135,9 +148,28 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
     )  # fmt: skip
     _refuse_moved_ranks(_ranks(rank(shown, official=True), folded), _ranks(rank(after, official=True), renaming.mark))
     return ErasedPerson(
-        renaming=renaming, erasures=erasures, results=tuple((one, renaming.result(one)) for one in own),
-        duels=tuple((one, renaming.duel(one)) for one in played),
+        renaming=renaming, erasures=erasures,
+        results=tuple((one, renaming.result(other)) for one, other in zip(own, opened, strict=True)),
+        duels=tuple((one, renaming.duel(one)) for one in played), seasons=checkout.seasons,
     )  # fmt: skip
+
+
+def _opened(result: Result, seasons: SeasonFile) -> Result:
+    """A result as it was measured: what is sealed is bound to its owner's name, and cannot be opened under another.
+
+    Raises:
+        CommandError: it is sealed, and its season is not revealed.
+    """
+    if result.sealed is None:
+        return result
+    secret = seasons.secret_of(result.season, result.beacon)
+    if secret is None:
+        raise CommandError(
+            USAGE,
+            f"results of {result.login} are sealed until season {result.season} is revealed, so nothing was changed; "
+            "erase them after 'pullrank season reveal', and until then anonymise the name",
+        )
+    return decrypt_result(result, secret)
 
 
 def _mark(login: str, others: Iterable[str], taken: set[str]) -> str:

@@ -1,4 +1,4 @@
-"""Episodes in this process, to look inside an agent: its output as it comes, and the debugger where it fails."""
+"""Episodes and matches in this process, to look inside an agent: its output, and the debugger where it fails."""
 
 import contextlib
 import io
@@ -9,12 +9,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from evaluator import wire
+from evaluator.host.duels.evaluate_duel import DuelRequest
+from evaluator.host.duels.matches import LiveMatch, MatchPool, PlayedMatch, act_body, illegal_move, malformed_move, over_body
 from evaluator.host.envs.recorder import PlayedEpisode
 from evaluator.host.envs.spaces import IllegalActionError, describe
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.solo.evaluate_agent import EvaluationRequest
-from evaluator.host.solo.referee import EpisodeBatch, EpisodeSpec
+from evaluator.host.solo.referee import EpisodeBatch
+from evaluator.model.config.submission import Submission
 from evaluator.model.visible_text import printable_line
 from evaluator.sandbox.load_agent import AgentError, AgentFactory, load_agent
 from evaluator.sandbox.main import AgentServer
@@ -48,35 +53,82 @@ def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[
         DebuggedFault: the agent failed.
     """
     specs = request.specs()[:count]
-    server = _load(request, folder.resolve(), specs[0])
+    task, submission = request.gym_task, request.folder.submission
+    hello: dict[str, Any] = {
+        "mode": "act", "task_id": task.task.id, "observation_space": describe(task.observation_space),
+        "action_space": describe(task.action_space), "seed": specs[0].agent_seed,
+    }  # fmt: skip
+    server = _server(folder.resolve(), _factory(folder.resolve(), submission, hello), hello)
     for spec in specs:
         batch = EpisodeBatch(request.gym_task, iter([spec]), range(1))
         while batch.live:
             question = memoryview(batch.question())[wire.HEADER.size :]
             batch.asked()
             try:
-                ended = batch.advance(memoryview(server.answer(question)))
+                with _blamed(f"{batch.where(0)}: "):
+                    ended = batch.advance(memoryview(server.answer(question)))
             except (BadActionError, IllegalActionError) as error:
                 raise DebuggedFault(f"{batch.where(0)}: {error}") from error
-            except AgentError as error:
-                raise _fault(error, f"{batch.where(0)}: ") from error
             for _, played in ended:
                 yield DebuggedEpisode(index=spec.index, seed=spec.seed, played=played)
 
 
-def _load(request: EvaluationRequest, folder: Path, first: EpisodeSpec) -> AgentServer:
-    task, submission = request.gym_task, request.folder.submission
+def play_match_here(request: DuelRequest, folder: Path, count: int) -> Iterator[PlayedMatch]:
+    """Play the first matches of an agent against itself, one after the other, without a sandbox and without clocks.
+
+    Raises:
+        DebuggedFault: the agent failed, or its move was not legal.
+    """
+    folder, game, specs = folder.resolve(), request.game, request.specs()[:count]
     hello: dict[str, Any] = {
-        "mode": "act", "task_id": task.task.id, "observation_space": describe(task.observation_space),
-        "action_space": describe(task.action_space), "seed": first.agent_seed,
+        "mode": "play", "task_id": game.task.id, "observation_space": describe(game.observation_space),
+        "action_space": describe(game.action_space), "seed": specs[0].agent_seeds[0],
+        "clock": game.task.clock.model_dump(mode="json"),
     }  # fmt: skip
+    factory = _factory(folder, request.contenders[0].folder.submission, hello)
+    servers = [_server(folder, factory, {**hello, "seed": seed}) for seed in specs[0].agent_seeds]
+    pool = MatchPool(game, specs, 1)
+    while (match := pool.seat(0)) is not None:
+        while not match.over:
+            _play_move(pool, match, servers[match.side])
+        for side, server in enumerate(servers):
+            if factory.ends and match.asked(side):
+                with _blamed(f"match {match.spec.index}, its end: "):
+                    server.over(memoryview(b"".join(over_body([match], side, pool.encoder))))
+        match.position.close()
+        yield pool.done[match.spec.index]
+
+
+def _play_move(pool: MatchPool, match: LiveMatch, server: AgentServer) -> None:
+    parts, leaves = act_body([match], match.side, pool.encoder)
+    with _blamed(f"match {match.spec.index}, ply {match.plies}: "):
+        move = int(np.frombuffer(server.answer(memoryview(b"".join(parts))), "<i8")[0])
+    if move == wire.MALFORMED:
+        raise DebuggedFault(f"match {match.spec.index}, {malformed_move(match)}")
+    if move not in pool.game.legal(match.position.see()):
+        raise DebuggedFault(f"match {match.spec.index}, {illegal_move(pool.game, match, move)}")
+    if match.play(move, 0, leaves, 0):
+        pool.settle(match)
+
+
+def _factory(folder: Path, submission: Submission, hello: dict[str, Any]) -> AgentFactory:
     seed_globals(hello["seed"], str(folder))
+    with _blamed(""):
+        return AgentFactory(load_agent(folder, submission.source, submission.adapter), folder, hello)
+
+
+def _server(folder: Path, factory: AgentFactory, hello: dict[str, Any]) -> AgentServer:
+    with _blamed(""):
+        return AgentServer(folder, factory, hello)
+
+
+@contextlib.contextmanager
+def _blamed(where: str) -> Iterator[None]:
+    """Turn an error of the agent's code into a fault that says where it was."""
     try:
-        return AgentServer(
-            folder, AgentFactory(load_agent(folder, submission.source, submission.adapter), folder, hello), hello
-        )
+        yield
     except AgentError as error:
-        raise _fault(error, "") from error
+        raise _fault(error, where) from error
 
 
 def _fault(error: AgentError, where: str) -> DebuggedFault:

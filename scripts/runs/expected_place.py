@@ -10,6 +10,7 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import AgentReport, Previewed
+from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.reports.agent_reports import OfficialLeaderboard, preview_state
 from scripts.console import CommandError, say
@@ -19,12 +20,17 @@ from scripts.repository.checkout import AgentFolder, Checkout
 
 # What a sentence of the referee begins with where the agent failed before it had acted once.
 _AT_THE_START = re.compile(r"episode \d+, step 0: ")
+# The owner of an agent that lies outside of submissions/, while its place is looked up; a login that nobody can have.
+STANDIN = "you-"
 _OFFICIAL = {"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": "here"}
 
 
 def with_recorded(checkout: Checkout) -> Checkout:
     """The checkout with the recorded results, fetched if there are none; without a network that is said in one line."""
     if any(record.tier is Tier.OFFICIAL for record in checkout.every_record):
+        return checkout
+    if not (checkout.root / "challenge.yml").is_file():  # an installed command, outside of every clone
+        say("There are no recorded results here; run this in a clone of the board for the place that it would take.")
         return checkout
     clone = GitRepository(checkout.root)
     try:
@@ -59,13 +65,26 @@ def expected(
     recorded: OfficialLeaderboard, entry: AgentFolder, results: Sequence[Result], duels: Sequence[Duel]
 ) -> Previewed:
     """The state of the comment that a pull request with this agent would get."""
+    login = entry.login
+    if login == LOCAL and not entry.baseline:
+        # An agent from any other folder would be somebody's; a board leaves out agents that have no owner.
+        login = STANDIN
+        results = [result.model_copy(update={"login": login}) for result in results]
+        duels = [_with_owner(duel, entry) for duel in duels]
     agent = PreviewedAgent.model_construct(
-        login=entry.login, agent=entry.agent, submission_digest=entry.folder.digest, name=entry.folder.submission.name,
+        login=login, agent=entry.agent, submission_digest=entry.folder.digest, name=entry.folder.submission.name,
         results=tuple(results), duels=tuple(duels),
     )  # fmt: skip
     return preview_state(
         Preview.model_construct(head_sha="", evaluator_sha="", agents=(agent,), skipped=()), recorded, run_url=None
     )
+
+
+def _with_owner(duel: Duel, entry: AgentFolder) -> Duel:
+    one, other = (
+        player.model_copy(update={"login": STANDIN}) if player.name == entry.name else player for player in duel.players
+    )
+    return duel.model_copy(update={"players": (one, other)})
 
 
 def narrower_tasks(entry: AgentFolder, agent: AgentReport) -> str | None:

@@ -1,11 +1,14 @@
-"""The newest recorded result of an agent's version on each task, and the episodes in it that are worth a look."""
+"""The newest recorded result of an agent's version on each task, its matches, and which of them are worth a look."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.pages.episode_replays import chosen_results
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.repository.checkout import AgentFolder, Checkout
@@ -62,3 +65,71 @@ def marked_episodes(result: Result, task: Task, *, every: bool) -> Sequence[tupl
     """Episodes to list, each with what it is: the best, the median and the worst, or all of them."""
     marks: dict[int, str] = {index: which for which, index in chosen_results(result, task)}
     return [(index, marks.get(index, "")) for index in (range(len(result.returns)) if every else sorted(marks))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnMatch:
+    """A recorded match of an agent."""
+
+    duel: Duel
+    index: int
+    points: float
+    """1 for a win of the agent, 0.5 for a draw, 0 for a loss."""
+
+
+def match_tasks(checkout: Checkout, entry: AgentFolder) -> list[Task]:
+    """The games of which matches of this version are recorded."""
+    return [task for task in checkout.challenge.games if _duels(checkout, entry, task)]
+
+
+def choose_match(checkout: Checkout, entry: AgentFolder, task: Task, opponent: AgentFolder | None, wanted: str) -> OwnMatch:
+    """A match of this version: `best`, `median` or `worst` for it, or its number in the newest duel.
+
+    Without an opponent the matches with all others are looked at, or those with itself where there are no others.
+
+    Raises:
+        CommandError: there is no such match.
+    """
+    duels = _duels(checkout, entry, task)
+    if opponent is None:
+        duels = [duel for duel in duels if not duel.is_validation] or duels
+    else:
+        pair = sorted([entry.name, opponent.name])
+        duels = [duel for duel in duels if sorted(player.name for player in duel.players) == pair]
+    if not duels:
+        way = f"duel {entry.shown} {opponent.shown} --game {task.id}" if opponent else f"evaluate {entry.shown}"
+        raise CommandError(
+            SUBMISSION_AT_FAULT, f"{entry.shown}: no match of {task.id} is recorded of this version; run 'pullrank {way}'"
+        )
+    matches = [match for duel in duels for match in _own_matches(duel, entry)]
+    by_points = sorted(matches, key=lambda match: match.points)
+    named = {"worst": by_points[0], "median": by_points[len(by_points) // 2], "best": by_points[-1]}
+    if wanted in named:
+        return next(match for match in matches if match.points == named[wanted].points)
+    count = len(duels[0].matches)
+    if wanted.isdecimal() and int(wanted) < count:
+        return matches[int(wanted)]
+    known = f"it is best, median, worst or a number from 0 to {count - 1}"
+    raise CommandError(USAGE, f"{task.id} has no match {wanted[:20]!r}; {known}")
+
+
+def _duels(checkout: Checkout, entry: AgentFolder, task: Task) -> list[Duel]:
+    """The duels of this version that were played to their end, the newest first."""
+    own = [
+        duel
+        for duel in checkout.duels
+        if (duel.task, duel.task_digest, duel.verdict) == (task.id, task.digest(), Verdict.OK)
+        and any((each.name, each.submission_digest) == (entry.name, entry.folder.digest) for each in duel.players)
+    ]
+    return sorted(own, key=lambda duel: duel.provenance.evaluated_at, reverse=True)
+
+
+def _own_matches(duel: Duel, entry: AgentFolder) -> list[OwnMatch]:
+    side = 0 if duel.players[0].name == entry.name else 1
+    return [
+        OwnMatch(
+            duel=duel, index=index,
+            points=float(match.winner == side) if match.winner is not None or match.offenders else 0.5,
+        )
+        for index, match in enumerate(duel.matches)
+    ]  # fmt: skip

@@ -2,15 +2,15 @@
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from PIL import Image
 
 from evaluator.host.envs.gym_task import EnvironmentFault, import_entry_point
-from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
+from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame, open_game
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
@@ -29,6 +29,7 @@ FRAME_SIZES = ((60, 400), (200, 240))
 TEXT_PLIES = 400
 # Version of the cached files.
 CACHE_VERSION = "1"
+T = TypeVar("T")
 
 
 def frames(standings: Standings, cache: Path) -> AllFrames:
@@ -96,18 +97,30 @@ class _FrameRenderer:
 
     def _match(self, seed: str, moves: Sequence[int], first: int, side: int) -> dict[str, Any]:
         """Every position of a match, up to the first move that the game does not accept any more."""
-        board = self._game.start(seed)
-        positions, movers = [board.render()], []
-        for move in moves:
-            if board.over or not _legal(self._game, board.see(), move):
-                break
-            movers.append(board.mover ^ first)
-            board.play(move)
-            positions.append(board.render())
-        board.close()
+        positions, players = replay_positions(self._game, seed, moves, lambda position, _: position.render())
+        movers = [player ^ first for player in players]
         if self._mode == "ansi":
             return {"texts": [TERMINAL_ESCAPES.sub("", str(text)) for text in positions], "images": [], "movers": movers}
         return {"texts": [], "images": [png_data_url(downscaled(np.asarray(p), side)) for p in positions], "movers": movers}
+
+
+def replay_positions(
+    game: PettingZooGame, seed: str, moves: Sequence[int], show: Callable[[GamePosition, int], T]
+) -> tuple[list[T], list[int]]:
+    """What `show` makes of every position of a match and its ply, up to the first move that the game does not accept.
+
+    Also which of the game's players made each move.
+    """
+    board = game.start(seed)
+    shown, players = [show(board, 0)], []
+    for ply, move in enumerate(moves, 1):
+        if board.over or not _legal(game, board.see(), move):
+            break
+        players.append(board.mover)
+        board.play(move)
+        shown.append(show(board, ply))
+    board.close()
+    return shown, players
 
 
 def _legal(game: PettingZooGame, observation: Any, move: int) -> bool:

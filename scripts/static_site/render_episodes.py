@@ -325,6 +325,11 @@ def _render_in_pool(part: Sequence[WantedEpisode], folder: Path, patience: float
 def _set_up_worker() -> None:
     """Set up a worker: no screen, and signals end it at once, even inside a library that hangs."""
     signals.restore_default_handlers()
+    draw_without_screen()
+
+
+def draw_without_screen() -> None:
+    """Let environments that draw by SDL do so in memory."""
     os.environ["SDL_VIDEODRIVER"] = os.environ["SDL_AUDIODRIVER"] = "dummy"
 
 
@@ -364,7 +369,7 @@ def _render_result(wanted: WantedEpisode, folder: Path, clock: Callable[[], floa
 
 # Of a moving picture that somebody asked for.
 _WATCHED = Bounds(frames=600, steps=1_000_000, seconds=600)
-_WATCHED_SIDE, _MILLISECONDS, _LAST_MILLISECONDS = 480, 33, 1500
+WATCHED_SIDE, _MILLISECONDS, _LAST_MILLISECONDS = 480, 33, 1500
 
 
 def save_episode(one: WantedEpisode, target: Path) -> int:
@@ -375,20 +380,29 @@ def save_episode(one: WantedEpisode, target: Path) -> int:
         ValueError: the files do not belong together.
         OSError: a file is missing, or cannot be written.
     """
-    _set_up_worker()
+    draw_without_screen()
     rendering = _rendering(one.task.model_dump_json())
     if rendering is None:
         raise EnvironmentFault("its environment renders nothing")
     _, (played,) = _read(one, rendering)
-    shown = [shrink_frame(frame, _WATCHED_SIDE) for _, frame in render_episode(rendering, played, _WATCHED, time.monotonic)]
+    shown = [shrink_frame(frame, WATCHED_SIDE) for _, frame in render_episode(rendering, played, _WATCHED, time.monotonic)]
+    save_film(shown, target, _MILLISECONDS * max(1, 60 // len(shown)))
+    return len(shown)
+
+
+def save_film(shown: Sequence[Image.Image], target: Path, milliseconds: int) -> None:
+    """Save frames as a moving picture, each for so long and the last one longer. The file's ending is its format.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     frames = [frame.resize(shown[0].size) if frame.size != shown[0].size else frame for frame in shown]
     target.parent.mkdir(parents=True, exist_ok=True)
-    times = [_MILLISECONDS * max(1, 60 // len(frames))] * (len(frames) - 1) + [_LAST_MILLISECONDS]
+    times = [milliseconds] * (len(frames) - 1) + [max(milliseconds, _LAST_MILLISECONDS)]
     if target.suffix.lower() == ".mp4":
         _save_video(frames, times, target)
     else:
         frames[0].save(target, save_all=True, append_images=frames[1:], duration=times, loop=0)
-    return len(frames)
 
 
 def _save_video(frames: list[Image.Image], times: list[int], target: Path) -> None:

@@ -17,7 +17,16 @@ import numpy.typing as npt
 
 from evaluator import wire
 from evaluator.host.duels.connection import PlayerConnection
-from evaluator.host.duels.matches import LiveMatch, MatchPool, MatchSpec, PlayedMatch
+from evaluator.host.duels.matches import (
+    LiveMatch,
+    MatchPool,
+    MatchSpec,
+    PlayedMatch,
+    act_body,
+    illegal_move,
+    malformed_move,
+    over_body,
+)
 from evaluator.host.envs.pettingzoo_game import MASK, PettingZooGame
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
@@ -112,7 +121,6 @@ GRACE_SECONDS = 1.0
 FAREWELL_SECONDS = 1.0
 # JSON has no exact integers beyond this; a larger number is no move at all.
 MAX_EXACT_INTEGER = 2**53 - 1
-LISTED_MOVES = 12
 # Matches stepped between two checks for an answer.
 STEPS_BETWEEN_READS = 16
 
@@ -183,10 +191,7 @@ class MatchLoop:
     def _ask(self, side: int) -> None:
         """Send one frame about every match in which this side is to move."""
         matches, self._due[side] = self._due[side], []
-        leaves = self._pool.encoder.encode([match.position.see() for match in matches])
-        parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
-        for raw in leaves:
-            parts += raw, wire.padding(len(raw))
+        parts, leaves = act_body(matches, side, self._pool.encoder)
         self._questions[side] = Question(matches, leaves)
         self._asked.append(side)
         self._connections[side].ask(wire.frame(wire.Op.ACT, *parts), 8 * len(matches))
@@ -334,17 +339,15 @@ class MatchLoop:
     def _refusal(self, match: LiveMatch, end: MatchEnd, move: int) -> tuple[str, int | None]:
         """Why a move is refused, and the move if it is a number."""
         if end is MatchEnd.MALFORMED:
-            return f"ply {match.plies}: the answer is not a move; a move is one integer", None
-        legal = self._pool.game.legal(match.position.see())
-        some = ", ".join(map(str, legal[:LISTED_MOVES])) + (", …" if len(legal) > LISTED_MOVES else "")
-        return f"ply {match.plies}: the move {move} is not legal here; legal: {some}", move
+            return malformed_move(match), None
+        return illegal_move(self._pool.game, match, move), move
 
     def _finish(self, ended: list[LiveMatch]) -> None:
         """Tell the players that asked for it, and start the next matches."""
         for side in DUEL_SIDES:
             matches = [match for match in ended if match.asked(side)] if self._connections[side].ends else []
             if matches:
-                self._connections[side].tell(self._over_frame(side, matches))
+                self._connections[side].tell(wire.frame(wire.Op.OVER, *over_body(matches, side, self._pool.encoder)))
         for match in ended:
             match.position.close()
             self._start_next(match.lane)
@@ -352,14 +355,6 @@ class MatchLoop:
         points = [0.5 if match.winner is None else float(match.winner == 0) for match in done.values()]
         share = len(done) / total
         self._progress(PlayProgress(done=len(done), total=total, steps=sum(self.moves), share=share, scores=points))
-
-    def _over_frame(self, side: int, matches: list[LiveMatch]) -> bytes:
-        leaves = self._pool.encoder.encode([match.position.seen_by(side ^ match.first) for match in matches])
-        leaves.append(np.array([match.scores[side] for match in matches], "<f8").tobytes())
-        parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
-        for raw in leaves:
-            parts += raw, wire.padding(len(raw))
-        return wire.frame(wire.Op.OVER, *parts)
 
     def _await_other_side(self) -> None:
         """One side failed: wait a moment for the other's answer, which shows whether it failed too."""

@@ -10,11 +10,13 @@ import numpy as np
 from evaluator import wire
 from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame
 from evaluator.host.envs.recorder import EpisodeChecksum
+from evaluator.host.envs.spaces import ObservationEncoder
 from evaluator.model.records.duel_record import MatchEnd
 
 # Bytes of frames that all live matches buffer before they are hashed.
 MAX_FRAME_BYTES = 1 << 26
 MESSAGE_CHARACTERS = 300
+LISTED_MOVES = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +119,37 @@ class LiveMatch:
         self.earned.append(position.play(move))
         self.plies += 1
         return position.over or self.plies >= self.check_at
+
+
+def act_body(matches: Sequence[LiveMatch], side: int, encoder: ObservationEncoder) -> tuple[list[bytes], list[bytes]]:
+    """The body of an ACT frame to a side about matches in which it is to move, in parts; and the observations in it."""
+    leaves = encoder.encode([match.position.see() for match in matches])
+    return _body(matches, side, leaves), leaves
+
+
+def over_body(matches: Sequence[LiveMatch], side: int, encoder: ObservationEncoder) -> list[bytes]:
+    """The body of an OVER frame to a side about matches that have ended, in parts."""
+    leaves = encoder.encode([match.position.seen_by(side ^ match.first) for match in matches])
+    return _body(matches, side, [*leaves, np.array([match.scores[side] for match in matches], "<f8").tobytes()])
+
+
+def _body(matches: Sequence[LiveMatch], side: int, leaves: list[bytes]) -> list[bytes]:
+    parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
+    for raw in leaves:
+        parts += raw, wire.padding(len(raw))
+    return parts
+
+
+def illegal_move(game: PettingZooGame, match: LiveMatch, move: int) -> str:
+    """Why an illegal move is refused, with the first legal ones."""
+    legal = game.legal(match.position.see())
+    some = ", ".join(map(str, legal[:LISTED_MOVES])) + (", …" if len(legal) > LISTED_MOVES else "")
+    return f"ply {match.plies}: the move {move} is not legal here; legal: {some}"
+
+
+def malformed_move(match: LiveMatch) -> str:
+    """Why an answer that is no integer is refused."""
+    return f"ply {match.plies}: the answer is not a move; a move is one integer"
 
 
 class MatchPool:

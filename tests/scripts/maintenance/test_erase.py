@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from evaluator.host.loading.yaml_loader import parse_moderation
+from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import LOGIN
+from evaluator.model.records.duel_record import duel_with_self_hash
 from evaluator.model.records.result import with_self_hash
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
@@ -18,9 +20,11 @@ from scripts.repository.checkout import Checkout
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.samples import returns_around
+from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.scripts.checkouts import put, run
 
 BOARD = "title: Board\nseason: '2026'\ntasks:\n  - {id: CartPole-v1, bounds: [1, 500]}\n"
+TICTACTOE = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=2)
 SOURCE = "class Agent:\n    def act(self, observation):\n        return 0  # {}\n"
 
 
@@ -217,3 +221,34 @@ def test_whom_a_team_mate_names_is_said(board: Path) -> None:
     assert code == 0, err
     assert manifest.read_text().endswith("authors: ['@Bob', '@ada']\n")
     assert "submissions/ada/net/submission.yml" in err
+
+
+@pytest.mark.parametrize("numbers", [(1, 2), (2,), (1, 3)])
+def test_failed_attempts_of_duels_go_too(board: Path, numbers: tuple[int, ...]) -> None:
+    """Also those whose number another attempt does not come before, since that one was removed."""
+    root, branch = board, board.parent / "results"
+    failed = duelled(RANDOM_PLAYER, FIRST_LEGAL, TICTACTOE)
+    sides = [
+        side.model_copy(update={"login": login, "agent": "net", "log_tail": f"{login} was here"})
+        for side, login in zip(failed.players, ("ada", "Bob"), strict=True)
+    ]
+    document = {
+        **failed.document(), "players": [side.model_dump(mode="json") for side in sides], "verdict": "internal_error",
+        "message": "Bob", "matches": [], "moves": None, "milliseconds": None,
+    }  # fmt: skip
+    tried = duel_with_self_hash(document)
+    for number in numbers:
+        for place in (root / "results", branch):
+            path = place / f"{tried.path()}.try{number}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(tried.serialised())
+    git(branch, "add", "-A")
+    git(branch, "commit", "-qm", "tries")
+    git(branch, "push", "-q", str(board.parent / "origin.git"), "HEAD")
+
+    assert run(board, "erase", "bob", "--push")[0] == 0
+
+    assert "bob" not in everything(board).casefold()
+    listed = git(board.parent / "origin.git", "ls-tree", "-r", "--name-only", "results").splitlines()
+    assert not [path for path in listed if "bob" in path.casefold()]
+    assert len([path for path in listed if ".try" in path and "erased_" in path]) >= (numbers[0] == 1)

@@ -1,6 +1,7 @@
 """What a notebook hands on to other tools, read back by those tools themselves."""
 
 import importlib.util
+import time
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,10 @@ def test_wandb_keeps_a_run_offline(evaluated: EvaluatedAgent, tmp_path: Path, mo
     pullrank.to_wandb(evaluated, "board", mode="offline", dir=str(tmp_path))
 
     (run,) = tmp_path.rglob("run-*.wandb")
-    content = run.read_bytes()
+    # wandb's own process writes the file, and is not always done with it when finish() returns.
+    until = time.monotonic() + 60
+    while b"return" not in (content := run.read_bytes()) and time.monotonic() < until:
+        time.sleep(0.05)
     assert b"CartPole-v1" in content
     assert b"return" in content
 

@@ -74,3 +74,13 @@ def test_an_agent_that_fails_elsewhere_at_once_is_asked_whether_it_is_for_one_ta
 @pytest.mark.parametrize("text", ["plain", "a`b", "``", "` `x` `", "a|b"])
 def test_what_stood_in_code_is_plain_again(text: str) -> None:
     assert unmarked(f"**1** to {code(text)}, tied") == f"1 to {text.strip()}, tied"
+
+
+def test_an_agent_in_any_folder_is_told_the_place_that_it_would_take(board: Path) -> None:
+    assert run(board, "evaluate", "submissions/bob/first", "--sandbox", "process")[0] == 0
+    put(board / "elsewhere", GOOD, "[CartPole-v1]")
+
+    code_, out, _ = run(board, "evaluate", "elsewhere", "--sandbox", "process")
+
+    assert code_ == 0
+    assert " on CartPole-v1, would take place 1 of 2" in out

@@ -337,3 +337,37 @@ def test_names_with_special_letters_are_cited_without_harm() -> None:
     assert yaml.safe_load(citation.cff())["title"] == 'a" \\ {$%#^~}, season 1'
     assert yaml.safe_load(citation.cff())["authors"] == [{"name": "x: [y]"}]
     assert r"\textbackslash{} \{\$\%\#\textasciicircum{}\textasciitilde{}\}" in citation.bibtex()
+
+
+def test_a_person_of_a_sealed_season_is_erased_after_the_reveal(clone: Path) -> None:
+    """What is sealed is bound to the owner's name: under another one it could not be opened, and its score would be lost."""
+    assert follow(clone, blocks("season.md", "sh")[1]).returncode == 0
+    before = records_of(clone)
+
+    code, _, err = run(clone, "erase", "alice")
+
+    assert (code, err.count("\n")) == (2, 1)
+    assert "sealed until season 2026 is revealed, so nothing was changed" in err
+    assert records_of(clone) == before
+    assert follow(clone, blocks("sealed.md", "sh")[1]).returncode == 0
+    old = json.loads(run(clone, "rank", "--official", "--json")[1])["tasks"][0]["rows"]
+
+    assert run(clone, "erase", "alice", "--push")[0] == 0
+
+    new = json.loads(run(clone, "rank", "--official", "--json")[1])["tasks"][0]["rows"]
+    assert [row["estimate"] for row in new] == [row["estimate"] for row in old]
+    assert [row["agent"] for row in new] == ["agent-01"]
+    assert not any(b"alice" in path.encode() + content for path, content in records_of(clone).items())
+    assert "1 verified" in run(clone, "verify")[2]
+    revealed = (clone / "results/season.json").read_bytes()
+    shutil.rmtree(clone / "results")
+    shutil.rmtree(clone / "traces")
+    assert follow(clone, blocks("season.md", "sh")[1]).returncode == 0
+    (clone / "results/season.json").write_bytes(revealed)
+    assert "1 verified" in run(clone, "verify")[2]
+
+
+def records_of(clone: Path) -> dict[str, bytes]:
+    """Results and traces by path."""
+    files = [*(clone / "results").rglob("*.json"), *(clone / "traces").rglob("*.json")]
+    return {str(path.relative_to(clone)): path.read_bytes() for path in files if path.name != "season.json"}

@@ -1,0 +1,129 @@
+"""The command, installed by pip from a board's repository alone: in every other folder it scores by that board's rules."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from importlib.metadata import PathDistribution, version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.scripts.checkouts import run, submit
+from tests.workflows.board import lay_out
+from tests.workflows.files import ROOT
+
+RULE = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return int(observation[2] > 0)\n"
+RULES = """\
+title: A board that somebody installs
+season: autumn
+tasks:
+  - id: CartPole-v1
+    episodes: 3
+    few_episodes: true
+    random: {score: 22, source: test}
+    reference: {score: 475, source: test}
+"""
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A board's repository: this checkout as it is, with rules of its own, committed."""
+    root = lay_out(tmp_path_factory.mktemp("repository"), RULES)
+    identity = ("-c", "user.name=host", "-c", "user.email=host@example.org")
+    for words in (("init", "-q"), ("add", "-A"), (*identity, "commit", "-qm", "A board")):
+        subprocess.run(["git", *words], cwd=root, check=True)
+    return root
+
+
+@pytest.fixture(scope="module")
+def installed(board: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the board's package; what it depends on is taken from this one, so that no index is asked."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, symlinks=True)
+    packages = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
+    Path(packages, "here.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    command = [
+        sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install", "--quiet", "--no-index",
+        "--no-build-isolation", "--ignore-installed", "--no-deps", f"git+file://{board}",
+    ]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return folder
+
+
+def in_folder(installed: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A program of the environment, started in a folder that is no clone."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("PULLRANK_PINNED", "PYTHON"))}
+    return subprocess.run([installed / "bin" / words[0], *words[1:]], cwd=folder, env=own, capture_output=True, text=True)
+
+
+def test_an_agent_in_any_folder_gets_the_result_that_it_has_in_the_boards_clone(
+    board: Path, installed: Path, tmp_path: Path
+) -> None:
+    agent = tmp_path / "rule"
+    shutil.copytree(board / submit(board, "rule", RULE, "[CartPole-v1]"), agent)
+    assert run(board, "evaluate", "submissions/alice/rule", "--sandbox", "process")[0] == 0
+    (at_home,) = (json.loads(path.read_text()) for path in (board / "results/CartPole-v1").rglob("*.json"))
+
+    played = in_folder(installed, tmp_path, "pullrank", "evaluate", "rule", "--sandbox", "process", "--json")
+
+    assert played.returncode == 0, played.stderr
+    (away,) = json.loads(played.stdout)
+    assert len(away["returns"]) == 3
+    same = ("key", "season", "task_digest", "runtime_digest", "submission_digest", "seeds", "returns", "lengths")
+    assert {name: away[name] for name in same} == {name: at_home[name] for name in same}
+
+
+def test_nothing_of_it_comes_from_this_checkout(installed: Path, tmp_path: Path) -> None:
+    code = "import evaluator, leaderboard, pullrank, scripts; print(evaluator.__file__, pullrank.__file__, scripts.__file__)"
+
+    places = in_folder(installed, tmp_path, "python", "-c", code).stdout.split()
+
+    assert len(places) == 3
+    assert all(Path(place).is_relative_to(installed) for place in places), places
+
+
+def test_a_function_is_scored_from_python(installed: Path, tmp_path: Path) -> None:
+    code = "import pullrank; print(len(pullrank.evaluate(lambda o: int(o[2] > 0), 'CartPole-v1').returns))"
+
+    played = in_folder(installed, tmp_path, "python", "-c", code)
+
+    assert played.stdout == "3\n", played.stderr
+
+
+def test_new_writes_a_folder_that_it_scores(installed: Path, tmp_path: Path) -> None:
+    assert in_folder(installed, tmp_path, "pullrank", "new", "mine", "--task", "CartPole-v1").returncode == 0
+
+    played = in_folder(installed, tmp_path, "pullrank", "evaluate", "mine", "--sandbox", "process")
+
+    assert played.returncode == 0, played.stderr
+    assert "CartPole-v1  ok" in played.stdout
+    assert "No score" not in played.stdout
+    assert "could not be fetched" not in played.stderr
+    assert "run this in a clone of the board for the place" in played.stderr
+
+
+def test_the_image_that_it_would_build_is_the_boards(installed: Path, tmp_path: Path) -> None:
+    code = (
+        "from evaluator.host.digests import image_files as i; import hashlib; "
+        "print(sorted((k, hashlib.sha256(v).hexdigest()) for k, v in i.build_context(['onnx', 'torch']).items()))"
+    )
+
+    here = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    assert len(here) > 1000
+    assert in_folder(installed, tmp_path, "python", "-c", code).stdout == here
+
+
+def test_pip_is_asked_for_what_a_clone_installs(installed: Path) -> None:
+    (about,) = installed.glob("lib/python*/site-packages/pullrank-*.dist-info")
+    asked = [Requirement(text) for text in PathDistribution(about).requires or ()]
+    needed = {asking.name for asking in asked if asking.marker is None}
+    lines = (ROOT / "requirements/runtime.in").read_text().splitlines()
+
+    assert needed == {Requirement(line).name for line in lines if line and not line.startswith("#")}
+    assert [str(asking) for asking in asked if asking.name in needed and version(asking.name) not in asking.specifier] == []

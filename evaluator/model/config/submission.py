@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, misplaced
 from evaluator.model.config.challenge import Limits, Task
-from evaluator.model.config.source_header import SOURCE_NAME
+from evaluator.model.config.source_header import SOURCE_NAME, without_header
 from evaluator.model.identifiers import Digest, Line, LongLine, TaskId, Text, Url, WeightsUrl
 from evaluator.model.suggestion import did_you_mean
 from evaluator.model.visible_text import name_fault, one_line, text_fault
@@ -310,13 +310,16 @@ class SubmissionFile:
 
 
 def submission_digest(submission: Submission, blobs: Sequence[SubmissionFile]) -> str:
-    """SHA-256 over mode, path and bytes of every file, submission.yml reduced to its identity fields.
-
-    A header of agent.py counts with all its bytes: the agent can read its own file, and may do what stands there.
-    """
+    """SHA-256 over mode, path and bytes of every file, the manifest reduced to its identity fields, wherever it stands."""
     lines: list[list[object]] = [["manifest", submission.identity()]]
+    has_file = any(blob.path == MANIFEST_NAME for blob in blobs)
     for blob in sorted(blobs, key=lambda b: b.path):
-        if blob.path != MANIFEST_NAME:
-            mode = "100755" if blob.executable else "100644"
-            lines.append([mode, [blob.path, hashlib.sha256(blob.content).hexdigest()]])
+        if blob.path == MANIFEST_NAME:
+            continue
+        content = blob.content if has_file or blob.path != SOURCE_NAME else without_header(blob.content)
+        hashed: list[object] = [blob.path, hashlib.sha256(content).hexdigest()]
+        if content != blob.content:
+            # A manifest that moves into a header makes another version: the history of folders has it so, too.
+            hashed.append("without its header")
+        lines.append(["100755" if blob.executable else "100644", hashed])
     return canonical_json.digest(lines)

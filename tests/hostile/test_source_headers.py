@@ -258,7 +258,7 @@ def test_a_copy_with_another_header_is_refused(tmp_path: Path, theirs: dict[str,
 @pytest.mark.parametrize("name", ["policy", "policy-any", "policy-game", "script", "predict", "function"])
 def test_a_starter_is_nobodys(tmp_path: Path, name: str) -> None:
     starter = TEMPLATE_FOLDER / name
-    texts = {path.name: path.read_bytes() for path in starter.iterdir() if path.name != "README.md"}
+    texts = {path.name: path.read_bytes() for path in starter.iterdir() if path.is_file() and path.name != "README.md"}
     bobs = {f"submissions/bob/a/{path}": content for path, content in texts.items()}
     alices = {
         f"submissions/alice/a/{path}": content.replace(b"ACTION = 0", b"ACTION = 1") for path, content in texts.items()

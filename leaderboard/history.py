@@ -189,7 +189,8 @@ class BoardHistory:
         """Who began to lead which task or game when, newest first, among the agents that are on the leaderboard now."""
         changes = [change for board in self._standings.tasks for change in _task_leads(board, self._steps(board))]
         changes += [change for game in self._standings.games for change in _game_leads(game)]
-        return tuple(sorted(changes, key=lambda change: (change.at, change.task.id), reverse=True))
+        # Not sorted in reverse: of one second, too, the later change comes first.
+        return tuple(sorted(changes, key=lambda change: (change.at, change.task.id))[::-1])
 
     def _steps(self, board: TaskStandings) -> list[_HistoryStep]:
         """How each result of the agents on the leaderboard changed places, oldest first."""

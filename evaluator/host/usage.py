@@ -1,6 +1,7 @@
 """Resources that a sandbox used, as its control group counts them."""
 
 import contextlib
+import resource
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,13 @@ def read_fields(path: Path) -> dict[str, int]:
         pairs = (line.split() for line in path.read_text().splitlines())
         return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
     return {}
+
+
+def own_memory_bytes() -> int:
+    """What of this process lies in memory; 0 where that cannot be read."""
+    with contextlib.suppress(OSError, ValueError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return 0
 
 
 def _number_in(path: Path) -> int | None:

@@ -204,6 +204,7 @@ class TemplateRenderer:
             "unshown": {field.name for field in standings.challenge.people.fields if not field.shown},
             "phases": format.shown_phases(standings.challenge, context.now),
             "weighted": _weighted(standings.challenge.solo_tasks),
+            "filmed": filmed_tasks(standings, context),
             "overall_scale": interval_bars.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),
         }
 
@@ -263,6 +264,12 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)
     return environment
+
+
+def filmed_tasks(standings: Standings, context: SiteContext) -> set[str]:
+    """The tasks and games whose pages show a film, to which others link."""
+    tasks = {board.task.id for board in standings.tasks if episode_replays.leader_first(board, context.episodes)}
+    return tasks | {board.task.id for board in standings.games if home_page.won_matches(board)}
 
 
 def _weighted(tasks: Sequence[Task]) -> list[Task]:

@@ -2,7 +2,7 @@
 
 Two folders are the same agent if the same code of theirs runs and their files are the same, apart from modes, line ends,
 empty files and headers with manifests, whether they lie in the folder or are fetched. Which version a folder holds is
-another question: there every byte counts. What everybody starts from, unchanged, is nobody's.
+another question: there every byte counts. What everybody starts from, unchanged and with nothing fetched, is nobody's.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from itertools import starmap
 from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model.config.source_header import HEADER_BYTES, SOURCE_NAME, without_header
+from evaluator.model.config.submission import SubmissionKind
 from leaderboard.core.versions import twin_fault
 from scripts.git.git_repository import GitRepository, TreeLeaf
 from scripts.repository.starters import is_starter
@@ -120,7 +121,7 @@ def _faults_of(
     lines.read(theirs for other in others for ours, theirs in _pairs(folder, other) if ours.key != theirs.key)
     alike = [other for other in others if all(starmap(lines.are_equal, _pairs(folder, other)))]
     alike.sort(key=lambda other: other.path)
-    is_nobodys = bool(alike) and lines.are_a_starters(folder.files.values())
+    is_nobodys = bool(alike) and manifest.lies_here and lines.are_a_starters(folder.files.values())
     for other, other_manifest in zip(alike, _read_manifests(repository, [other.manifest for other in alike]), strict=True):
         if is_nobodys and not _is_same_owner(folder, other):
             continue
@@ -158,6 +159,11 @@ class _Manifest:
     fetched: dict[bytes, str]
     """The hashes of the files that are fetched."""
     identity: dict[str, object]
+
+    @property
+    def lies_here(self) -> bool:
+        """Whether the folder's files are the whole agent: an image, and what is fetched, are somebody's."""
+        return not self.fetched and self.identity["kind"] != SubmissionKind.IMAGE.value
 
     @property
     def settings(self) -> dict[str, object]:

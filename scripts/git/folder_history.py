@@ -12,7 +12,7 @@ from itertools import groupby
 from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
-from evaluator.model.config.source_header import SOURCE_NAME, without_header
+from evaluator.model.config.source_header import SOURCE_NAME, with_emptied_header
 from evaluator.model.config.submission import Submission, SubmissionFile, submission_digest
 from leaderboard.core.entry import AgentName
 from scripts.git.git_repository import FILE_MODES, GitRepository, full_sha
@@ -211,7 +211,7 @@ class FolderHistory:
                 self._manifests[manifest] = None
                 continue
             self._manifests[manifest] = submission
-            source = [hashlib.sha256(without_header(text)).hexdigest()] if in_header else []
+            source = [hashlib.sha256(with_emptied_header(text)).hexdigest()] if in_header else []
             self._identities[manifest] = canonical_json.digest([submission.identity(), *source])
 
     def _read_digests(self, contents: Iterable[FolderContent]) -> None:

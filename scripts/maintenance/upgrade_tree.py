@@ -11,6 +11,7 @@ from evaluator.host.digests import image_files
 from evaluator.host.process_owner import scratch_folder
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import FILE_MODES, GitError, GitRepository, full_sha
+from scripts.repository.layout import SUBMISSIONS
 
 IDENTITY = "pullrank upgrade <pullrank@users.noreply.github.com>"
 TRAILER = "Pullrank-Upstream: "
@@ -78,7 +79,10 @@ def common_commit(clone: GitRepository, upstream: str) -> str:
     for line in clone.run("log", "--format=%H %T", upstream).decode().splitlines():
         sha, tree = line.split()
         by_tree.setdefault(tree, sha)
-    for line in clone.run("log", "--format=%x00%T%n%B", "HEAD").decode("utf-8", "replace").split("\0")[1:]:
+    # Anybody may write such a line into a pull request; only commits that change more than agents can be upgrades.
+    tops = {path.partition("/")[0] for tree in ("HEAD", upstream) for path in files_of(clone, clone.resolve(tree) or "")}
+    log = clone.run("log", "--format=%x00%T%n%B", "HEAD", "--", *sorted(tops - {SUBMISSIONS}))
+    for line in log.decode("utf-8", "replace").split("\0")[1:]:
         tree, *message = line.splitlines()
         named = [word.removeprefix(TRAILER).strip() for word in message if word.startswith(TRAILER)]
         if begun := next((one for one in named if one in known), None) or by_tree.get(tree):

@@ -6,8 +6,10 @@ from functools import cache
 from pathlib import Path
 
 TEMPLATE_FOLDER = Path(__file__).parents[1] / "templates"
-# Lines that are written anew for the task.
-_FILLED_IN = re.compile(rb"^(ACTION|ENVIRONMENT) = .*$", re.MULTILINE)
+# Lines that are written anew for the task, with such values only: an action is a number or zeros, and no code or table.
+_FILLED_IN = re.compile(
+    rb"^(?:(ACTION) = (?:-?\d{1,6}|[\[\]0., ]{1,2000})|(ENVIRONMENT) = \"[\w./:-]{1,100}\")$", re.MULTILINE
+)
 
 
 def is_starter(texts: Collection[bytes]) -> bool:
@@ -23,4 +25,4 @@ def _starters() -> tuple[frozenset[bytes], ...]:
 
 
 def _masked(text: bytes) -> bytes:
-    return _FILLED_IN.sub(rb"\1", text.replace(b"\r\n", b"\n").strip(b"\n"))
+    return _FILLED_IN.sub(rb"\1\2", text.replace(b"\r\n", b"\n").strip(b"\n"))

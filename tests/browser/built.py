@@ -185,5 +185,5 @@ KINDS = {
 }
 EMPTY = {
     name: KINDS[name]
-    for name in ("home", "agents", "tasks", "overall", "task", "script", "game", "compare", "status", "ledger")
+    for name in ("home", "agents", "timeline", "tasks", "overall", "task", "script", "game", "compare", "status", "ledger")
 }

@@ -56,6 +56,16 @@ def head(page, label):
     return table(page).get_by_role("button", name=label, exact=True)
 
 
+def opened(page, label):
+    page.locator(".pr-tool").filter(has_text=label).click()
+
+
+def offered(page, label):
+    """Shows a column of the menu."""
+    opened(page, "Columns")
+    page.locator(".pr-controls .pr-fields").nth(1).get_by_label(label, exact=True).check()
+
+
 def settled(page):
     """Once the rows below the window are there, too."""
     expect(table(page)).not_to_have_attribute("aria-busy", "true")

@@ -21,6 +21,8 @@ SAID = {
     "home": ["Proof board", "First", "a laptop", "MountainCar-v0"],
     "tasks": ["CartPole", "Connect Four", "Shortest way"],
     "overall": ["First", "0."],
+    "timeline": ["Season 2026", "First", "takes the lead in", "CartPole", "Who began to lead when"],
+    "agents": ["First", "مرحبا بالعالم", "PPO", "by carol", "1 CartPole, 1 MountainCar-v0, "],
     "task": ["First", "مرحبا بالعالم", "500.0", "copycat", "frank"],
     "task-state": ["−105", "First", "Length"],
     "task-failed": ["dora", "out_of_memory"],

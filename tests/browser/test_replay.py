@@ -137,7 +137,7 @@ def test_an_address_leads_to_its_position(visit, record):
     expect(page.locator(".pr-status")).to_have_text(
         f"7 of {record.matches[11].plies}: {mover} drops into column {column} ({time} ms)."
     )
-    expect(page.locator(".pr-turn")).to_have_text(f"{['alice/minimax', 'bob/mcts'][(11 + 7) % 2]} to move")
+    expect(page.locator(".pr-turn")).to_have_text(f"{['minimax', 'mcts'][(11 + 7) % 2]} to move")
     page.evaluate("location.hash = '#match=3&ply=2'")
     expect(page.locator(".pr-match")).to_have_text("Match 3 of 20")
     assert discs(page) == 2
@@ -161,7 +161,7 @@ def test_a_refused_move_is_shown_with_the_reason(visit):
 
     assert shown(page, "pr-refused") == 1
     expect(page.locator(".pr-status")).to_contain_text(
-        "alice/minimax tried move 3 (drops into column 4), which is not legal here"
+        "How it ended: minimax tried move 3 (drops into column 4), which is not legal here"
     )
     page.keyboard.press("ArrowLeft")
     assert shown(page, "pr-refused") == 0
@@ -224,7 +224,7 @@ def test_a_game_without_a_drawing_steps_through_its_text(visit):
     page = visit(ALICE_BOB.format("chess") + "#match=1&ply=1")
 
     expect(page.locator(".pr-stage pre")).to_have_text("r n b\n. x .")
-    expect(page.locator(".pr-status")).to_have_text("1 of 2: alice/minimax plays 5 (drawn from the seed).")
+    expect(page.locator(".pr-status")).to_have_text("1 of 2: minimax plays 5 (drawn from the seed).")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".pr-stage pre")).to_have_text("<b> & </script>")
 

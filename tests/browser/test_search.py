@@ -28,7 +28,7 @@ def test_what_was_typed_before_the_index_came_is_searched_for(chromium, site):
     held = []
     page.route("**/search_index.json", lambda route: held.append(route))
     page.goto(site)
-    page.get_by_role("textbox", name="Search").fill("connect four v")
+    page.get_by_role("textbox", name="Search").fill("first v")
     expect(page.locator(".md-search-result__meta")).to_have_text("Loading …")
     held[0].continue_()
     expect(page.locator(".md-search-result__item").first).to_contain_text("Duel in Connect Four")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser import table_boards, table_page
-from tests.browser.table_page import HILL, head, labels, names, rows, settled, status, table
+from tests.browser.table_page import HILL, head, labels, names, offered, opened, rows, settled, status, table
 
 
 @pytest.fixture(scope="module")
@@ -31,16 +31,6 @@ def lengths(page) -> list[float]:
 
 def requested(page) -> list[str]:
     return page.evaluate("performance.getEntriesByType('resource').map(one => one.name)")
-
-
-def opened(page, label):
-    page.locator(".pr-tool").filter(has_text=label).click()
-
-
-def offered(page, label):
-    """Shows a column of the menu."""
-    opened(page, "Columns")
-    page.locator(".pr-controls .pr-fields").nth(1).get_by_label(label, exact=True).check()
 
 
 def saved(page, label) -> str:

@@ -14,6 +14,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
 from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, replay_episode, verify_result
+from evaluator.host.training_scripts import script_env_server
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRules
@@ -114,6 +115,40 @@ def test_a_script_that_asks_for_too_much_before_it_played_anything_is_invalid() 
     result = script(source, task).result
 
     assert (result.verdict, result.returns) == (Verdict.INVALID, ()), result.message
+
+
+class Heavy(Open):
+    """As large as an environment that draws pictures can be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pixels = np.ones(16 << 20, np.uint8)
+
+
+gymnasium.register("Heavy-v0", Heavy)
+
+
+@pytest.mark.attack(
+    "environments_that_fill_the_machine", family="exhaustion", outcome="`out_of_memory`, once and for all",
+    tries="Opens a thousand large environments when training went badly, so that the machine ends the referee.",
+)  # fmt: skip
+def test_a_script_does_not_fill_the_referees_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole job ended, without a record, and was played anew: a second draw whenever one wanted it."""
+    monkeypatch.setattr(script_env_server, "MAX_ENVIRONMENT_BYTES", 400 << 20)
+    rules = ScriptRules(steps=10_000, last=2, worst=0)
+    task = Task.model_validate({"id": "heavy", "env": "Heavy-v0", "max_episode_steps": 3, "reusable": True, "script": rules})
+    source = """
+    envs = [gym.make("heavy") for _ in range(60)]
+    for env in envs:
+        env.reset()
+    print(json.dumps({"score": 1.0}))
+    """
+
+    result = script(source, task).result
+
+    assert (result.verdict, result.returns) == (Verdict.OUT_OF_MEMORY, ()), result.message
+    assert "open fewer at once" in result.message
+    assert script(source.replace("60", "12"), task).result.verdict is Verdict.OK
 
 
 def single(link: RefereeLink, act: Callable[[int], Any]) -> None:

@@ -61,12 +61,14 @@ def test_a_fault_in_a_header_has_its_line_in_the_file() -> None:
 
 
 def test_other_words_in_the_header_are_the_same_version_and_other_code_is_another() -> None:
-    other = HEADER.replace(b"Mine", b"Renamed") + b"\n" + CODE
-    loopback = HEADER.replace(b"# name", b"# loopback: true\n# name") + CODE
-    digests = [folder(source).digest for source in (HEADER + CODE, other, loopback, HEADER + CODE + b"#\n")]
+    other = HEADER.replace(b"Mine", b"Renamed") + CODE
+    loopback = HEADER.replace(b"# algorithm: a rule", b"# {algorithm: a rule, loopback: true}") + CODE
+    loopback = loopback.replace(b"# name: Mine\n# {", b"# {name: Mine,\n#  ")
+    longer = HEADER + b"\n" + CODE  # its code begins a line later, which it could see
+    digests = [folder(source).digest for source in (HEADER + CODE, other, loopback, longer, HEADER + CODE + b"#\n")]
 
     assert digests[0] == digests[1]
-    assert len(set(digests)) == 3
+    assert len(set(digests)) == 4
     assert folder(CODE, submission__yml=b"name: Mine\nalgorithm: a rule\n").digest not in digests
 
 
@@ -256,7 +258,7 @@ def test_a_copy_with_another_header_is_refused(tmp_path: Path, theirs: dict[str,
 @pytest.mark.parametrize("name", ["policy", "policy-any", "policy-game", "script", "predict", "function"])
 def test_a_starter_is_nobodys(tmp_path: Path, name: str) -> None:
     starter = TEMPLATE_FOLDER / name
-    texts = {path.name: path.read_bytes() for path in starter.iterdir() if path.name != "README.md"}
+    texts = {path.name: path.read_bytes() for path in starter.iterdir() if path.is_file() and path.name != "README.md"}
     bobs = {f"submissions/bob/a/{path}": content for path, content in texts.items()}
     alices = {
         f"submissions/alice/a/{path}": content.replace(b"ACTION = 0", b"ACTION = 1") for path, content in texts.items()
@@ -265,6 +267,54 @@ def test_a_starter_is_nobodys(tmp_path: Path, name: str) -> None:
 
     assert judged(board, dict(alices)).is_clean
     assert not judged(board, {path.replace("/a/", "/b/"): content for path, content in bobs.items()}, "bob").is_clean
+
+
+STARTER = TEMPLATE_FOLDER / "function" / "policy.py"
+FETCHED = """name: Mine
+algorithm: a network
+extras: [torch]
+weights: [{file: model.pt, url: https://example.org/model.pt, sha256: %s, bytes: 9}]
+""" % ("5a" * 32)
+FETCHED_MODEL = FETCHED.replace("extras: [torch]", "adapter: onnx\nentry: model.onnx").replace("model.pt", "model.onnx")
+IMAGE = f"name: Mine\nalgorithm: a network\nkind: image\nentry: ghcr.io/bob/agent@sha256:{'5' * 64}\n"
+UNDER_A_STARTER = {
+    "code in the line that is filled in": {
+        "policy.py": STARTER.read_bytes().replace(b"ACTION = 0", b"ACTION = __import__('secret').plan()"),
+        "submission.yml": b"name: Mine\nalgorithm: a rule\nadapter: function\nentry: policy.py:act\n",
+    },
+    "a statement after the action": {
+        "policy.py": STARTER.read_bytes().replace(b"ACTION = 0", b"ACTION = 0; exec('')"),
+        "submission.yml": b"name: Mine\nalgorithm: a rule\nadapter: function\nentry: policy.py:act\n",
+    },
+    "a table in place of the action": {
+        "policy.py": STARTER.read_bytes().replace(b"ACTION = 0", b"ACTION = [" + b"1, " * 5000 + b"1]"),
+        "submission.yml": b"name: Mine\nalgorithm: a rule\nadapter: function\nentry: policy.py:act\n",
+    },
+    "fetched weights": {
+        "agent.py": (TEMPLATE_FOLDER / "torchscript" / "agent.py").read_bytes(),
+        "submission.yml": FETCHED.encode(),
+    },
+    "a fetched model": {
+        "train.py": (TEMPLATE_FOLDER / "sb3" / "train.py").read_bytes(), "submission.yml": FETCHED_MODEL.encode(),
+    },
+    "an image": {
+        "agent.py": (TEMPLATE_FOLDER / "image" / "agent.py").read_bytes(), "submission.yml": IMAGE.encode(),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.attack(
+    "copy_under_a_starter", family="people", outcome="refused as a copy",
+    tries="Copies an agent whose files are a starter's, but for its action, its fetched weights or its image.",
+)  # fmt: skip
+@pytest.mark.parametrize("how", UNDER_A_STARTER)
+def test_what_somebody_made_of_a_starter_is_theirs(tmp_path: Path, how: str) -> None:
+    files = UNDER_A_STARTER[how]
+    board = make_board(tmp_path, {f"submissions/bob/a/{path}": content for path, content in files.items()})
+
+    faults = judged(board, {f"submissions/alice/a/{path}": content for path, content in files.items()}).faults
+
+    assert "is the same agent as submissions/bob/a" in "".join(faults)
 
 
 def test_the_starter_of_the_site_is_known() -> None:

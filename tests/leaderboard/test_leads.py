@@ -34,6 +34,14 @@ def test_a_better_score_takes_the_lead_and_an_equal_one_does_not():
     assert leads(equal, [result(ONE, 400.0, 1), result(TWO, 400.0, 3)]) == [("2026-01-01", "a", None, False)]
 
 
+def test_of_one_second_the_later_change_comes_first():
+    rows = [samples.row(ONE, samples.POLE, 1, 450.0), samples.row(TWO, samples.POLE, 2, 400.0)]
+
+    assert leads(rows, [result(ONE, 450.0, 1), result(TWO, 400.0, 1)]) == [
+        ("2026-01-01", "a", "b", False), ("2026-01-01", "b", None, False),
+    ]  # fmt: skip
+
+
 def test_a_worse_version_of_the_leader_hands_the_lead_on():
     rows = [samples.row(ONE, samples.POLE, 1, 400.0), samples.row(TWO, samples.POLE, 2, 300.0)]
     results = [result(ONE, 400.0, 2), result(EARLIER, 450.0, 1), result(TWO, 300.0, 4)]

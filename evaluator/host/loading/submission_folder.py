@@ -21,6 +21,7 @@ from evaluator.model.config.submission import (
     SubmissionKind,
     parse_reference,
     submission_digest,
+    visible_files,
 )
 from evaluator.model.identifiers import SEGMENT, portable_fault
 from evaluator.model.suggestion import nearest
@@ -238,13 +239,13 @@ def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> Submi
 
 
 def stage(folder: SubmissionFolder, target: Path, store: WeightsStore | None = None) -> None:
-    """Write exactly the digested files to an empty directory, readable by an unprivileged user.
+    """Write exactly what is digested to an empty directory, readable by an unprivileged user.
 
     Raises:
         AgentFault: a file of 'weights' cannot be fetched, or is not what the manifest says.
     """
     target.chmod(0o755)
-    for blob in folder.blobs:
+    for blob in visible_files(folder.blobs):
         place = _place(target, blob.path)
         place.write_bytes(blob.content)
         place.chmod(0o555 if blob.executable else 0o444)

@@ -15,6 +15,7 @@ from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.recorder import EpisodeChecksum
 from evaluator.host.envs.spaces import IllegalActionError
 from evaluator.host.errors import AgentFault
+from evaluator.host.usage import MIB, own_memory_bytes
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.training_script import ENVIRONMENTS, EPISODES, ScriptRules
 from evaluator.model.records.verdict import Verdict
@@ -142,6 +143,9 @@ def rows_of(raw: bytes, count: int) -> list[bytes]:
 
 # Environments that one script may open in all.
 MAX_OPENED = 1 << 30
+# What they may add to the memory of the referee, whose machine has other work; looked at from more than a few on.
+MAX_ENVIRONMENT_BYTES = 2 << 30
+FEW_ENVIRONMENTS = 8
 # Bytes of a STEP body about one environment without a reset, with an integer action.
 SINGLE_STEP_BYTES = 32
 
@@ -185,6 +189,7 @@ class RemoteEnvServer:
         self._head = b""
         self._head_slots: list[EnvSlot] = []
         self._head_resets: frozenset[int] = frozenset()
+        self._memory = own_memory_bytes()
         self.steps = 0
         self.exhausted = False
         self._handlers: dict[int, Callable[[int, memoryview], bytes]] = {
@@ -298,11 +303,19 @@ class RemoteEnvServer:
                 slot.environment.close()
             slot.environment = self._gym_task.make()
             slot.step = slot.environment.step
+            self._check_memory()
         slot.limit = self._gym_task.time_limit or NO_STEP_LIMIT
         if self._counts_from is None and self.steps >= self._training_steps:
             self._counts_from = self._begun
         self._begun += 1
         return self._gym_task.start(slot.environment, self._offer.seed_of(self._begun - 1))
+
+    def _check_memory(self) -> None:
+        """Raise AgentFault where many open environments take too much: a referee that is killed would leave no record."""
+        made = sum(slot.environment is not None for slot in self._slots.values())
+        if made > FEW_ENVIRONMENTS and (more := own_memory_bytes() - self._memory) > MAX_ENVIRONMENT_BYTES:
+            words = f"{made} open environments take {more // MIB} MiB of the referee's {MAX_ENVIRONMENT_BYTES // MIB} MiB"
+            raise AgentFault(Verdict.OUT_OF_MEMORY, f"{words}; open fewer at once")
 
     def _open(self, observation: list[bytes]) -> OpenEpisode:
         """The recorder of a new episode; called in the order of starting."""

@@ -151,7 +151,8 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         items = []
     runners = challenge.runners
     capacity = Capacity(at_once=runners.at_once, shard_seconds=60.0 * runners.shard_minutes)
-    parts = machine_parts(items, challenge.limits)
+    # In a sealed season evaluations are played one after the other.
+    parts = () if challenge.sealed else machine_parts(items, challenge.limits)
     packing = pack_shards(expected_seconds(items, results, duels), capacity, expected_bytes(items, results), parts)
     return Workload(
         challenge=challenge, sha=sha, entries_sha=entries_sha, items=tuple(items),

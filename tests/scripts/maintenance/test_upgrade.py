@@ -228,3 +228,40 @@ def test_a_false_trailer_is_no_base(sides: tuple[Path, Path]) -> None:
 
     assert upgrade(sides)[0] == 0
     assert text(copy, "scripts/tool.py") == "two\n"
+
+
+@pytest.mark.attack(
+    "participant_that_withholds_an_upgrade", family="supply", outcome="commits of participants are no upgrade",
+    tries="A pull request whose message says that upstream's newest commit is here already, by merge or squash.",
+)  # fmt: skip
+@pytest.mark.parametrize("how", ["--squash", "--no-ff"])
+@pytest.mark.parametrize("detour", [False, True])
+def test_a_participants_trailer_is_no_upgrade(sides: tuple[Path, Path], how: str, detour: bool) -> None:
+    upstream, copy = sides
+    new = write(upstream, {"scripts/tool.py": "mended\n"})
+    words = f"An agent\n\nPullrank-Upstream: {new}"
+    git(copy, "switch", "-qc", "theirs")
+    write(copy, {"submissions/mallory/a/agent.py": "pass\n"}, words)
+    if detour:  # What the path guard sees is the whole change.
+        write(copy, {"README.md": "theirs\n"}, words)
+        write(copy, {"README.md": BASE["README.md"]}, words)
+    git(copy, "switch", "-q", "main")
+    git(copy, "merge", "-q", how, "theirs", *(["-m", words] if how == "--no-ff" else []))
+    if how == "--squash":
+        git(copy, "commit", "-qm", words)
+
+    code, err = upgrade(sides)
+    assert code == 0, err
+    assert text(copy, "scripts/tool.py") == "mended\n"
+
+
+def test_an_upgrade_that_was_merged_is_known_whatever_came_beside_it(sides: tuple[Path, Path]) -> None:
+    upstream, copy = sides
+    write(upstream, {"scripts/tool.py": "two\n"})
+    assert upgrade(sides)[0] == 0
+    branch = git(copy, "branch", "--show-current")
+    git(copy, "switch", "-q", "main")
+    write(copy, {"submissions/ada/net/agent.py": "ada\n", "README.md": "Mine\n"})
+    git(copy, "merge", "-q", "--no-ff", "-m", "Merge", branch)
+
+    assert upgrade(sides)[1].endswith("there is nothing to upgrade.\n")

@@ -86,7 +86,7 @@ def test_comments_are_written_edited_and_deleted(github: GitHub, standin: GitHub
     made = github.create_comment(7, "one")
     github.edit_comment(made.id, "two")
 
-    node = "MDEyOklzc3VlQ29tbWVudDE="
+    node = f"IC_{made.id}"
     assert github.comments(7) == [
         IssueComment(id=made.id, author=BOT, author_type="Bot", body="two", created_at="2011-04-14T16:00:49Z", node_id=node)
     ]

@@ -199,6 +199,27 @@ def test_the_public_log_of_a_shard_says_nothing_of_the_agents(played: Round, cap
     assert printed.out + printed.err == ""
 
 
+@pytest.mark.attack(
+    "tells_the_neighbour_what_it_sees", family="cheating", outcome="in a sealed season no agent runs beside another",
+    tries="Tells an agent that is evaluated side by side, by timing, of the sealed episodes that both play.",
+)  # fmt: skip
+@pytest.mark.parametrize("rules", [CHALLENGE, OPENED])
+def test_sealed_evaluations_are_played_one_after_the_other(
+    rules: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = make_board(
+        tmp_path / "board", {"challenge.yml": rules, **agent_files("alice"), **agent_files("bob", source=PROBE)}
+    )
+    board.push()
+    git(board.path, "reset", "-q", "--hard")
+    begun, asked = plan_sealed(board, tmp_path / "in"), []
+    monkeypatch.setattr(shard_jobs, "run_jobs", lambda jobs, at_once, **options: asked.append(at_once) or iter(()))
+
+    shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), tmp_path / "out", at_once=4)
+
+    assert asked == [1 if rules is CHALLENGE else 4]
+
+
 def test_a_job_ends_at_full_multiples_only() -> None:
     assert [seconds_to_wait(elapsed) for elapsed in (1.0, PACE_SECONDS, 2.5 * PACE_SECONDS)] == [599.0, 0.0, 300.0]
 

@@ -208,19 +208,19 @@ def test_a_name_is_quoted_whatever_is_in_it(board: Path) -> None:
 
 
 def test_one_file_holds_all(board: Path) -> None:
-    written = run(board, "new", FOLDER, "--one-file", "--task", "CartPole-v1")
+    _, out, _ = run(board, "new", FOLDER, "--one-file", "--task", "CartPole-v1")
     folder = read_folder(board / FOLDER, SubmissionLimits())
 
-    assert written.stdout.startswith(f"Wrote {FOLDER}/agent.py. Next: ")
+    assert out.startswith(f"Wrote {FOLDER}/agent.py. Next: ")
     assert [blob.path for blob in folder.blobs] == ["agent.py"]
     assert folder.submission.tasks == ("CartPole-v1",)
-    assert run(board, "check", FOLDER).returncode == 0
+    assert run(board, "check", FOLDER)[0] == 0
 
 
 @pytest.mark.parametrize("options", [("--kind", "script"), ("--kind", "image"), ("--adapter", "predict")])
 def test_one_file_is_for_agent_py(board: Path, options: tuple[str, ...]) -> None:
-    refused = run(board, "new", FOLDER, "--one-file", *options)
+    code, _, err = run(board, "new", FOLDER, "--one-file", *options)
 
-    assert refused.returncode == 2
-    assert "--one-file is for agents that agent.py defines; leave it out" in refused.stderr
+    assert code == 2
+    assert "--one-file is for agents that agent.py defines; leave it out" in err
     assert not (board / FOLDER).exists()

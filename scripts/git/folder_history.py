@@ -12,7 +12,7 @@ from itertools import groupby
 from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
-from evaluator.model.config.source_header import SOURCE_NAME, with_emptied_header
+from evaluator.model.config.source_header import SOURCE_NAME
 from evaluator.model.config.submission import Submission, SubmissionFile, submission_digest
 from leaderboard.core.entry import AgentName
 from scripts.git.git_repository import FILE_MODES, GitRepository, full_sha
@@ -40,7 +40,7 @@ class FolderContent:
     """What of a folder's content defines its version; equal contents are one version."""
 
     rest: str
-    """Hash over all files except the one with the manifest."""
+    """Hash over all files except submission.yml."""
     manifest: str
     """The object with the manifest."""
     in_header: bool
@@ -191,10 +191,8 @@ class FolderHistory:
         if holder is None:
             return None
         in_header = holder == SOURCE_NAME
-        # The mode of a file with a header is the agent's, that of submission.yml is not.
-        others = (
-            f"{mode} {'' if path == holder else oid} {path}" for mode, path, oid in hashed if in_header or path != holder
-        )
+        # A header is a part of the agent's source, submission.yml is not.
+        others = (f"{mode} {oid} {path}" for mode, path, oid in hashed if in_header or path != holder)
         rest = hashlib.sha256("\0".join(others).encode("utf-8", "surrogateescape")).hexdigest()
         content = FolderContent(rest, oids[holder], in_header)
         self._files.setdefault(content, hashed)
@@ -211,8 +209,7 @@ class FolderHistory:
                 self._manifests[manifest] = None
                 continue
             self._manifests[manifest] = submission
-            source = [hashlib.sha256(with_emptied_header(text)).hexdigest()] if in_header else []
-            self._identities[manifest] = canonical_json.digest([submission.identity(), *source])
+            self._identities[manifest] = canonical_json.digest(submission.identity())
 
     def _read_digests(self, contents: Iterable[FolderContent]) -> None:
         new = sorted(set(contents) - self._digests.keys(), key=lambda content: (content.rest, content.manifest))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.host.loading.manifest import manifest_of
-from evaluator.host.loading.submission_folder import SubmissionFolder, assemble, read_folder
+from evaluator.host.loading.submission_folder import SubmissionFolder, assemble, read_folder, stage
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.source_header import HeaderError, find_header
@@ -60,16 +60,37 @@ def test_a_fault_in_a_header_has_its_line_in_the_file() -> None:
     assert fault(source + CODE) == "agent.py:6: unknown key 'entri'; did you mean 'entry'?"
 
 
-def test_other_words_in_the_header_are_the_same_version_and_other_code_is_another() -> None:
+@pytest.mark.attack(
+    "parameters_in_the_header", family="cheating", outcome="another version, with other seeds",
+    tries="Changes its header, which the agent reads as parameters, once the seeds of its version are known.",
+)  # fmt: skip
+def test_other_words_in_the_header_are_another_version_as_other_code_is() -> None:
     other = HEADER.replace(b"Mine", b"Renamed") + CODE
-    loopback = HEADER.replace(b"# algorithm: a rule", b"# {algorithm: a rule, loopback: true}") + CODE
-    loopback = loopback.replace(b"# name: Mine\n# {", b"# {name: Mine,\n#  ")
-    longer = HEADER + b"\n" + CODE  # its code begins a line later, which it could see
-    digests = [folder(source).digest for source in (HEADER + CODE, other, loopback, longer, HEADER + CODE + b"#\n")]
+    loopback = HEADER.replace(b"# name", b"# loopback: true\n# name") + CODE
+    digests = [folder(source).digest for source in (HEADER + CODE, other, loopback, HEADER + CODE + b"#\n")]
 
-    assert digests[0] == digests[1]
     assert len(set(digests)) == 4
     assert folder(CODE, submission__yml=b"name: Mine\nalgorithm: a rule\n").digest not in digests
+
+
+@pytest.mark.attack(
+    "parameters_in_the_manifest", family="cheating", outcome="the agent sees the same files",
+    tries="Changes the description, which the agent reads as parameters, once the seeds of its version are known.",
+)  # fmt: skip
+def test_one_version_sees_the_same_files_whatever_its_manifest_says(tmp_path: Path) -> None:
+    manifest = b"name: Mine\nalgorithm: a rule\nextras: [onnx]\n"
+    spoken = manifest + b"description: play 0.7\nmeta: {a: 1}\ntasks: [CartPole-v1]\n# and a comment\n"
+    one, other = (folder(CODE, submission__yml=text) for text in (manifest, spoken))
+    staged = []
+    for number, each in enumerate((one, other)):
+        place = tmp_path / str(number)
+        place.mkdir()
+        stage(each, place)
+        staged.append({path.name: (path.read_bytes(), path.stat().st_mode) for path in place.rglob("*")})
+
+    assert one.digest == other.digest
+    assert staged[0] == staged[1]
+    assert set(staged[0]) == {"agent.py", "submission.yml"}
 
 
 REFUSED: dict[str, tuple[bytes, str]] = {
@@ -326,8 +347,8 @@ def test_the_starter_of_the_site_is_known() -> None:
 def test_the_history_of_a_folder_reads_headers(tmp_path: Path) -> None:
     board = make_board(tmp_path)
     first = board.commit(one_file("alice", HEADER + CODE))
-    board.commit(one_file("alice", HEADER.replace(b"Mine", b"Renamed") + CODE))
-    moved = board.commit({
+    renamed = board.commit(one_file("alice", HEADER.replace(b"Mine", b"Renamed") + CODE))
+    board.commit({
         **one_file("alice", CODE), "submissions/alice/a/submission.yml": b"name: Mine\nalgorithm: a rule\n",
     })  # fmt: skip
     back = board.commit({**one_file("alice", HEADER + CODE), "submissions/alice/a/submission.yml": None})
@@ -335,7 +356,7 @@ def test_the_history_of_a_folder_reads_headers(tmp_path: Path) -> None:
     (name,) = {state.name for state in history.of("alice")}
     periods = history.periods({name: ["CartPole-v1"]})[name, "CartPole-v1"]
 
-    assert [(period.began.sha, period.left) for period in periods] == [(first, moved), (back, None)]
+    assert [(period.began.sha, period.left) for period in periods] == [(first, renamed), (back, None)]
     assert history.digests([name])[name] == folder(HEADER + CODE).digest
     assert history.first([name])[name].sha == first
 

@@ -12,6 +12,7 @@ from evaluator.host.loading.manifest import ManifestText, manifest_of
 from evaluator.host.loading.weights_store import WeightsStore, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.usage import MIB
+from evaluator.model import canonical_json
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import (
     MANIFEST_NAME,
@@ -21,7 +22,6 @@ from evaluator.model.config.submission import (
     SubmissionKind,
     parse_reference,
     submission_digest,
-    visible_files,
 )
 from evaluator.model.identifiers import SEGMENT, portable_fault
 from evaluator.model.suggestion import nearest
@@ -239,16 +239,20 @@ def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> Submi
 
 
 def stage(folder: SubmissionFolder, target: Path, store: WeightsStore | None = None) -> None:
-    """Write exactly what is digested to an empty directory, readable by an unprivileged user.
+    """Write what the digest covers, and nothing else, to an empty directory, readable by an unprivileged user.
+
+    Of submission.yml only the fields that define the agent are there: what else it says may change without another
+    version, so an agent that could read it could be told how to play after its seeds are known.
 
     Raises:
         AgentFault: a file of 'weights' cannot be fetched, or is not what the manifest says.
     """
     target.chmod(0o755)
-    for blob in visible_files(folder.blobs):
+    for blob in folder.blobs:
         place = _place(target, blob.path)
-        place.write_bytes(blob.content)
-        place.chmod(0o555 if blob.executable else 0o444)
+        is_manifest = blob.path == MANIFEST_NAME
+        place.write_bytes(canonical_json.canonical(folder.submission.identity()) if is_manifest else blob.content)
+        place.chmod(0o555 if blob.executable and not is_manifest else 0o444)
     if folder.submission.weights:
         store = store or WeightsStore()
         store.fetch(folder.submission.weights)

@@ -39,8 +39,6 @@ class SourceHeader:
     """What stands in it, on the same lines as in the file."""
     rest: bytes
     """The file without it, and without an empty line after it."""
-    emptied: bytes
-    """The file with nothing in the header but its lines: their number shows in Python's tracebacks, and to the code."""
 
 
 def find_header(source: bytes) -> SourceHeader | None:
@@ -69,7 +67,6 @@ def find_header(source: bytes) -> SourceHeader | None:
     return SourceHeader(
         yaml=b"\n" * (begin + 1) + b"\n".join(content) + b"\n",
         rest=source[:start] + (after[blank.end() :] if blank else after),
-        emptied=source[:start] + header_of(b"\n" * len(content)) + after,
     )
 
 
@@ -88,15 +85,6 @@ def without_header(source: bytes) -> bytes:
     except HeaderError:
         return source
     return header.rest if header else source
-
-
-def with_emptied_header(source: bytes) -> bytes:
-    """A file as the agent has it, and as its version is told; unchanged if it has no header, or one that cannot be read."""
-    try:
-        header = find_header(source)
-    except HeaderError:
-        return source
-    return header.emptied if header else source
 
 
 def _first_lines(source: bytes) -> tuple[list[bytes], list[int]]:

@@ -4,7 +4,7 @@ import enum
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, misplaced
 from evaluator.model.config.challenge import Limits, Task
-from evaluator.model.config.source_header import SOURCE_NAME, with_emptied_header
+from evaluator.model.config.source_header import SOURCE_NAME
 from evaluator.model.identifiers import Digest, Line, LongLine, TaskId, Text, Url, WeightsUrl
 from evaluator.model.suggestion import did_you_mean
 from evaluator.model.visible_text import name_fault, one_line, text_fault
@@ -309,28 +309,14 @@ class SubmissionFile:
     """The bytes of the git blob."""
 
 
-def visible_files(blobs: Iterable[SubmissionFile]) -> tuple[SubmissionFile, ...]:
-    """The files that the agent gets, sorted by path: without words that are no part of its version.
-
-    An agent could else play by its description, which may change when its episodes are known.
-    """
-    files = sorted(blobs, key=lambda blob: blob.path)
-    rest = tuple(blob for blob in files if blob.path != MANIFEST_NAME)
-    if len(rest) < len(files):
-        return rest
-    return tuple(
-        replace(blob, content=with_emptied_header(blob.content)) if blob.path == SOURCE_NAME else blob for blob in rest
-    )
-
-
 def submission_digest(submission: Submission, blobs: Sequence[SubmissionFile]) -> str:
-    """SHA-256 over mode, path and bytes of every file, the manifest reduced to its identity fields, wherever it stands."""
+    """SHA-256 over mode, path and bytes of every file, submission.yml reduced to its identity fields.
+
+    A header of agent.py counts with all its bytes: the agent can read its own file, and may do what stands there.
+    """
     lines: list[list[object]] = [["manifest", submission.identity()]]
-    in_header = all(blob.path != MANIFEST_NAME for blob in blobs)
-    for blob in visible_files(blobs):
-        hashed: list[object] = [blob.path, hashlib.sha256(blob.content).hexdigest()]
-        if in_header and blob.path == SOURCE_NAME:
-            # A manifest that moves into a header makes another version: the history of folders has it so, too.
-            hashed.append("with an emptied header")
-        lines.append(["100755" if blob.executable else "100644", hashed])
+    for blob in sorted(blobs, key=lambda b: b.path):
+        if blob.path != MANIFEST_NAME:
+            mode = "100755" if blob.executable else "100644"
+            lines.append([mode, [blob.path, hashlib.sha256(blob.content).hexdigest()]])
     return canonical_json.digest(lines)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from scripts.console import OK, USAGE, CommandError, say
-from scripts.git.git_repository import GitError, GitRepository
+from scripts.git.git_repository import GitRepository
 from scripts.maintenance.upgrade_tree import (
     TRAILER,
     UpgradedTree,
@@ -59,10 +59,7 @@ def run(
 
 
 def _refuse_unclean(clone: GitRepository) -> None:
-    try:
-        changed = clone.run("status", "--porcelain", "--untracked-files=no").decode("utf-8", "replace").splitlines()
-    except GitError as error:
-        raise CommandError(USAGE, "this is no git clone; run it in a clone of your repository") from error
+    changed = clone.run("status", "--porcelain", "--untracked-files=no").decode("utf-8", "replace").splitlines()
     if changed:
         raise CommandError(
             USAGE, f"{len(changed)} files are changed and not committed, such as {changed[0][3:]}; commit them first"

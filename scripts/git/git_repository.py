@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Event, Timer
 
 from evaluator.model.config.submission import SubmissionFile
-from scripts.console import OUR_FAULT, CommandError
+from scripts.console import OUR_FAULT, USAGE, CommandError
 from scripts.repository.layout import SUBMISSIONS
 
 _READ_BYTES = 1 << 16
@@ -143,7 +143,10 @@ class GitError(CommandError):
         lines = [line for line in stderr.splitlines() if line.strip()]
         lines = lines or ["it gave no reason"]
         reason = next((line for line in lines if re.match(r"(remote: )?(fatal|error)", line)), lines[-1])
-        super().__init__(OUR_FAULT, f"git {verb} failed: {reason.strip()[:300]}")
+        if "not a git repository" in reason:
+            super().__init__(USAGE, "this is no git clone; run it in a clone of the leaderboard's repository")
+        else:
+            super().__init__(OUR_FAULT, f"git {verb} failed: {reason.strip()[:300]}")
         self.stderr = stderr
         self.output = output
 

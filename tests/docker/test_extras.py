@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evaluator.host.attempts import request as requests
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.digests.image_files import ROOT
 from evaluator.host.docker import evaluator_image
@@ -17,7 +18,6 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, read_fold
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.sandboxes.docker_sandbox import PYTHON
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.solo import evaluate_agent as evaluating
 from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.records.verdict import Verdict
@@ -279,7 +279,7 @@ def under(
 ) -> tuple[float, ...]:
     """The returns of an agent where the machine looks like this."""
     environment = {**profile, **(pinned_environment() if pinned else {})}
-    monkeypatch.setattr(evaluating, "pinned_environment", lambda: environment)
+    monkeypatch.setattr(requests, "pinned_environment", lambda: environment)
     task = Task(id="Pendulum-v1", env="Pendulum-v1", episodes=2)
     result = played(docker, folder, task).result
     assert result.verdict is Verdict.OK, (result.message, result.log_tail)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leaderboard.api.files import api_files
-from leaderboard.core.parallel import WHOLE
+from leaderboard.core.parallel import SINGLE_PARTITION
 from leaderboard.core.standings import Standings
 from leaderboard.pages.agent.agent_page import render_agent_pages as agent_pages
 from leaderboard.pages.page_renderer import render_pages
@@ -37,7 +37,10 @@ def site(table: Standings, now: datetime) -> dict[str, str]:
         generated_at="2026-01-02 03:04 UTC", repository=samples.REPOSITORY, now=now,
         hidden=hidden(table.challenge, now),
     )  # fmt: skip
-    files = {**render_pages(table, context), **{path: str(page) for path, page in agent_pages(table, context, WHOLE)}}
+    files = {
+        **render_pages(table, context),
+        **{path: str(page) for path, page in agent_pages(table, context, SINGLE_PARTITION)},
+    }
     files |= {path: content.decode(errors="replace") for path, content in api_files(table, context)}
     stamps = [f"{now:%Y-%m-%dT%H:%M:%SZ}", f"{now.timestamp()}", f"{now.timestamp():.0f}"]
     for path, text in files.items():

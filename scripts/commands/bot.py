@@ -18,7 +18,8 @@ from scripts.git.git_repository import Credentials, GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.recorded_standings import recorded_standings
 from scripts.git.tree_diff import fetch_head
-from scripts.github.api.client import GitHub, GitHubError
+from scripts.github.api import pull_snapshots
+from scripts.github.api.client import GitHub
 from scripts.github.doctor.season_checks import TEAMS_VARIABLE
 from scripts.github.due import announcement_reason, site_reason, start_due_run
 from scripts.github.official import commit_facts, empty_rounds, shard_jobs
@@ -177,9 +178,9 @@ def pulls() -> int:
     environment = read_workflow_environment(os.environ)
     clone = _clone(environment)
     try:
-        confirmed = _github(environment).merged_pulls(MAIN_BRANCH, merged_pulls.PULLS_ASKED)
+        confirmed = pull_snapshots.merged_pulls(_github(environment), MAIN_BRANCH, merged_pulls.PULLS_ASKED)
         count = merged_pulls.write_confirmed(clone, environment.sha, confirmed)
-    except GitHubError as error:  # The site can be built without pull request numbers.
+    except CommandError as error:  # The site can be built without pull request numbers.
         say(f"No pull request is confirmed: {error}")
         write_output(environment.output_path, "asked", False)
         return OK

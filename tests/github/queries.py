@@ -142,6 +142,7 @@ def _whole_pull(world: World, one: PullRequest) -> dict[str, Any]:
         "id": f"PR_{one.number}",
         "state": _state(one),
         "title": one.title,
+        "createdAt": one.created_at,
         "mergeable": mergeable,
         "headRefOid": one.head_sha,
         "headRefName": one.branch,
@@ -224,8 +225,19 @@ def _remove_labels(world: World, login: str, given: dict[str, Any]) -> None:
     world.touch(number)
 
 
+REACTIONS = {"THUMBS_UP": "+1", "THUMBS_DOWN": "-1", "ROCKET": "rocket", "EYES": "eyes", "CONFUSED": "confused"}
+
+
+def _add_reaction(world: World, login: str, given: dict[str, Any]) -> None:
+    written = world.comments.get(int(given["subjectId"].removeprefix("IC_")))
+    if written is None:
+        raise _RefusedError(f"Could not resolve to a node with the global id of '{given['subjectId']}'.")
+    written.reactions.append(REACTIONS[given["content"]])
+
+
 DEEDS = {
-    "addComment": _add_comment, "updateIssueComment": _update_comment, "addLabelsToLabelable": _add_labels,
+    "addReaction": _add_reaction, "addComment": _add_comment,
+    "updateIssueComment": _update_comment, "addLabelsToLabelable": _add_labels,
     "removeLabelsFromLabelable": _remove_labels,
 }  # fmt: skip
 

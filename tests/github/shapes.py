@@ -44,7 +44,7 @@ def pull(world: World, one: PullRequest, *, alone: bool) -> Any:
     fork = None if one.fork_id is None else _full(document["head"]["repo"], one.fork_id, one.fork_owner or one.author)
     document |= {
         "number": one.number, "state": one.state, "title": one.title, "user": user(world.people.get(one.author)),
-        "labels": [label(name) for name in world.labelled.get(one.number, [])],
+        "created_at": one.created_at, "labels": [label(name) for name in world.labelled.get(one.number, [])],
         "merged_at": "2026-01-02T03:04:05Z" if one.merged else None, "merge_commit_sha": one.merge_commit_sha,
         "closed_at": None if one.state == "open" else "2026-01-02T03:04:05Z",
         "head": document["head"] | {"sha": one.head_sha, "ref": one.branch, "repo": fork,

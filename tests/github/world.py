@@ -40,6 +40,7 @@ class PullRequest:
     title: str = "My agent"
     updated: int = 0
     """Counts what changes any pull request, so that they can be listed by it."""
+    created_at: str = "2026-01-02T03:04:05Z"
     opened_at: float = 0.0
     """Seconds on a simulated clock."""
 

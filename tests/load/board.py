@@ -17,6 +17,7 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,7 @@ READ_SECONDS, WRITE_SECONDS = 0.25, 1.0
 # GitHub's free plan runs so many jobs at once, and counts requests, and texts that somebody creates, by the hour.
 MACHINES, TEXTS = 20, 500
 MERGING_EVERY = 1800.0
+BEGINNING = datetime(2026, 1, 2)  # noqa: DTZ001  # shown as UTC
 _TRIGGERED = ("preview", "report", "commands", "official", "reconcile", "evaluate")
 
 
@@ -152,6 +154,10 @@ class CrowdedBoard:
             self.clock.at(hour * HOUR_SECONDS, self._new_hour)
             self.clock.at(hour * HOUR_SECONDS + 47 * 60, self._strike)
 
+    def shown_time(self) -> str:
+        """The simulated time as GitHub shows it."""
+        return f"{BEGINNING + timedelta(seconds=self.clock.now):%Y-%m-%dT%H:%M:%SZ}"
+
     def _new_hour(self) -> None:
         self.world.left |= {"core": HOUR, "graphql": HOUR, "texts": TEXTS}
         self.world.hour_left = lambda: HOUR_SECONDS - self.clock.now % HOUR_SECONDS
@@ -166,7 +172,7 @@ class CrowdedBoard:
         self.numbers[planned.index] = number
         self.world.pulls[number] = PullRequest(
             number, person.login, sha, branch=f"agent-{number}", fork_id=10_000 + number, fork_owner=person.login,
-            mergeable=not planned.conflicts, opened_at=self.clock.now,
+            mergeable=not planned.conflicts, opened_at=self.clock.now, created_at=self.shown_time(),
         )  # fmt: skip
         self.world.touch(number)
         self._pull_event(number, "opened")
@@ -198,7 +204,7 @@ class CrowdedBoard:
         person = self.world.people[planned.author] if command.by_author else self.world.person("passer-by", 99)
         written = self.world.comment(number, person.login, command.text.format(sha=self.world.pulls[number].head_sha))
         event = copy.deepcopy(next(one for one in self.payloads["issue_comment"] if one["action"] == "created"))
-        event["comment"] |= {"id": written.id, "body": written.body}
+        event["comment"] |= {"id": written.id, "node_id": f"IC_{written.id}", "body": written.body}
         event["comment"]["user"] |= {"login": person.login, "id": person.id, "type": person.type}
         event["issue"] |= {"number": number, "pull_request": {"url": f"{self.stand_in.address}/pulls/{number}"}}
         self.commands_given += 1
@@ -280,6 +286,7 @@ class CrowdedBoard:
             head_sha=head["sha"] if head else self.remote.main, head_branch=head["ref"] if head else "main",
             fork_id=head["repo"]["id"] if head else REPOSITORY_ID,
             fork_owner=head["repo"]["owner"]["login"] if head else OWNER, conclusion=None, status="queued",
+            created_at=self.shown_time(),
         )  # fmt: skip
         self.world.runs[noted.id] = noted
         self._started[noted.id] = (workflow, name, event)

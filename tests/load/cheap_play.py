@@ -74,6 +74,9 @@ class ThreadSandbox:
     def limit_share(self) -> None:
         """Does nothing."""
 
+    def charge(self, cpu_seconds: float, wall_seconds: float) -> None:
+        """Does nothing: nothing here is limited."""
+
     def usage(self) -> Usage:
         return Usage(cpu_seconds=0.1, peak_memory_bytes=1 << 20)
 

@@ -135,7 +135,7 @@ class Forge:
         examples = self.expressions.payloads("issue_comment")
         event = copy.deepcopy(next(one for one in examples if one["action"] == "created"))
         person = self.world.people[author]
-        event["comment"] |= {"id": written.id, "body": body}
+        event["comment"] |= {"id": written.id, "node_id": f"IC_{written.id}", "body": body}
         event["comment"]["user"] |= {"login": author, "id": person.id, "type": person.type}
         event["issue"] |= {"number": number, "pull_request": {"url": f"{self.stand_in.address}/pulls/{number}"}}
         self.deliver("issue_comment", event)

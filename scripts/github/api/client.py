@@ -89,6 +89,11 @@ class RequestLimit:
     ends_at: float
     """When the hour ends, in seconds since 1970."""
 
+    @property
+    def left(self) -> int:
+        """What is left of it."""
+        return self.most - self.used
+
 
 @dataclass(frozen=True, kw_only=True)
 class GraphQLChange:
@@ -154,11 +159,6 @@ class GitHub:
     def open_pulls(self, head: str | None = None, base: str | None = None) -> list[PullRequest]:
         """Open pull requests from a branch `owner:branch` or into a branch."""
         return [responses.parse_pull(answer) for answer in self._all("/pulls", state="open", head=head, base=base)]
-
-    def merged_pulls(self, base: str, at_most: int) -> list[PullRequest]:
-        """Merged pull requests, the last updated first."""
-        answers = self._all("/pulls", at_most=at_most, state="closed", base=base, sort="updated", direction="desc")
-        return [pull for pull in map(responses.parse_pull, answers) if pull.merged]
 
     def newest_pulls(self, at_most: int) -> list[PullRequest]:
         """Pull requests in any state, the newest first."""
@@ -261,10 +261,6 @@ class GitHub:
         """Delete a comment; one that is gone already is no error."""
         self._ask("DELETE", f"/issues/comments/{comment_id}", missing=True)
 
-    def react(self, comment_id: int, content: str) -> None:
-        """React to a comment: +1, -1, confused, eyes or rocket."""
-        self._ask("POST", f"/issues/comments/{comment_id}/reactions", {"content": content})
-
     def ensure_labels(self, wanted: dict[str, tuple[str, str]]) -> None:
         """Create missing labels; `wanted` maps names to colour and description."""
         if wanted.keys() <= self._labelled:
@@ -361,11 +357,17 @@ class GitHub:
 
     # How it is sent
 
-    def request_limit(self) -> RequestLimit | None:
-        """The hour's limit of requests as it stands, which costs none; None where the server has no limit."""
+    def request_limits(self) -> dict[str, RequestLimit]:
+        """The hour's limits as they stand: `core` of requests, `graphql` of points; none where the server has none.
+
+        Asking costs nothing.
+        """
         answer = self._ask("GET", "/rate_limit", missing=True)
-        core = answer["resources"]["core"] if answer else None
-        return RequestLimit(most=int(core["limit"]), used=int(core["used"]), ends_at=float(core["reset"])) if core else None
+        return {
+            name: RequestLimit(most=int(limit["limit"]), used=int(limit["used"]), ends_at=float(limit["reset"]))
+            for name, limit in (answer["resources"] if answer else {}).items()
+            if name in ("core", "graphql")
+        }
 
     def wait(self, seconds: float) -> None:
         """Do nothing for some seconds."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from scripts.github.api.client import STATUS_CONTEXT, GitHub
@@ -10,10 +11,11 @@ from scripts.github.api.responses import GHOST, CommitStatus, IssueComment, Pull
 PULLS_PER_PAGE = 100
 # Comments of each pull request that are read with it. A body may have 65,536 characters.
 COMMENTS_READ = 10
+_NEXT_PAGE = "pageInfo { hasNextPage endCursor }"
 _MERGEABLE = {"MERGEABLE": True, "CONFLICTING": False}
 
 _PULL_FIELDS = """fragment pull on PullRequest {
-  id number state merged title mergeable headRefOid headRefName baseRefName
+  id number state merged title mergeable createdAt headRefOid headRefName baseRefName
   mergeCommit { oid }
   author { ...actor }
   headRepository { databaseId nameWithOwner }
@@ -52,9 +54,18 @@ def recent_pulls(github: GitHub, base: str) -> Iterator[list[PullSnapshot]]:
     """The open pull requests into a branch, the last changed first, a hundred in each request."""
     asked = f"first: {PULLS_PER_PAGE}, states: [OPEN], baseRefName: $base, after: $after"
     order = "orderBy: {field: UPDATED_AT, direction: DESC}"
-    fields = (
-        f"pullRequests({asked}, {order}) {{ nodes {{ ...pull {_STATUS_FIELDS} }} pageInfo {{ hasNextPage endCursor }} }}"
-    )
+    return _pages(github, f"pullRequests({asked}, {order}) {{ nodes {{ ...pull {_STATUS_FIELDS} }} {_NEXT_PAGE} }}", base)
+
+
+def merged_pulls(github: GitHub, base: str, at_most: int) -> Iterator[PullRequest]:
+    """Merged pull requests into a branch, the last updated first, a hundred in each request; pages as they are needed."""
+    asked = f"first: {PULLS_PER_PAGE}, states: [MERGED], baseRefName: $base, after: $after"
+    order = "orderBy: {field: UPDATED_AT, direction: DESC}"
+    pages = _pages(github, f"pullRequests({asked}, {order}) {{ nodes {{ ...pull }} {_NEXT_PAGE} }}", base)
+    return islice((snapshot.pull for page in pages for snapshot in page), at_most)
+
+
+def _pages(github: GitHub, fields: str, base: str) -> Iterator[list[PullSnapshot]]:
     after: str | None = None
     while True:
         variables = {"base": base, "after": after}
@@ -107,6 +118,7 @@ def _parse_snapshot(node: dict[str, Any]) -> PullSnapshot:
         merge_commit_sha=str(merge["oid"]) if merge else None,
         head_branch=str(node["headRefName"]),
         head_repository=str(head["nameWithOwner"]) if head else "",
+        created_at=str(node["createdAt"]),
     )
     # A push between GitHub's reads of the two: then nothing is known of the newest commit.
     status = _parse_status(commit) if commit.get("oid") == pull.head_sha else None

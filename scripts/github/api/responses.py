@@ -76,6 +76,7 @@ class PullRequest:
     """Chosen by a stranger."""
     head_repository: str = ""
     """`owner/name`; empty once the fork is deleted."""
+    created_at: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +147,7 @@ def parse_pull(answer: Any) -> PullRequest:
         merge_commit_sha=answer["merge_commit_sha"],
         head_branch=str(head["ref"]),
         head_repository=str(head["repo"]["full_name"]) if head["repo"] else "",
+        created_at=str(answer["created_at"]),
     )
 
 

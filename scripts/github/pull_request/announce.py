@@ -18,7 +18,7 @@ from scripts.git.main_entries import entries_of_logins
 from scripts.git.path_guard import by_casefold, check_paths
 from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.api.client import GraphQLChange
-from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
+from scripts.github.api.pull_snapshots import PullSnapshot, merged_pulls, read_pulls
 from scripts.github.api.responses import PullRequest
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import (
@@ -38,8 +38,9 @@ from scripts.repository.layout import MAIN_BRANCH
 # Merged pull requests to read, the last updated first, a hundred per request; a label marks those that are done. A comment
 # updates its pull request, so this is more than are ever commented between two runs.
 PULLS_LOOKED_AT = 1000
-# GitHub lets a repository write 500 texts per hour; a pull request that was never previewed takes one.
-PULLS_PER_RUN = 200
+# So many pull requests are told in the job's time. One that was never previewed gets a new comment and counts twice, since
+# GitHub lets a repository create 500 in an hour.
+PULLS_PER_RUN = 400
 # Of 1,000 points of GraphQL per hour, so many are left for the other jobs; twenty pull requests take two.
 POINTS_RESERVED = 100
 _NO_RUN = Provenance(evaluated_at="2000-01-01T00:00:00Z")
@@ -92,7 +93,7 @@ def _has_points(context: BotContext) -> bool:
 
 
 def _unannounced_merges(context: BotContext) -> list[MergedPull]:
-    pulls = context.github.merged_pulls(MAIN_BRANCH, PULLS_LOOKED_AT)
+    pulls = merged_pulls(context.github, MAIN_BRANCH, PULLS_LOOKED_AT)
     # What is in quarantine is told again, also where everything had been told.
     # All agents are read only where something is in quarantine: for 10,000 that takes seconds.
     entries = context.entries if context.checkout.moderation.quarantines else []
@@ -142,7 +143,7 @@ def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
 
 
 def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
-    """Write what is new, and label the pull requests that are done; returns to how many anything was written."""
+    """Write what is new, and label the pull requests that are done; returns how many were told, new comments twice."""
     snapshots = read_pulls(context.github, [merge.pull.number for merge in part], with_status=False)
     changes: list[tuple[PullRequest, GraphQLChange]] = []
     done: dict[int, bool] = {}
@@ -173,7 +174,7 @@ def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
     for number, is_complete in done.items():
         words = "told" if is_complete else "told as far as it is recorded"
         say(f"#{number}: {f'GitHub refused a change ({failed[number]})' if number in failed else words}.")
-    return len(done)
+    return len(done) + sum(change.name == "addComment" for _, change in changes)
 
 
 def _is_said(stickies: list[StickyComment], body: str) -> bool:

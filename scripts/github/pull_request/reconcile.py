@@ -19,8 +19,8 @@ from scripts.runs.play_duels import player_names
 
 FAILURE_ISSUE_TITLE = "Something of the board itself keeps failing"
 OFFICIAL_WORKFLOW = "official.yml"
-# The newest preview runs, all that GitHub lists; an older one costs a request of its own.
-ALL_RUNS = 1000
+# The newest preview runs; an older one costs a request of its own.
+ALL_RUNS = 2500
 INTRODUCTION = (
     "Each line failed on our side as often as it is tried by itself. Nothing of it is held against an entrant. "
     "This issue is kept by the bot, and it closes it once all is mended.\n"

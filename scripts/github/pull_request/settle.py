@@ -7,6 +7,7 @@ artifact's and its status'.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 
 from leaderboard.comments.states import NoRunReason
@@ -31,8 +32,8 @@ from scripts.github.pull_request.report import (
 )
 from scripts.repository.layout import MAIN_BRANCH
 
-# Of the hour's requests so many are left for commands, official runs and the hourly run.
-REQUESTS_RESERVED = 150
+# Of the hour's requests so many are left for commands, official runs and the hourly run, which use GraphQL for most.
+REQUESTS_RESERVED = 80
 # With fewer left, or more previews to look at, nobody is told that a preview has begun.
 MANY_REQUESTS_LEFT, FEW_PREVIEWS = 900, 5
 # So many requests of an hour are sent without waiting, and no report waits longer than so many seconds.
@@ -40,7 +41,7 @@ UNPACED_REQUESTS, LONGEST_PAUSE = 300, 240.0
 # Runs and artifacts that are listed at once: the most of one request.
 LISTED_AT_ONCE = 100
 # The newest preview runs that a report looks at, and the open pull requests that it looks at in any case.
-RUNS_LISTED, PULLS_LISTED = 300, 500
+RUNS_LISTED, PULLS_LISTED = 1000, 500
 HOUR_SECONDS = 3600.0
 PREVIEW_FILE = PREVIEW_WORKFLOW.rpartition("/")[2]
 
@@ -65,6 +66,7 @@ class PreviewRuns:
         self._repository_id = context.workflow.repository_id
         self._left = context.github.runs_of_workflow(PREVIEW_FILE, None, at_most)
         self._by_head: dict[str, list[WorkflowRun]] = {}
+        self._oldest: datetime | None = None
         self._read_page()
 
     def of(self, pull: PullRequest) -> WorkflowRun | None:
@@ -73,13 +75,19 @@ class PreviewRuns:
             if run := latest_run_among(self._by_head.get(pull.head_sha, ()), pull, self._repository_id):
                 return run
             # GitHub runs nothing on a conflict: no older page has a run.
-            if pull.mergeable is False or not self._read_page():
+            if pull.mergeable is False or self.are_all_known(pull) or not self._read_page():
                 return None
+
+    def are_all_known(self, pull: PullRequest) -> bool:
+        """Whether every run since the pull request was opened has been read: it has none that is older."""
+        return self._oldest is not None and self._oldest < datetime.fromisoformat(pull.created_at)
 
     def _read_page(self) -> bool:
         page = list(islice(self._left, LISTED_AT_ONCE))
         for run in page:
             self._by_head.setdefault(run.head_sha, []).append(run)
+        if page:
+            self._oldest = datetime.fromisoformat(page[-1].created_at)
         return bool(page)
 
 
@@ -89,7 +97,7 @@ def wait_for_more(github: GitHub, now: float) -> int:
     Else the jobs of a burst would follow each other without a break, each with requests of its own, and the last quarter of
     the hour would have none.
     """
-    limit = github.request_limit()
+    limit = github.request_limits().get("core")
     if limit is not None and (seconds := pause_before(limit, now)) > 0:
         say(f"{limit.used} of {limit.most} requests of this hour are sent; the report waits for {seconds:.0f} s.")
         github.wait(seconds)
@@ -107,10 +115,11 @@ def report_recent(context: BotContext) -> int:
     """Report the previews that ended and conflicts; a run that has just begun is announced while requests last."""
     if context.workflow.event_name == WORKFLOW_DISPATCH:
         return report_preview(context)
-    runs = PreviewRuns(context, RUNS_LISTED)
-    if is_short(context, REQUESTS_RESERVED):
+    limit = context.github.request_limits().get("core")
+    if limit is not None and limit.left <= REQUESTS_RESERVED:
         say("Previews are reported later: few of the hour's requests are left.")
         return OK
+    runs = PreviewRuns(context, RUNS_LISTED)
     faults: list[str] = []
     backlog = find_backlog(context, runs, faults, is_complete=False)
     is_quiet = len(backlog.ended) + backlog.playing <= FEW_PREVIEWS and not is_short(context, MANY_REQUESTS_LEFT)
@@ -183,7 +192,7 @@ def _sort_in(
     if pull.mergeable is False and words == no_run_outcome(pull, NoRunReason.CONFLICT).words:
         return False
     run = runs.of(pull)
-    if run is None and is_complete:
+    if run is None and is_complete and not runs.are_all_known(pull):
         run = latest_run(context, pull)
     if run is None:
         backlog.unstarted.append(pull)
@@ -221,7 +230,8 @@ def settle_ended(
 ) -> list[Told]:
     """Tell the outcomes of ended previews while requests last; returns those that were told.
 
-    Outcomes that need no scores, such as refusals, are told first.
+    Outcomes that need no scores, such as refusals, are told first, and of each kind the oldest preview: who waits longest is
+    not overtaken for as long as new ones come.
 
     Args:
         context: of the step.
@@ -235,7 +245,7 @@ def settle_ended(
         return []
     scored: list[tuple[PreviewCase, GuardedPaths]] = []
     decided: list[Told] = []
-    for case in cases:
+    for case in sorted(cases, key=lambda case: case.run.id):
         with isolated(case.pull, faults):
             decision = outcome_without_scores(context, case)
             if isinstance(decision, Outcome):

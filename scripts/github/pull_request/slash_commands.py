@@ -2,13 +2,16 @@
 
 import enum
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, HelpText, Ranked
 from leaderboard.reports.agent_reports import standing
-from scripts.console import OK, say
-from scripts.github.api.responses import PullRequest
+from scripts.console import OK, OUR_FAULT, CommandError, say
+from scripts.github.api.client import GraphQLChange
+from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
+from scripts.github.api.responses import PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import is_retry_worthwhile
 from scripts.github.pull_request.report import PreviewCase, latest_run, preview_outcome, rerun
@@ -18,8 +21,9 @@ from scripts.repository.layout import MAIN_BRANCH
 # Started by `/evaluate`: main's code plays the commit and reports it.
 EVALUATE_WORKFLOW = "evaluate.yml"
 WRITERS = ("admin", "write")
-# With fewer of the hour's requests left no command is executed: anybody may write comments, and each command takes three.
-REQUESTS_RESERVED = 100
+# With fewer of the hour's requests left nothing is started, and with fewer points of GraphQL nobody is answered: anybody may
+# write comments. An answer takes two points and no request; a run that is started again takes six requests.
+REQUESTS_RESERVED, POINTS_RESERVED = 40, 100
 # After so many attempts a comment does not start a run again.
 MAX_ATTEMPTS = 10
 
@@ -29,10 +33,11 @@ _COMMAND = re.compile(r"/(?P<verb>retry|evaluate|rank|help)(?:[ \t]+(?P<argument
 class Reaction(enum.StrEnum):
     """GitHub's reactions that answer a command."""
 
-    DONE = "+1"
-    STARTED = "rocket"
-    REFUSED = "-1"
-    BUSY = "eyes"
+    DONE = "THUMBS_UP"
+    STARTED = "ROCKET"
+    REFUSED = "THUMBS_DOWN"
+    BUSY = "EYES"
+    LATER = "CONFUSED"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,30 +63,47 @@ def run_slash_command(context: BotContext) -> int:
     if comment.action != "created" or not comment.on_pull or comment.author_type != "User" or command is None:
         say("The comment is no command.")
         return OK
-    limit = context.github.request_limit()
-    if limit is not None and limit.most - limit.used < REQUESTS_RESERVED:
-        say("Few of the hour's requests are left, and the official run needs them: write the command again in an hour.")
+    limits = context.github.request_limits()
+    if "graphql" in limits and limits["graphql"].left < POINTS_RESERVED:
+        say("Few of the hour's points are left, and the official run needs them: write the command again in an hour.")
         return OK
-    pull = context.github.pull(comment.number)
-    if pull.state != "open" and command.verb in ("retry", "evaluate"):
-        context.github.react(comment.comment_id, Reaction.REFUSED)
-        say(f"#{pull.number} is closed, so there is nothing to play.")
-        return OK
-    context.github.react(comment.comment_id, _execute(context, comment, pull, command))
+    snapshot = read_pulls(context.github, [comment.number], with_status=False).get(comment.number)
+    if snapshot is None:
+        raise CommandError(OUR_FAULT, f"GitHub does not know #{comment.number}")
+    is_short = "core" in limits and limits["core"].left < REQUESTS_RESERVED
+    changes = [*_execute(context, comment, snapshot, command, is_short=is_short)]
+    if refused := context.github.mutate(changes):
+        raise CommandError(OUR_FAULT, *(f"GitHub refused an answer: {why}" for why in refused.values()))
     return OK
 
 
-def _execute(context: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand) -> Reaction:
-    """Execute a command; returns the reaction that acknowledges it."""
-    match command.verb:
-        case "retry":
-            return _retry(context, comment, pull)
-        case "evaluate":
-            return _evaluate(context, comment, pull, command.argument)
-        case "rank":
-            return _rank(context, pull)
-        case _:
-            return _answer(context, pull, HelpText())
+def _execute(
+    context: BotContext, comment: CommentEvent, snapshot: PullSnapshot, command: SlashCommand, *, is_short: bool
+) -> Iterator[GraphQLChange]:
+    """Execute a command; returns what answers it: a comment, if it has one, and the reaction."""
+    if command.verb in ("rank", "help"):
+        state = _places(context, snapshot.pull) if command.verb == "rank" else HelpText()
+        body = render_comment(state, context.comment_context(snapshot.pull))
+        yield GraphQLChange(name="addComment", input={"subjectId": snapshot.node_id, "body": bounded_body(body)})
+        reaction = Reaction.DONE
+    else:
+        reaction = _start(context, comment, snapshot.pull, command, is_short=is_short)
+    yield GraphQLChange(name="addReaction", input={"subjectId": comment.node_id, "content": reaction.value})
+
+
+def _start(
+    context: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand, *, is_short: bool
+) -> Reaction:
+    """Start what a command asks for."""
+    if pull.state != "open":
+        say(f"#{pull.number} is closed, so there is nothing to play.")
+        return Reaction.REFUSED
+    if is_short:
+        say("Few of the hour's requests are left, and the official run needs them: write the command again in an hour.")
+        return Reaction.LATER
+    if command.verb == "retry":
+        return _retry(context, comment, pull)
+    return _evaluate(context, comment, pull, command.argument)
 
 
 def _may_write(context: BotContext, comment: CommentEvent) -> bool:
@@ -121,12 +143,7 @@ def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha
     return Reaction.STARTED
 
 
-def _rank(context: BotContext, pull: PullRequest) -> Reaction:
+def _places(context: BotContext, pull: PullRequest) -> CommentState:
     entries = [entry for entry in context.recorded.entries if entry.login.casefold() == pull.author.casefold()]
     shown = [standing(context.recorded, entry.login, entry.agent) for entry in entries]
-    return _answer(context, pull, Ranked(agents=tuple(agent for agent in shown if agent and (agent.rows or agent.games))))
-
-
-def _answer(context: BotContext, pull: PullRequest, state: CommentState) -> Reaction:
-    context.github.create_comment(pull.number, render_comment(state, context.comment_context(pull)))
-    return Reaction.DONE
+    return Ranked(agents=tuple(agent for agent in shown if agent and (agent.rows or agent.games)))

@@ -41,7 +41,8 @@ class CommentEvent:
     """The comment of an `issue_comment` event."""
 
     action: str
-    comment_id: int
+    node_id: str
+    """The comment's name in GraphQL."""
     body: str
     """Untrusted text."""
     author: str
@@ -161,7 +162,7 @@ def comment_event(workflow: WorkflowEnvironment) -> CommentEvent:
     event = workflow.event
     return CommentEvent(
         action=_text(event, "action"),
-        comment_id=_number(event, "comment", "id"),
+        node_id=_text(event, "comment", "node_id"),
         body=_text(event, "comment", "body"),
         author=_text(event, "comment", "user", "login"),
         author_id=_number(event, "comment", "user", "id"),

@@ -176,5 +176,5 @@ def completed(run_id: int) -> dict[str, Any]:
 def commented(number: int, comment_id: int, body: str, author: tuple[str, int], **fields: Any) -> dict[str, Any]:
     """The payload of an `issue_comment` event."""
     user = {"login": author[0], "id": author[1], "type": fields.pop("kind", "User")}
-    comment = {"id": comment_id, "body": body, "user": user, "author_association": "OWNER"}
+    comment = {"id": comment_id, "node_id": f"IC_{comment_id}", "body": body, "user": user, "author_association": "OWNER"}
     return {"action": "created", "comment": comment, "issue": {"number": number, "pull_request": {"url": "x"}}, **fields}

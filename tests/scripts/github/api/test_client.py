@@ -3,7 +3,8 @@ import time
 import pytest
 
 from scripts.console import CommandError
-from scripts.github.api.client import REQUEST_TRIES, GitHub, GitHubError
+from scripts.github.api.client import REQUEST_TRIES, GitHub, GitHubError, GraphQLChange
+from scripts.github.api.pull_snapshots import merged_pulls
 from scripts.github.api.responses import BODY_CHARACTERS, CommitStatus, GitHubIssue, IssueComment, PullRequest, WorkflowRun
 from tests.github import world
 from tests.github.server import GitHubStandIn
@@ -24,7 +25,7 @@ def test_a_pull_request_is_read(github: GitHub, standin: GitHubStandIn, pull: wo
     expected = PullRequest(
         number=7, author="alice", author_id=11, head_sha=SHA, head_repository_id=2000, base_repository_id=REPOSITORY_ID,
         base_ref="main", state="open", merged=False, labels=("preview-ok",), title="My agent", mergeable=True,
-        head_branch="patch", head_repository="alice/board",
+        head_branch="patch", head_repository="alice/board", created_at="2026-01-02T03:04:05Z",
     )  # fmt: skip
 
     assert github.pull(7) == expected
@@ -52,7 +53,21 @@ def test_merged_pulls_leave_out_the_merely_closed(github: GitHub, standin: GitHu
     standin.world.pulls[8] = world.PullRequest(8, "eve", SHA, state="closed")
     standin.world.pulls[9] = world.PullRequest(9, "eve", SHA, state="closed", merged=True, merge_commit_sha="b" * 40)
 
-    assert [(p.number, p.merge_commit_sha) for p in github.merged_pulls("main", 50)] == [(9, "b" * 40)]
+    read = merged_pulls(github, "main", 50)
+    assert [(p.number, p.merged, p.merge_commit_sha) for p in read] == [(9, True, "b" * 40)]
+    assert github.requests_left is None  # GraphQL has a limit of its own.
+
+
+def test_of_merged_pulls_no_more_pages_are_read_than_are_wanted(github: GitHub, standin: GitHubStandIn) -> None:
+    for number in range(10, 260):
+        standin.world.pulls[number] = world.PullRequest(
+            number, "eve", SHA, state="closed", merged=True, merge_commit_sha=f"{number:040x}", updated=number
+        )
+
+    assert [p.number for p in merged_pulls(github, "main", 1000)] == list(range(259, 9, -1))
+    standin.calls.clear()
+    assert [p.number for p in merged_pulls(github, "main", 150)] == list(range(259, 109, -1))
+    assert len(standin.calls) == 2
 
 
 def test_pulls_of_a_commit(github: GitHub, standin: GitHubStandIn) -> None:
@@ -125,7 +140,7 @@ def test_labels_statuses_reactions_and_permissions(github: GitHub, standin: GitH
     github.remove_label(7, "official")
     github.remove_label(7, "official")
     github.set_status(SHA, "success", "d" * 200, "https://example.org")
-    github.react(comment.id, "rocket")
+    github.mutate([GraphQLChange(name="addReaction", input={"subjectId": f"IC_{comment.id}", "content": "ROCKET"})])
 
     assert github.labels(7) == []
     assert github.statuses(SHA) == [CommitStatus(state="success", context="pullrank", description="d" * 140, creator=BOT)]

@@ -33,7 +33,7 @@ def test_a_merge_is_told_its_official_scores_in_the_same_comment(scene: Scene) -
     assert merged[:7] in body
     assert "https://host.github.io/board/" in body
     assert scene.world.labelled[7] == ["official"]
-    assert [line for line in scene.standin.made() if "graphql" not in line] == ["GET /pulls", "GET /labels", "POST /labels"]
+    assert [line for line in scene.standin.made() if "graphql" not in line] == ["GET /labels", "POST /labels"]
     assert scene.standin.writes() == ["POST /labels", "updateIssueComment", "addLabelsToLabelable"]
 
 
@@ -81,9 +81,9 @@ def test_each_further_merge_costs_few_requests(scene: Scene) -> None:
     tell(scene)
 
     assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
-    assert [line for line in scene.standin.made() if "graphql" not in line] == ["GET /pulls", "GET /labels", "POST /labels"]
-    # Read, two about the label, write, and read what was created.
-    assert len([line for line in scene.standin.made() if "graphql" in line]) == 5
+    assert [line for line in scene.standin.made() if "graphql" not in line] == ["GET /labels", "POST /labels"]
+    # List the merges, read, two about the label, write, and read what was created.
+    assert len([line for line in scene.standin.made() if "graphql" in line]) == 6
 
 
 def test_each_further_merge_lists_its_authors_folders_alone(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +169,7 @@ def test_what_was_told_is_not_told_again(scene: Scene) -> None:
 
     tell(scene, 501)
 
-    assert scene.standin.made() == ["GET /pulls"]
+    assert scene.standin.made() == ["POST /graphql"]
 
 
 def test_what_is_not_recorded_yet_is_said_and_looked_at_again(scene: Scene) -> None:
@@ -246,7 +246,7 @@ def test_merges_that_touch_no_agent_or_are_not_on_main_are_left_alone(scene: Sce
 
     tell(scene)
 
-    assert scene.standin.made() == ["GET /pulls"]
+    assert scene.standin.made() == ["POST /graphql"]
 
 
 @pytest.mark.attack(

@@ -6,6 +6,7 @@ from evaluator.model.records.preview import Preview
 from scripts.console import CommandError
 from scripts.github.api.client import COMMENTS_LISTED, GitHub, RequestLimit
 from scripts.github.pull_request import settle
+from scripts.github.pull_request.reconcile import reconcile_pulls
 from tests.github.world import BOT
 from tests.scripts.github.remotes import agent_files
 from tests.scripts.github.scenes import Scene, completed, previewed, zipped
@@ -45,7 +46,7 @@ def test_one_report_tells_everybody_whose_preview_ended_with_few_requests(scene:
     rest = [line for line in made if "graphql" not in line]
     assert len([line for line in rest if line.startswith("POST /statuses/")]) == MANY
     assert [line for line in rest if not line.startswith("POST /statuses/")] == [
-        "GET /actions/workflows/preview.yml/runs", "GET /labels", "POST /labels",
+        "GET /rate_limit", "GET /actions/workflows/preview.yml/runs", "GET /labels", "POST /labels",
     ]  # fmt: skip
     # Two pages of pull requests at most, the labels before and after they are made, and three for each twenty.
     assert len(made) - len(rest) <= 2 + 2 + 3 * 2
@@ -79,7 +80,9 @@ def test_what_was_told_costs_no_more_than_a_look(scene: Scene) -> None:
     tell(scene, 121)
 
     assert scene.standin.writes() == []
-    assert [line for line in scene.standin.made() if "graphql" not in line] == ["GET /actions/workflows/preview.yml/runs"]
+    assert [line for line in scene.standin.made() if "graphql" not in line] == [
+        "GET /rate_limit", "GET /actions/workflows/preview.yml/runs",
+    ]  # fmt: skip
 
 
 def test_requests_are_left_for_others_and_a_later_report_tells_the_rest(
@@ -98,20 +101,48 @@ def test_requests_are_left_for_others_and_a_later_report_tells_the_rest(
     assert all(len(scene.bodies(number)) == 1 for number in numbers)
 
 
+def test_the_oldest_previews_are_told_first_when_not_all_can_be(scene: Scene) -> None:
+    numbers = refuse_many(scene)
+    for number in numbers[:3]:  # What changed last comes first in GitHub's list.
+        scene.world.touch(number)
+    scene.world.left["core"] = settle.REQUESTS_RESERVED + 10
+
+    tell(scene, 120)
+
+    assert [number for number in numbers if scene.bodies(number)] == numbers[: settle.DELIVERED_AT_ONCE]
+
+
+def test_no_runs_are_listed_from_before_a_pull_request_was_opened(scene: Scene) -> None:
+    """A pull request without a run costs no more pages than there were runs since it came."""
+    scene.bring(8)
+    scene.world.pulls[8].created_at = "2026-01-02T03:00:00Z"
+    for run in range(200, 200 + 450):
+        scene.ran(run, 8, created_at=f"2026-01-02T0{(run - 200) // 100}:00:00Z").head_sha = "e" * 40
+
+    tell(scene, 649)
+
+    listed = [line for line in scene.standin.made() if line.endswith("preview.yml/runs")]
+    assert len(listed) == 2
+    scene.standin.calls.clear()
+    reconcile_pulls(scene.context("schedule", {}))
+    assert not [line for line in scene.standin.made() if line == "GET /actions/runs"]
+
+
 def test_without_requests_nothing_is_looked_at(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     refuse_many(scene, 3)
     scene.world.left["core"] = settle.REQUESTS_RESERVED
 
     tell(scene, 120)
 
-    assert scene.standin.made() == ["GET /actions/workflows/preview.yml/runs"]
+    assert scene.standin.made() == ["GET /rate_limit"]
     assert "Previews are reported later" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("used", "elapsed", "pause"),
     [
-        (0, 0, 0), (300, 0, 0), (311, 0, 72), (400, 1800, 0), (850, 3600, 0), (999, 0, 240), (575, 1800, 0), (586, 1800, 72),
+        (0, 0, 0), (300, 0, 0), (331, 0, 180), (400, 1800, 0), (920, 3600, 0), (999, 0, 240),
+        (610, 1800, 0), (641, 1800, 180),
     ],
 )  # fmt: skip
 def test_a_report_waits_while_requests_are_ahead_of_the_hour(used: int, elapsed: int, pause: float) -> None:

@@ -1,5 +1,6 @@
 import pytest
 
+from scripts.console import CommandError
 from scripts.github.pull_request import slash_commands
 from scripts.github.pull_request.slash_commands import SlashCommand, parse_command
 from tests.github.world import BOT
@@ -63,14 +64,34 @@ def test_only_a_first_line_that_is_a_command_is_one(body: str, expected: SlashCo
 )  # fmt: skip
 def test_commands_leave_requests_for_the_official_run(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     scene.bring()
-    scene.world.left["core"] = slash_commands.REQUESTS_RESERVED + 50
+    scene.world.left["graphql"] = slash_commands.POINTS_RESERVED + 50
     for _ in range(40):
         say(scene, "/help", EVE)
 
-    assert slash_commands.REQUESTS_RESERVED - 4 < scene.world.left["core"] <= slash_commands.REQUESTS_RESERVED
+    assert slash_commands.POINTS_RESERVED - 3 < scene.world.left["graphql"] < slash_commands.POINTS_RESERVED
     assert "write the command again in an hour" in capsys.readouterr().err
-    scene.world.left["core"] = 1000
+    assert scene.world.left["core"] == 1000
+    scene.world.left["graphql"] = 1000
     assert say(scene, "/help") == ["+1"]
+
+
+def test_in_an_hour_without_requests_questions_are_answered_and_nothing_is_started(scene: Scene, sha: str) -> None:
+    scene.world.left["core"] = slash_commands.REQUESTS_RESERVED - 1
+
+    assert say(scene, "/help") == ["+1"]
+    assert say(scene, "/rank", EVE) == ["+1"]
+    assert say(scene, "/retry") == ["confused"]
+    assert say(scene, f"/evaluate {sha}", HOST) == ["confused"]
+    assert (scene.world.reruns, scene.world.dispatched) == ([], [])
+    assert scene.world.left["core"] == slash_commands.REQUESTS_RESERVED - 1
+
+
+def test_an_answer_that_github_refuses_fails_the_job(scene: Scene, sha: str) -> None:
+    event = commented(7, scene.world.comment(7, "alice", "/help").id, "/help", ALICE)
+    scene.world.comments.clear()
+
+    with pytest.raises(CommandError, match="refused an answer"):
+        slash_commands.run_slash_command(scene.context("issue_comment", event))
 
 
 @pytest.mark.parametrize("body", ["nice agent!", "/merge", "/retry please, it was so close"])
@@ -98,7 +119,7 @@ def test_rank_says_where_the_authors_agents_stand(scene: Scene, sha: str) -> Non
 def test_retry_by_the_author_runs_the_preview_again(scene: Scene, sha: str) -> None:
     assert say(scene, "/retry") == ["rocket"]
     assert scene.world.reruns == [31]
-    assert scene.standin.writes() == ["POST /actions/runs/31/rerun", "POST /issues/comments/101/reactions"]
+    assert scene.standin.writes() == ["POST /actions/runs/31/rerun", "addReaction"]
 
 
 def test_retry_by_a_maintainer_is_obeyed(scene: Scene, sha: str) -> None:

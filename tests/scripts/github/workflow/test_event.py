@@ -121,11 +121,18 @@ def test_an_event_without_what_is_needed_is_refused(tmp_path: Path, wrong: dict[
 def test_a_comment_event(tmp_path: Path) -> None:
     event = {
         "action": "created", "issue": {"number": 7, "pull_request": {}},
-        "comment": {"id": 5, "body": "/help", "user": {"login": "eve", "id": 66, "type": "User"}},
+        "comment": {"id": 5, "node_id": "IC_5", "body": "/help", "user": {"login": "eve", "id": 66, "type": "User"}},
     }  # fmt: skip
 
     assert comment_event(read_workflow_environment(environment(tmp_path, event))) == CommentEvent(
-        action="created", comment_id=5, body="/help", author="eve", author_id=66, author_type="User", number=7, on_pull=True
+        action="created",
+        node_id="IC_5",
+        body="/help",
+        author="eve",
+        author_id=66,
+        author_type="User",
+        number=7,
+        on_pull=True,
     )
 
 

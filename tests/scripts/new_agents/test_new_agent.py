@@ -208,10 +208,10 @@ def test_a_name_is_quoted_whatever_is_in_it(board: Path) -> None:
 
 
 def test_one_file_holds_all(board: Path) -> None:
-    _, out, _ = run(board, "new", FOLDER, "--one-file", "--task", "CartPole-v1")
+    _, _, err = run(board, "new", FOLDER, "--one-file", "--task", "CartPole-v1")
     folder = read_folder(board / FOLDER, SubmissionLimits())
 
-    assert out.startswith(f"Wrote {FOLDER}/agent.py. Next: ")
+    assert err.startswith(f"Wrote {FOLDER}/agent.py. Next: ")
     assert [blob.path for blob in folder.blobs] == ["agent.py"]
     assert folder.submission.tasks == ("CartPole-v1",)
     assert run(board, "check", FOLDER)[0] == 0

@@ -14,7 +14,8 @@ import gymnasium
 
 from bench.worlds.cells import BARE, BY_NAME, CALLS, SANDBOXES, SB3, Cell, cells
 
-RIVALS = Path("build/rivals")
+ROOT = Path(__file__).resolve().parents[2]
+RIVALS = ROOT / "build" / "rivals"
 """The folder of an environment with the packages that only other systems need."""
 WANTED = ("torch", "stable-baselines3", "grpcio==1.76.0")
 EPISODES = 64
@@ -123,7 +124,9 @@ def _run(cell: Cell, more: str) -> dict[str, float]:
     module = "contained" if cell.way.startswith(SANDBOXES) else "loops"
     command = [sys.executable, "-m", f"bench.worlds.{module}", cell.to_json()]
     environment = {**os.environ, "BENCH_BEGUN": str(time.time())} | ({"PYTHONPATH": more} if more else {})
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=MOST_SECONDS, env=environment)
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=MOST_SECONDS, env=environment, cwd=ROOT
+    )
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
 

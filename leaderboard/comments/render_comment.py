@@ -34,7 +34,7 @@ from leaderboard.comments.states import (
     TaskReport,
     WithdrawnEntry,
 )
-from leaderboard.scoring.metrics import ranking
+from leaderboard.scoring.metrics import oriented_value, ranking
 from leaderboard.site_context import REPLAYED_ENTRIES
 from leaderboard.text import escape_markdown, format, urls
 
@@ -206,7 +206,7 @@ def _film(context: CommentContext, agent: AgentReport, row: TaskReport) -> tuple
     if page is None or not returns or row.place is None or row.place > REPLAYED_ENTRIES or not (row.estimate and other):
         return None
     metric = ranking(row.task)
-    is_behind = metric.sign * row.estimate.score < metric.sign * other.score
+    is_behind = oriented_value(metric, row.estimate.score) < oriented_value(metric, other.score)
     which = "worst" if is_behind and min(returns) != max(returns) else "best"
     return f"{page}#{quote(urls.task_anchor(row.task.id))}-{which}", which
 

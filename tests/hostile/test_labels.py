@@ -311,6 +311,11 @@ def loosely(trace: bytes) -> bytes:
     return Trace.model_validate(document).serialised()
 
 
+def with_cards(document: Document) -> Document:
+    """The mark of graphics cards that nobody had."""
+    return {**document, "gpus": {"wanted": 2, "cards": ["A card, driver 1", "A card, driver 1"]}}
+
+
 def to(path: str, *values: Any) -> list[Change]:
     return [lambda document, value=value: put(document, path, lambda _: value) for value in values]  # type: ignore[misc]
 
@@ -333,6 +338,9 @@ def changes(setting: Setting) -> dict[str, list[Change]]:
         "erased_sha256": to("erased_sha256", "cd" * 32),
         "first_attempt.verdict": to("first_attempt.verdict", "ok", "crashed", "timeout"),
         "first_attempt.wall_seconds": to("first_attempt.wall_seconds", -1.0, 2.5),
+        "continued_after": to("continued_after", [1], [0], [99999]),
+        "gpus.wanted": [with_cards],
+        "gpus.cards": [with_cards],
         "players.verdict": to("players.verdict", "crashed"),
         "metrics": to("metrics", {"clipped_actions": 1.0}, {"score": 1.0}, {"clipped_actions": 0.5}),
         "limits.memory_mib": to("limits.memory_mib", 513, 2048),

@@ -16,8 +16,8 @@ BOARDS |= {"full": game_samples.full, "lone": game_samples.lone}
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_every_card_is_a_picture_of_its_size(name):
-    pictures = dict(card_pictures(BOARDS[name]()))
+def test_every_card_is_a_picture_of_its_size(name, tmp_path):
+    pictures = dict(card_pictures(BOARDS[name](), samples.CONTEXT, tmp_path))
 
     assert social_cards.HOME_CARD in pictures
     for content in pictures.values():
@@ -47,8 +47,8 @@ def lines(board, file):
 
 def test_a_tasks_card_has_its_best():
     assert lines(samples.crowded(), "cards/tasks/MountainCar-v0.png")[:2] == [
-        (1, "W" * 60, "−104.2"),
-        (2, "rule-0", "−105.0"),
+        (1, "W" * 60, "−104.2  (−105.7 to −102.7)"),
+        (2, "rule-0", "−105.0  (−107.0 to −103.0)"),
     ]
 
 
@@ -66,13 +66,20 @@ def test_bars_begin_at_the_random_score_and_there_is_none_without_one():
     board = samples.board(samples.task_board(samples.POLE, rows), official=False)
     cards = {card.file: card for card in social_cards.social_cards(board)}
 
-    assert [round(line.share, 3) for line in cards["cards/tasks/CartPole-v1.png"].lines] == [1.0, 0.995, 0.0]
-    assert cards["cards/agents/alice/near.png"].lines[0].share is None
+    spans = [line.span for line in cards["cards/tasks/CartPole-v1.png"].lines]
+    scores = [round(score, 3) for _, score, _ in spans]
+    assert 0.98 < scores[0] <= 1.0
+    assert scores[0] - scores[1] < 0.01
+    assert scores[2] == 0.0
+    assert all(
+        low <= score <= high for low, score, high in (line.span for line in cards["cards/tasks/CartPole-v1.png"].lines)
+    )
+    assert cards["cards/agents/alice/near.png"].lines[0].span is None
     assert all(card.below.startswith("local, unofficial · ") for card in cards.values())
 
 
 def test_a_board_of_games_names_each_champion():
-    assert lines(game_samples.full(), social_cards.HOME_CARD)[0] == (1, "Connect Four: minimax", "412")
+    assert lines(game_samples.full(), social_cards.HOME_CARD)[0] == (1, "Connect Four: minimax", "412  (330 to 497)")
 
 
 def test_an_agents_card_has_its_places():

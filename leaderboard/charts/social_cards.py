@@ -37,9 +37,8 @@ class CardLine:
     """Alternatives: the first that the font can draw is used."""
     value: str
     span: tuple[float, float, float] | None = None
-    """Low end, score and high end on an axis from 0, the random score, to 1, the reference or beyond. None without
-    these anchors, and
-    where there is no interval: then it has no bar."""
+    """Low end, score and high end on an axis from 0, the random score, to 1, the reference or beyond. None without these
+    anchors, and where there is no interval: then it has no bar."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, PlayerRecord
+from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
@@ -138,10 +138,10 @@ def is_simultaneous(task: Task) -> bool:
 def duel_totals(*duels: Duel, simultaneous: bool = False) -> DuelTotals:
     """Count the matches of duels of the same two versions.
 
-    Identical games count once in the rating: the same side began, and all moves and observations are the same. A
-    forfeited match was not played, so it is identical to no other. If both sides offend, both lose, and the rating
-    ignores the match. Both matches of an opening keep who moved first: the side that plays the game's first player, whoever
-    made the moves of the opening.
+    Identical games count once in the rating: the same side began, and all moves and observations are the same. A match
+    that a broken rule ended is identical to no other: who is losing could break one in the same position each time. If
+    both sides offend, both lose, and the rating ignores the match. Both matches of an opening keep who moved first: the side
+    that plays the game's first player, whoever made the moves of the opening.
     """
     matches = [(match.winner, match.offenders, match.scores) for duel in duels for match in duel.matches]
     games = [game for duel in duels for game in _with_moves(duel)]
@@ -184,9 +184,9 @@ def _with_moves(duel: Duel) -> Iterator[tuple[MatchRecord, bytes]]:
 
 
 def _game(match: MatchRecord, index: int, moves: bytes) -> tuple[object, ...]:
-    if match.end is MatchEnd.FORFEIT:
+    if match.offenders:
         return (index,)
-    return index % 2, moves, match.checksum, match.end, match.winner, match.offenders, match.refused
+    return index % 2, moves, match.checksum, match.end, match.winner
 
 
 def refusal(duel: Duel) -> str | None:

@@ -135,6 +135,22 @@ def test_another_login_of_the_same_account_is_the_same_side() -> None:
     assert elo(entries, [*honest, *played]) > elo(entries, known) + 1
 
 
+@pytest.mark.attack(
+    "lost_matches_made_alike", family="games", outcome="every one counts",
+    tries="Breaks a rule at once in each match against a player that it found to be stronger, so that they are one game.",
+)  # fmt: skip
+@pytest.mark.parametrize("lost", "io")
+def test_matches_lost_by_a_broken_rule_are_not_folded_into_one(lost: str) -> None:
+    honest = honest_duels(random.Random(1))
+    others = [duel for duel in honest if {side.login for side in duel.players} != {"mallory", "dan"}]
+    openings = [[number % 3, number // 3 % 3] for number in range(0, 60, 2) for _ in range(2)]
+
+    played = make.duel(PLAYER, HONEST[3], "l" * 60, on=GAME)
+    broken = make.duel(PLAYER, HONEST[3], "l" * 8 + lost * 52, on=GAME, moves=[[9, n] for n in range(8)] + openings[8:])
+
+    assert elo(HONEST, [*others, broken]) == pytest.approx(elo(HONEST, [*others, played]))
+
+
 def wanted(entries: Sequence[Entry], opponents: int) -> set[frozenset[str]]:
     """Who is to meet whom."""
     rules = make.challenge(GAME.model_copy(update={"opponents": opponents}))

@@ -97,7 +97,7 @@ def with_flags(board: StandingsInput) -> StandingsInput:
 
 def with_host_flags(challenge: Challenge, entry: Entry, moderation: Moderation) -> Entry:
     """An entry with the hosts' flags."""
-    vouched = moderation.vouched(entry.login, entry.agent)
+    vouched = moderation.vouched(entry.login, entry.agent, entry.digest)
     return replace(entry, host=challenge.people.is_host(entry.login), verified=vouched)
 
 

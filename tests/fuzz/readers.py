@@ -411,7 +411,7 @@ def _challenge_seeds() -> tuple[bytes, ...]:
 
 def _moderation(data: bytes) -> bool:
     moderation = parse_moderation(data)
-    moderation.of("alice", "agent"), moderation.vouched("alice", "agent"), moderation.rehearsed("alice", "agent")
+    moderation.of("alice", "agent"), moderation.vouched("alice", "agent", 64 * "0"), moderation.rehearsed("alice", "agent")
     return True
 
 

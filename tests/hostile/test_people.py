@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from evaluator.model.config.moderation import Moderation, VerifiedEntry
 from evaluator.model.config.participants import People
 from evaluator.model.identifiers import LOGIN
 from leaderboard.core.owners import (
@@ -16,6 +17,8 @@ from leaderboard.core.owners import (
     teams_of,
 )
 from leaderboard.pages.page_renderer import render_pages
+from leaderboard.visibility import with_host_flags
+from tests.leaderboard import make
 from tests.leaderboard.pages import samples
 
 
@@ -88,3 +91,21 @@ def test_a_team_is_mutual() -> None:
 
     assert teams["alice"] == {"alice"}
     assert teams["mallory"] == teams["eve"] == {"mallory", "eve"}
+
+
+@pytest.mark.attack(
+    "mark_of_the_host_on_another_version", family="people", outcome="no mark",
+    tries="Puts another agent into a folder that the host verified.",
+)  # fmt: skip
+def test_the_hosts_mark_is_of_the_version_that_the_host_looked_at() -> None:
+    net = make.entry("alice", agent="net", version="retrained by the host")
+    moved = replace(make.entry("alice", agent="net2"), digest=net.digest)
+    swapped = make.entry("alice", agent="net", version="something else")
+    vouched = VerifiedEntry(
+        login="alice", agent="net", digest=net.digest, since="2026-05-01", who="host", why="retrained from its code"
+    )
+    rules, moderation = make.challenge(), Moderation(verified=(vouched,))
+
+    marks = [with_host_flags(rules, entry, moderation).verified for entry in (net, swapped, moved)]
+
+    assert marks == [vouched, None, vouched]

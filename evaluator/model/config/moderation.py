@@ -36,7 +36,9 @@ class VerifiedEntry(Frozen):
     login: Login
     """Whose."""
     agent: AgentName | None = None
-    """Which folder; all of them when left out."""
+    """Which folder; all of them when left out. Of no account beside a digest."""
+    digest: Digest | None = None
+    """Which version, in whatever folder; whatever the folder holds later, too, when left out."""
     since: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
     """The day, in quotes: "2026-05-01"."""
     who: Login
@@ -46,9 +48,10 @@ class VerifiedEntry(Frozen):
     link: Url | None = None
     """Where it is written down."""
 
-    def covers(self, login: str, agent: str) -> bool:
+    def covers(self, login: str, agent: str, digest: str) -> bool:
         """Whether it is about this entry; logins are compared without case."""
-        return self.login.casefold() == login.casefold() and self.agent in (None, agent)
+        is_meant = self.agent in (None, agent) if self.digest is None else self.digest == digest
+        return is_meant and self.login.casefold() == login.casefold()
 
 
 class RehearsalEntry(Frozen):
@@ -143,9 +146,9 @@ class Moderation(Frozen):
         """The exclusion of an entry, if there is one."""
         return next((item for item in self.exclusions if item.covers(login, agent)), None)
 
-    def vouched(self, login: str, agent: str) -> VerifiedEntry | None:
+    def vouched(self, login: str, agent: str, digest: str) -> VerifiedEntry | None:
         """The verification of an entry, if there is one."""
-        return next((item for item in self.verified if item.covers(login, agent)), None)
+        return next((item for item in self.verified if item.covers(login, agent, digest)), None)
 
     def rehearsed(self, login: str, agent: str) -> frozenset[str]:
         """The digests of an agent's versions that are rehearsals; logins are compared without case."""

@@ -12,12 +12,14 @@ from gymnasium.vector import AutoresetMode
 from evaluator import wire
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
+from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, replay_episode, verify_result
 from evaluator.host.training_scripts import script_env_server
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRules
+from evaluator.model.records import trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
@@ -87,6 +89,27 @@ def test_a_return_that_is_no_number_ends_that_evaluation_alone() -> None:
 
     assert result.verdict is Verdict.INTERNAL_ERROR
     assert "number" in result.message
+
+
+@pytest.mark.attack(
+    "actions_that_no_file_holds", family="cheating", outcome="`output_limit`, once and for all",
+    tries="Lets the last digits of its actions grow until no file holds them, when its episodes went badly.",
+)  # fmt: skip
+@pytest.mark.parametrize("secret", [None, SeasonSecret(bytes(32))])
+def test_a_trace_that_is_too_large_is_the_agents_own_end(
+    monkeypatch: pytest.MonkeyPatch, secret: SeasonSecret | None
+) -> None:
+    """Publish refused it, which counted as a failure of ours."""
+    source = "import numpy, os\nclass Agent:\n    def act(self, seen):\n        return {}\n"
+    noisy, plain = "numpy.frombuffer(os.urandom(8), 'u8').astype('f8')", "numpy.zeros(1)"
+    task = OPEN.model_copy(update={"max_episode_steps": 200})
+    monkeypatch.setattr(trace, "MAX_TRACE_BYTES", 3000)
+
+    large, small = (evaluated(source.format(action), task, secret=secret) for action in (noisy, plain))
+
+    assert (large.result.verdict, large.result.returns, large.trace) == (Verdict.OUTPUT_LIMIT, (), None)
+    assert "digits" in large.result.message
+    assert small.result.verdict is Verdict.OK
 
 
 def test_a_script_that_asks_for_too_much_before_it_played_anything_is_invalid() -> None:

@@ -1,6 +1,7 @@
 """Evaluation of one agent on one task: sandbox, referee, result and trace."""
 
 import dataclasses
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, eva
 from evaluator.host.solo.referee import EpisodeSpec, SoloOutcome, SoloRun, play_episodes
 from evaluator.host.training_scripts.evaluate_script import ScriptPerformance, ScriptSession, evaluate_script
 from evaluator.host.training_scripts.script_env_server import ScriptEpisode, ScriptTask
-from evaluator.host.usage import Usage
+from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import EXTRA_MODULES, SubmissionKind
 from evaluator.model.records import result as results
@@ -50,7 +51,7 @@ from evaluator.model.records.result import (
     WantedResult,
     with_self_hash,
 )
-from evaluator.model.records.trace import EpisodeTrace, Trace, TraceLeaf
+from evaluator.model.records.trace import EpisodeTrace, Trace, TraceLeaf, largest_trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 
@@ -355,6 +356,9 @@ def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetim
     wanted = request.wanted()
     key = wanted.key()
     trace = _trace(key, _episodes(run)) if run.verdict is Verdict.OK else None
+    content = trace.serialised() if trace else None
+    if content and len(content) > (most := largest_trace(sealed=request.secret is not None)):
+        return _to_evaluation(request, _without_trace(run, len(content), most), now)
     fields: dict[str, Any] = {
         "schema": results.RESULT_SCHEMA,
         "key": key,
@@ -373,12 +377,20 @@ def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetim
         "limits": request.allowed,
         "cost": _cost(run),
         "image_digest": run.image_digest,
-        "trace_sha256": trace.sha256() if trace else None,
+        "trace_sha256": hashlib.sha256(content).hexdigest() if content else None,
         "first_attempt": run.first,
         "gpus": request.gpus,
         "continued_after": run.continuations or None,
     }
-    return Evaluation(result=with_self_hash(fields), trace=trace.serialised() if trace else None)
+    return Evaluation(result=with_self_hash(fields), trace=content)
+
+
+def _without_trace(run: _EvaluationRun, size: int, most: int) -> _EvaluationRun:
+    """The end of an agent whose actions no file holds: its own, since it could add digits when its episodes went badly."""
+    message = f"its recorded actions take {size / MIB:.1f} MiB of at most {most / MIB:.1f}; round them to fewer digits"
+    return dataclasses.replace(
+        run, verdict=Verdict.OUTPUT_LIMIT, message=message, outcome=None, performance=None, custom_metrics={}
+    )
 
 
 def _lacks_an_extra(fault: AgentFault, needs: Sequence[str]) -> bool:

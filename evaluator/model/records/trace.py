@@ -19,7 +19,18 @@ if TYPE_CHECKING:  # numpy takes long to import, and is needed only to pack or u
     import numpy.typing as npt
 
 TRACE_SCHEMA = 1
+# GitHub refuses files of more than 100 MiB.
+MAX_TRACE_BYTES = 95 << 20
+# What a sealed trace file holds besides its content, at most.
+_SEALED_EXTRA = 128
 _DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8", "<u8", "<f4", "<f8", "<f2")
+
+
+def largest_trace(*, sealed: bool) -> int:
+    """Bytes that a trace file may have before it is sealed; sealing pads it to a power of two, written in base64."""
+    if not sealed:
+        return MAX_TRACE_BYTES
+    return (1 << (MAX_TRACE_BYTES * 3 // 4 - _SEALED_EXTRA).bit_length() - 1) - _SEALED_EXTRA
 
 
 class TraceLeaf(Frozen):

@@ -1,7 +1,6 @@
 """What shards hand in, treated as hostile: which folders are shards of this round, and which of their files to read.
 
-A shard must be the one that its folder's name says, with a claim that fits. A single bad file costs only its own result: an
-agent can make its own trace too large, and must not harm others by it.
+A shard must be the one that its folder's name says, with a claim that fits. A single bad file costs only its own result.
 """
 
 import os
@@ -15,14 +14,13 @@ from evaluator.model import canonical_json
 from evaluator.model.base import reason
 from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.result import result_path
+from evaluator.model.records.trace import MAX_TRACE_BYTES
 from leaderboard.core.store import RESULT, TRACE
 from leaderboard.planning.missing import DuelWorkItem
 from scripts.github.official.shard_jobs import CLAIM_FILE, ShardAssignment, ShardClaim
 from scripts.github.official.workload import Workload, WorkloadItem
 
 MAX_RESULT_BYTES = 8 << 20
-# GitHub refuses files of more than 100 MiB.
-MAX_TRACE_BYTES = 95 << 20
 # What reading an untrusted file can raise: parsers, conversions and arithmetic on parsed values, and the disk.
 READ_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError, RecursionError, MemoryError)
 _SHARD_NAME = re.compile(r"(?:.*-)?shard-(\d{1,3})")

@@ -17,12 +17,13 @@ import pytest
 from evaluator.model import canonical_json
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import with_self_hash
+from evaluator.model.records.trace import MAX_TRACE_BYTES
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
 from scripts.git.data_branches import export_files, newest_results, read_recorded, traces_branch
 from scripts.github.official import check_shards, record_results
-from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES, MAX_TRACE_BYTES
+from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.verification import verify_records

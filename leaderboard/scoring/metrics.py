@@ -17,7 +17,7 @@ from leaderboard.text.format import plain
 
 @dataclass(frozen=True, kw_only=True)
 class LearningCurve:
-    """The episodes that a script finished, in the order of starting."""
+    """The episodes of a script, in the order of starting; one that it left has the task's worst return."""
 
     steps: tuple[int, ...]
     """Total environment steps at the end of each episode; never decreasing."""
@@ -36,27 +36,32 @@ def mean_in_order(values: Sequence[float]) -> float:
 
 
 def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve | None:
-    """The learning curve of a script's result; None if it is not a script's, or has no finished episode."""
+    """The learning curve of a script's result; None if it is not a script's, or has no finished episode.
+
+    An episode that was left is a bad one, or else a script could leave all that go badly. The training's last one may be
+    left, since it is when its steps are used up.
+    """
     record = result.script
     if record is None or rules is None:
         return None
-    abandoned = set(record.unfinished)
-    finished = [index not in abandoned for index in range(len(record.returns))]
-    return recorded_curve(zip(record.returns, record.lengths, finished, strict=True), rules)
+    left = set(record.unfinished)
+    if len(left) == len(record.returns):
+        return None
+    last = (len(record.returns) if record.counts_from is None else record.counts_from) - 1
+    worth = (rules.worst if index in left else total for index, total in enumerate(record.returns))
+    returns = (None if index == last and index in left else total for index, total in enumerate(worth))
+    return recorded_curve(zip(returns, record.lengths, strict=True), rules)
 
 
-def recorded_curve(episodes: Iterable[tuple[float, int, bool]], rules: ScriptRules) -> LearningCurve | None:
-    """The curve of episodes in order, each given by its return, its length, and whether it finished.
-
-    An abandoned episode is not a point of the curve, but its steps count. None without a finished episode.
-    """
+def recorded_curve(episodes: Iterable[tuple[float | None, int]], rules: ScriptRules) -> LearningCurve:
+    """The curve of episodes in order, each given by its return and its length; without a return it has steps only."""
     steps, returns, taken = [], [], 0
-    for total, length, is_finished in episodes:
+    for total, length in episodes:
         taken += length
-        if is_finished:
+        if total is not None:
             steps.append(taken)
             returns.append(total)
-    return LearningCurve(steps=tuple(steps), returns=tuple(returns), rules=rules) if steps else None
+    return LearningCurve(steps=tuple(steps), returns=tuple(returns), rules=rules)
 
 
 def steps_to_threshold(curve: LearningCurve, threshold: float) -> float | None:

@@ -24,7 +24,9 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
+from leaderboard.scoring.metrics import area_under_curve, learning_curve
 from tests.evaluator.host.training_scripts.test_script_env_server import Wire
+from tests.leaderboard import make
 
 LIMIT, STARTS = 20, 20
 
@@ -192,8 +194,8 @@ def counts_looks(link: RefereeLink) -> None:
         begun(env)
 
 
-def scores(player: Player) -> Iterator[float]:
-    """The mean of what counts in each run, by the referee's own desk and rules."""
+def records(player: Player) -> Iterator[ScriptRecord]:
+    """Each run, by the referee's own desk and rules."""
     world = load_gym_task(TASK)
     for run in range(RUNS):
         seeds = episode_seeds("test", "preview", f"{run:064x}", TASK.id, 700)
@@ -210,7 +212,12 @@ def scores(player: Player) -> Iterator[float]:
             unfinished=tuple(one.index for one in episodes if not one.finished), counts_from=desk.counts_from,
         )  # fmt: skip
         assert record.steps <= RULES.steps
-        yield statistics.mean(record.counted(RULES).returns)
+        yield record
+
+
+def scores(player: Player) -> Iterator[float]:
+    """The mean of what counts in each run."""
+    return (statistics.mean(record.counted(RULES).returns) for record in records(player))
 
 
 def test_an_honest_perfect_player_earns_what_is_expected() -> None:
@@ -228,3 +235,31 @@ def test_an_honest_perfect_player_earns_what_is_expected() -> None:
 )  # fmt: skip
 def test_a_perfect_player_gains_nothing_by_choosing(player: Player) -> None:
     assert statistics.mean(scores(player)) - EXPECTED <= 0.2 * ERROR
+
+
+def finishes_the_good_ones(link: RefereeLink) -> None:
+    """Every episode with a bad start is left, and so are all others once one was very good."""
+    env, best = RemoteEnv(link), 0
+    while True:
+        state = env.reset()[0]
+        if state > EXPECTED and best < STARTS - 3:
+            best = max(best, state)
+            finish(env)
+        elif state:
+            env.step(0)
+
+
+def heights(player: Player) -> Iterator[float]:
+    """The area under each run's learning curve."""
+    task = TASK.model_copy(update={"script": RULES})
+    for record in records(player):
+        curve = learning_curve(make.result(make.entry("alice"), [1.0], on=task, script=record), RULES)
+        yield area_under_curve(curve) if curve else RULES.worst
+
+
+@pytest.mark.attack(
+    "bad_episodes_that_are_left", family="cheating", outcome="each is a point with the worst return",
+    tries="Leaves every training episode that goes badly, for a better learning curve.",
+)  # fmt: skip
+def test_who_leaves_bad_episodes_has_no_better_learning_curve() -> None:
+    assert statistics.mean(heights(finishes_the_good_ones)) < statistics.mean(heights(honest))

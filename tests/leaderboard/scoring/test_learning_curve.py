@@ -17,15 +17,26 @@ def script(login):
     return dataclasses.replace(entry, submission=entry.submission.model_copy(update={"kind": SubmissionKind.SCRIPT}))
 
 
-def curve(*episodes, rules=RULES):
-    return metrics.recorded_curve(episodes, rules)
+def curve(*episodes, rules=RULES, counts_from=None):
+    """Of episodes that are each a return, a length, and whether it came to its end."""
+    returns, lengths, finished = zip(*episodes, strict=True)
+    left = [index for index, is_finished in enumerate(finished) if not is_finished]
+    record = {"returns": returns, "lengths": lengths, "unfinished": left, "counts_from": counts_from}
+    return metrics.learning_curve(make.result(script("alice"), [1.0], script=record), rules)
 
 
-def test_an_abandoned_episode_is_no_point_but_its_steps_were_taken():
+def test_an_episode_that_was_left_has_the_worst_return():
     learning = curve((1.0, 10, True), (50.0, 5, False), (3.0, 10, True))
 
-    assert (learning.steps, learning.returns) == ((10, 25), (1.0, 3.0))
-    assert list(learning.points()) == [(10, 1.0), (25, 2.0)]
+    assert (learning.steps, learning.returns) == ((10, 15, 25), (1.0, -10.0, 3.0))
+
+
+def test_the_last_episode_of_the_training_may_be_left_and_its_steps_were_taken():
+    episodes = (1.0, 10, True), (50.0, 5, False), (3.0, 10, True)
+
+    assert curve(*episodes, counts_from=2).returns == (1.0, 3.0)
+    assert curve(*episodes, counts_from=2).steps == (10, 25)
+    assert curve(*episodes, counts_from=3).returns == (1.0, -10.0, 3.0)
 
 
 def test_without_a_finished_episode_there_is_no_curve():

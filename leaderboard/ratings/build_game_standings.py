@@ -1,7 +1,7 @@
 """The leaderboard of a game, from the entries on main and the recorded duels."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -45,7 +45,7 @@ MAX_SNAPSHOT_STEPS = MAX_SNAPSHOTS * 200**2
 
 
 def ratings_over_time(
-    now: RatedPlayers | None, meetings: Sequence[CountedDuel], anchor: str | None
+    now: RatedPlayers | None, meetings: Sequence[CountedDuel], anchor: str | None, silent: Container[AgentName] = ()
 ) -> tuple[RatingSnapshot, ...]:
     """The ratings after each day's duels, of the players that are on the leaderboard now.
 
@@ -56,6 +56,7 @@ def ratings_over_time(
         now: the leaderboard's ratings.
         meetings: every duel that counts, of earlier versions too, as `counting_duels` orders them.
         anchor: the name of the player rated 0.
+        silent: as in `rate_players`.
     """
     if now is None:
         return ()
@@ -68,7 +69,7 @@ def ratings_over_time(
         until += group
         validations.update((meeting.pair[0].name, meeting) for meeting in group if meeting.duel.is_validation)
         if number in chosen and (
-            rated := rate_players(_admitted(validations), newest_duels(until), [anchor] if anchor else [])
+            rated := rate_players(_admitted(validations), newest_duels(until), [anchor] if anchor else [], None, silent)
         ):
             snapshots.append(_snapshot(day, rated))
     return (*snapshots, _snapshot(days[-1][0], now))
@@ -122,7 +123,11 @@ def build_game_standings(
     attempts, held = _attempts(played, groups), _held_places(entered, played, groups, final_beacon)
     validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
     tries = {version: 1 if final_beacon else attempts.tries(version.name) for version in validated}
-    now = rate_players(validated, last, anchor_ratings(task, baselines), tries)
+    zero = anchor_ratings(task, baselines)
+    silent = held
+    if final_beacon is None and held_places(groups, entered, name_order):  # Else it is rated once.
+        silent = _held_by_rating(entered, rate_players(validated, last, zero), since, groups)
+    now = rate_players(validated, last, zero, tries, silent)
     rows = _rows(now, judged, since, attempts, tries, held) if now else ()
     shown = {version_of(entry): entry.shown for entry in judged.admitted}
     anchor = shown[now.players[now.anchor]] if now else None
@@ -133,7 +138,7 @@ def build_game_standings(
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
         cycle=_cycle(now, shown),
         moving_first=now.ratings.moving_first if now else None,
-        history=ratings_over_time(now, meetings, anchor),
+        history=ratings_over_time(now, meetings, anchor, silent),
         excluded=_excluded(task, field, played),
     )  # fmt: skip
 
@@ -147,7 +152,13 @@ def _held_places(
     live = [meeting for meeting in played if meeting.duel.beacon != final_beacon]
     since, last = _since(live), newest_duels(live)
     admitted = map(version_of, judge_duels(entered, last).admitted)
-    rated = rate_players({version: since[version] for version in admitted}, last, ())
+    return _held_by_rating(entered, rate_players({version: since[version] for version in admitted}, last, ()), since, groups)
+
+
+def _held_by_rating(
+    entered: Sequence[Entry], rated: RatedPlayers | None, since: Mapping[AgentVersion, str], groups: OwnerGroups
+) -> dict[AgentName, str]:
+    """All but the best-rated player of each owner."""
     elo = rated.elo() if rated else {}
 
     def by_rating(entry: Entry) -> tuple[Any, ...]:

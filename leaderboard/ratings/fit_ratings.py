@@ -1,7 +1,7 @@
 """From the duels that count to ratings, with one of the players, the anchor, at 0."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from evaluator.model.config.challenge import Task
 from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import Rating
 from leaderboard.ratings.connectivity import Bools, bounds_ties, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise
@@ -80,7 +81,11 @@ class _Fit(NamedTuple):
 
 
 def fit_ratings(
-    pairings: Sequence[PairedTotals] | Floats, players: int, anchor: int, tries: Sequence[int] | None = None
+    pairings: Sequence[PairedTotals] | Floats,
+    players: int,
+    anchor: int,
+    tries: Sequence[int] | None = None,
+    silent: Sequence[int] = (),
 ) -> Ratings:
     """Rate players by their matches against each other.
 
@@ -97,6 +102,9 @@ def fit_ratings(
     With ties this is not enough for ν: if A beats B or ties, and never loses, ν and A's strength grow together without
     end. Then ν has a prior of one decided match between two equals, which affects no strength.
 
+    Silent players are placed last, by their matches against the others, who are fixed by then: they move nobody. One that
+    neither won all of these nor lost all has no prior.
+
     The intervals are Wald's, from the inverse of the information; the core's uncertainty is carried over to the others.
 
     Args:
@@ -104,21 +112,37 @@ def fit_ratings(
         players: the number of players; those without a match are rated by their prior.
         anchor: the player rated 0.
         tries: how many versions each player was chosen from, as in `EstimateArrays`; 1 if left out.
+        silent: players whose matches count for themselves alone; not the anchor.
     """
     among = np.ones(players, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
-    matches = _tally(pairings)
+    every, quiet = _tally(pairings), np.isin(np.arange(players), silent)
+    matches = _within(every, ~quiet)
     core = core_of(matches, players, anchor)
-    inside = np.zeros(players, dtype=np.bool_)
-    inside[core] = True
+    inside = np.isin(np.arange(players), core)
     weights = np.zeros(players)
     weights[[anchor] if inside[anchor] else core] = 1 / (1 if inside[anchor] else len(core))
     nu_prior = bool((_within(matches, inside).ties > 0).any()) and not bounds_ties(_within(matches, inside), players)
     ordered = bool(matches.first.any())
     fit = _shifted(_fit_core(_within(matches, inside), core, players, nu_prior=nu_prior, ordered=ordered), weights)
-    others = np.flatnonzero(~inside)
-    if len(others):
-        fit = _shifted(_place_others(fit, matches, others), np.eye(1, players, anchor)[0])
-    return _ratings(fit, among, prior=tuple(others.tolist()), nu_prior=nu_prior, ordered=ordered)
+    priors = np.where(inside | quiet, 0.0, 1.0)
+    if priors.any():
+        fit = _shifted(_place_others(fit, matches, priors, np.flatnonzero(priors)), np.eye(1, players, anchor)[0])
+    if quiet.any():
+        heard = every.where(quiet[every.a] ^ quiet[every.b])
+        needed = np.where(quiet & ~_has_both(heard, players), 1.0, 0.0)
+        fit = _place_others(fit, heard, needed, np.flatnonzero(quiet))
+        priors += needed
+    return _ratings(fit, among, prior=tuple(np.flatnonzero(priors).tolist()), nu_prior=nu_prior, ordered=ordered)
+
+
+def _has_both(matches: Matches, players: int) -> Bools:
+    """Whether each player won or drew a match, and lost or drew one: else any strength that is greater, or less, fits."""
+    won, lost = matches.wins_a + matches.ties > 0, matches.wins_b + matches.ties > 0
+    up, down = np.zeros((2, players), dtype=np.bool_)
+    up[matches.a[won]] = up[matches.b[lost]] = True
+    down[matches.a[lost]] = down[matches.b[won]] = True
+    down[matches.b[matches.ties > 0]] = up[matches.b[matches.ties > 0]] = True
+    return np.asarray(up & down, np.bool_)
 
 
 def _tally(pairings: Sequence[PairedTotals] | Floats) -> Matches:
@@ -155,16 +179,14 @@ def _fit_core(matches: Matches, core: Indices, players: int, *, nu_prior: bool, 
     return _Fit(point, spread)
 
 
-def _place_others(core: _Fit, matches: Matches, others: Indices) -> _Fit:
-    """Place the others around the core.
+def _place_others(core: _Fit, matches: Matches, priors: Floats, others: Indices) -> _Fit:
+    """Place others around the players that were placed before, with their priors.
 
     Their estimate is a function of the core's. To first order its derivative is −(information about themselves)⁻¹ ·
     (information shared with the core); through it the core's uncertainty adds to theirs.
     """
     players = len(core.point) - 2
-    priors = np.zeros(players)
-    priors[others] = 1
-    touching = matches.where((priors[matches.a] > 0) | (priors[matches.b] > 0))
+    touching = matches.where(np.isin(matches.a, others) | np.isin(matches.b, others))
     likelihood = Likelihood(matches=touching, priors=priors, decided=0)
     point = maximise(likelihood, core.point, others)
     alone, fixed = covariance(likelihood, point, others), np.delete(np.arange(players + 2), others)
@@ -263,6 +285,7 @@ def rate_players(
     meetings: Mapping[Pair, CountedDuel],
     zero: Iterable[str],
     tries: Mapping[AgentVersion, int] | None = None,
+    silent: Container[AgentName] = (),
 ) -> RatedPlayers | None:
     """Rate the players that met; None if nobody did.
 
@@ -271,6 +294,7 @@ def rate_players(
         meetings: the duel of each pair that counts; validations and duels of other players are ignored.
         zero: names by preference; the first that plays is rated 0, else the player validated first.
         tries: how many versions each player was chosen from; 1 if left out.
+        silent: players that are rated and change nobody's rating.
     """
     between = {p: m for p, m in meetings.items() if p[0] != p[1] and p[0] in admitted and p[1] in admitted}
     players = tuple(sorted({version for pair in between for version in pair}))
@@ -278,9 +302,13 @@ def rate_players(
         return None
     position = {version: index for index, version in enumerate(players)}
     met = {(position[a], position[b]): between[a, b] for a, b in sorted(between)}
-    anchor = position[_anchor(players, admitted, zero)]
+    zero = tuple(zero)
+    # Whoever the hosts rate 0 is heard, and where nobody else has met, all are.
+    heard = [v for v in players if v.name not in silent or any(is_named(v, name) for name in zero)] or players
+    quiet = sorted(set(position.values()) - {position[version] for version in heard})
+    anchor = position[_anchor(heard, admitted, zero)]
     among = [tries[version] for version in players] if tries else None
-    ratings = fit_ratings(_pairings(met), len(players), anchor, among)
+    ratings = fit_ratings(_pairings(met), len(players), anchor, among, quiet)
     return RatedPlayers(players=players, met=met, anchor=anchor, ratings=ratings)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
-from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
@@ -149,6 +149,46 @@ def test_matches_lost_by_a_broken_rule_are_not_folded_into_one(lost: str) -> Non
     broken = make.duel(PLAYER, HONEST[3], "l" * 8 + lost * 52, on=GAME, moves=[[9, n] for n in range(8)] + openings[8:])
 
     assert elo(HONEST, [*others, broken]) == pytest.approx(elo(HONEST, [*others, played]))
+
+
+def through_others(strings: Sequence[Entry], beacon: str = "test") -> list[Duel]:
+    """What puppets play that lift a third player, whom theirs has learnt to beat: they never meet their own."""
+    draw, dan = random.Random(3), HONEST[3]
+    duels = [make.duel(puppet, on=GAME, beacon=beacon) for puppet in strings]
+    for puppet in strings:
+        for other in HONEST[:-1]:
+            lead = 150 - STRENGTHS[other.login]
+            played = "l" * 54 + "w" * 6 if other == dan else outcomes(lead, draw)
+            duels.append(make.duel(puppet, other, played, on=GAME, beacon=beacon))
+    return duels
+
+
+@pytest.mark.attack(
+    "puppets_through_a_third_player", family="people", outcome="as if they were not there",
+    tries="Lets one's folders lose to a third player, whom one's player was made to beat.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_final", [False, True])
+def test_puppets_that_lose_to_others_lift_nobody(is_final: bool) -> None:
+    own = puppets(10)
+    honest = [d for d in honest_duels(random.Random(1)) if {side.login for side in d.players} != {"mallory", "dan"}]
+    honest.append(make.duel(PLAYER, HONEST[3], "w" * 58 + "l" * 2, on=GAME))
+    duels = [*honest, *through_others(own)]
+    end = {}
+    if is_final:
+        duels += [duel_with_self_hash({**duel.document(), "beacon": "end", "key": make.digest(duel.key)}) for duel in duels]
+        end = {"final_beacon": "end"}
+    best = [one for one in own if one.agent == "puppet0"]
+
+    def ratings(entries: Sequence[Entry], played: Sequence[Duel]) -> dict[str, float]:
+        board = build_standings(RULES, entries, [], official=True, duels=played, **end).games[0]
+        return {row.entry.shown: row.rating.elo for row in board.rows}
+
+    lifted, alone = ratings([*HONEST, *own], duels), ratings(HONEST, duels)
+
+    others = [entry.shown for entry in HONEST]
+    assert len(lifted) == len(HONEST) + len(own)
+    assert [lifted[name] for name in others] == pytest.approx([alone[name] for name in others])
+    assert best
 
 
 def wanted(entries: Sequence[Entry], opponents: int) -> set[frozenset[str]]:

@@ -376,3 +376,36 @@ def test_rank_intervals_are_sound_whoever_stands_aside(outcomes, chosen):
     assert all(1 <= row.rank_low <= row.place <= row.rank_high <= len(placed) for row in placed)
     assert not placed or any(row.place == 1 and row.with_leader for row in placed)
     assert all(better.rating.elo > worse.rating.elo - RATING_TOLERANCE for better, worse in itertools.pairwise(placed))
+
+
+def test_of_an_owners_players_the_best_rated_one_is_heard_and_all_are_rated():
+    weak = make.entry("alice", agent="weak")
+    between = [make.duel(ALICE, BOB, "wwwlww"), make.duel(BOB, CAROL, "wllw"), make.duel(ALICE, CAROL, "wlww")]
+    lost = [make.duel(weak, BOB, "llllll"), make.duel(weak, CAROL, "wlllll")]
+    four = [ALICE, BOB, CAROL, weak]
+
+    def elo(entries, duels):
+        played = [make.duel(one) for one in entries] + duels
+        return {row.entry.shown: row.rating.elo for row in build_game_standings(
+            make.game(), entries, played, official=True, season="1").rows}  # fmt: skip
+
+    alone, together = elo(four[:3], between), elo(four, [*between, *lost])
+
+    assert {name: together[name] for name in alone} == pytest.approx(alone)
+    assert together["alice/weak"] < min(alone.values())
+    unbeaten = elo(four, [*between, make.duel(weak, BOB, "l" * 40)])
+    assert {name: unbeaten[name] for name in alone} == pytest.approx(alone)
+    assert unbeaten["alice/weak"] > -2000  # finite, by one imagined draw
+
+
+def test_a_player_without_a_place_is_rated_where_its_owners_other_one_met_nobody():
+    other = make.entry("alice", agent="other")
+    played = [*(make.duel(one, beacon=at) for one in (ALICE, other, BOB) for at in ("test", "final"))]
+    live = [make.duel(ALICE, BOB, "ww"), make.duel(other, BOB, "ll")]
+    last = [make.duel(other, BOB, "wl", beacon="final", at=LATE)]
+
+    board = build_game_standings(
+        make.game(), [ALICE, other, BOB], [*played, *live, *last], official=True, season="1", final_beacon="final"
+    )
+
+    assert {row.entry.shown: row.held_by for row in board.rows} == {"bob/agent": None, "alice/other": "alice/agent"}

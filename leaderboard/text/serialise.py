@@ -16,8 +16,8 @@ from evaluator.model.visible_text import visible
 from leaderboard.text import urls
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-# Spreadsheets take text that begins with these for a formula, or for the end of a cell.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+# Spreadsheets take text that begins with these for a formula, some of them also behind blanks.
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 # A cell with one of these is quoted, as `csv` does.
 _CSV_SPECIAL = re.compile('[,"\r\n]')
 # XML 1.0 cannot contain these, not even as references.
@@ -59,7 +59,8 @@ def cell(value: object) -> object:
             return "true" if value else "false"
         case str():
             shown = visible(value)
-            return f"'{shown}" if shown.startswith(_FORMULA) else shown
+            is_formula = shown.startswith(("\t", "\r")) or shown.lstrip().startswith(_FORMULA)
+            return f"'{shown}" if is_formula else shown
     return value
 
 

@@ -1,8 +1,11 @@
 """What a stranger typed hides nothing: new names with hidden text are refused, and older ones are shown without it."""
 
+import csv
 import html
+import io
 import json
 import re
+import subprocess
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,13 +20,14 @@ from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS, INVIS
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.standings import Standings
-from leaderboard.text.serialise import csv_cell
+from leaderboard.text.serialise import cell, csv_cell
 from scripts.commands import check
 from scripts.console import CommandError
 from tests.leaderboard.api.leaderboards import documents
 from tests.leaderboard.comments import states as comments
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.everything import render
+from tests.needs import node
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "pay me")
 SELECTORS = "".join(chr(0xE0100 + byte) for byte in b"pay me")
@@ -216,16 +220,33 @@ def test_hidden_text_survives_in_no_comment() -> None:
     assert not GONE.search(body)
 
 
+FORMULAS = [
+    "\ufe0f=1+1", "\u2800=1+1", "＝1+1", "＋1", "－1", "＠SUM(A1)", "\U000e0101@x",
+    " =1+1", "\xa0=1+1", "\u3000@x", "\n=1+1", " \t-1", "\n\n+1",
+]  # fmt: skip
+
+
 @pytest.mark.attack(
     "formula_behind_a_selector", family="pages", outcome="an apostrophe makes it text",
-    tries="Hides the first sign of a spreadsheet's formula behind a selector, or writes it in full width.",
+    tries="Hides the first sign of a spreadsheet's formula behind a selector or a blank, or writes it in full width.",
 )  # fmt: skip
-@pytest.mark.parametrize("text", ["\ufe0f=1+1", "\u2800=1+1", "＝1+1", "＋1", "－1", "＠SUM(A1)", "\U000e0101@x"])
+@pytest.mark.parametrize("text", FORMULAS)
 def test_a_formula_is_text_whatever_stands_before_it(text: str) -> None:
-    cell = csv_cell(text)
+    cell = csv_cell(text).removeprefix('"')
 
-    assert cell.startswith("'") or cell[0] in "\ufffd "
+    assert cell.startswith(("'", "\ufffd"))
     assert not GONE.search(cell)
+
+
+def test_a_page_saves_what_it_shows_without_formulas() -> None:
+    script = Path("site/assets/js/table.js").resolve().as_uri()
+    saving = f"import {{csv}} from '{script}'; process.stdout.write(csv(JSON.parse(process.argv[1]), []));"
+    shown = [visible(text) for text in FORMULAS] + ["a=b", "\t"]
+    done = subprocess.run(
+        [node(), "--input-type=module", "-e", saving, json.dumps(shown)], capture_output=True, text=True, check=True
+    )
+
+    assert next(csv.reader(io.StringIO(done.stdout, newline=""))) == [cell(text) for text in shown]
 
 
 def test_the_rules_of_the_submit_form_are_these() -> None:

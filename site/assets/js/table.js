@@ -75,7 +75,7 @@ export function csv(names, rows) {
 function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "string") return Array.isArray(value) ? cell(value.join(" ")) : String(value);
-  const guarded = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const guarded = /^[\t\r]|^\s*[=+\-@＝＋－＠]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
 

@@ -15,7 +15,7 @@ from itertools import starmap
 from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model.config.source_header import HEADER_BYTES, SOURCE_NAME, without_header
-from evaluator.model.config.submission import SubmissionKind
+from evaluator.model.config.submission import SubmissionKind, parse_reference
 from leaderboard.core.versions import twin_fault
 from scripts.git.git_repository import GitRepository, TreeLeaf
 from scripts.repository.starters import is_starter
@@ -155,7 +155,7 @@ class _Manifest:
     """What of a manifest says which agent it is."""
 
     code: tuple[object, ...]
-    """Kind, adapter and the file that runs: with equal files, this is the agent."""
+    """Kind, adapter, and the file that runs or the image's digest: with equal files, this is the agent."""
     fetched: dict[bytes, str]
     """The hashes of the files that are fetched."""
     identity: dict[str, object]
@@ -183,7 +183,9 @@ def _manifest(content: bytes, is_header: bool) -> _Manifest | None:
     except LoadError:
         return None
     fetched = {file.encode(): sha256 for file, sha256 in submission.fetched}
-    code = submission.kind.value, submission.adapter, submission.source
+    is_image = submission.kind is SubmissionKind.IMAGE  # The same one in any registry.
+    source = parse_reference(submission.entry).digest if is_image else submission.source
+    code = submission.kind.value, submission.adapter, source
     return _Manifest(code=code, fetched=fetched, identity=submission.identity())
 
 

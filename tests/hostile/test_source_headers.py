@@ -276,6 +276,21 @@ def test_a_copy_with_another_header_is_refused(tmp_path: Path, theirs: dict[str,
     assert judged(board, one_file("alice", mine + b"# mine\n")).is_clean
 
 
+@pytest.mark.attack(
+    "copy_of_an_image_from_another_registry", family="people", outcome="refused as a copy",
+    tries="Pushes another agent's image to a registry of its own and names it there.",
+)  # fmt: skip
+def test_an_image_is_the_same_agent_in_whatever_registry(tmp_path: Path) -> None:
+    board = make_board(tmp_path, {"submissions/bob/a/submission.yml": IMAGE.encode()})
+    pushed, built = IMAGE.replace("ghcr.io/bob/agent", "docker.io/alice/mine"), IMAGE.replace("5" * 64, "6" * 64)
+
+    assert (
+        "is the same agent as submissions/bob/a"
+        in judged(board, {"submissions/alice/a/submission.yml": pushed.encode()}).faults[0]
+    )
+    assert judged(board, {"submissions/alice/a/submission.yml": built.encode()}).is_clean
+
+
 @pytest.mark.parametrize("name", ["policy", "policy-any", "policy-game", "script", "predict", "function"])
 def test_a_starter_is_nobodys(tmp_path: Path, name: str) -> None:
     starter = TEMPLATE_FOLDER / name

@@ -38,7 +38,8 @@ def test_the_submission_on_the_page_keeps_the_rules_on_the_page() -> None:
     rules, answer, moderation = blocks("people")
 
     assert list(participant_faults(parse_challenge(rules).people, "ada", parse_submission(answer))) == []
-    assert parse_moderation(moderation).vouched("ADA", "net") is not None
+    (named,) = parse_moderation(moderation).verified
+    assert parse_moderation(moderation).vouched("ADA", "net", str(named.digest)) == named
     assert [field for field in VerifiedEntry.model_fields if f"{field}:" not in moderation.decode()] == []
 
 

@@ -124,8 +124,7 @@ def build_game_standings(
     validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
     tries = {version: 1 if final_beacon else attempts.tries(version.name) for version in validated}
     zero = anchor_ratings(task, baselines)
-    silent = held
-    if final_beacon is None and held_places(groups, entered, name_order):  # Else it is rated once.
+    if (silent := held) == {} and held_places(groups, entered, name_order):  # Else it is rated once.
         silent = _held_by_rating(entered, rate_players(validated, last, zero), since, groups)
     now = rate_players(validated, last, zero, tries, silent)
     rows = _rows(now, judged, since, attempts, tries, held) if now else ()

@@ -127,12 +127,16 @@ def fit_ratings(
     priors = np.where(inside | quiet, 0.0, 1.0)
     if priors.any():
         fit = _shifted(_place_others(fit, matches, priors, np.flatnonzero(priors)), np.eye(1, players, anchor)[0])
-    if quiet.any():
-        heard = every.where(quiet[every.a] ^ quiet[every.b])
-        needed = np.where(quiet & ~_has_both(heard, players), 1.0, 0.0)
-        fit = _place_others(fit, heard, needed, np.flatnonzero(quiet))
-        priors += needed
+    fit, needed = _place_silent(fit, every, quiet)
+    priors += needed
     return _ratings(fit, among, prior=tuple(np.flatnonzero(priors).tolist()), nu_prior=nu_prior, ordered=ordered)
+
+
+def _place_silent(fit: _Fit, matches: Matches, quiet: Bools) -> tuple[_Fit, Floats]:
+    """Place silent players by their matches against the others; returns also the priors that they needed."""
+    heard = matches.where(quiet[matches.a] ^ quiet[matches.b])
+    needed = np.where(quiet & ~_has_both(heard, len(quiet)), 1.0, 0.0)
+    return (_place_others(fit, heard, needed, np.flatnonzero(quiet)) if quiet.any() else fit), needed
 
 
 def _has_both(matches: Matches, players: int) -> Bools:

@@ -1,9 +1,9 @@
 """Choice of opponents in a game with too many players for everybody to play everybody.
 
-Each player needs `opponents` others. They stay chosen once a duel is recorded, so the wanted set settles. A player that
-lacks opponents chooses in two steps. Without a rating it takes the baselines and, up to half of what it needs, others spread
-evenly over the order of strength. Once rated, it takes those whose duel is most informative by the present ratings. A new
-player therefore costs its own `opponents` duels and nobody else any.
+Each player needs `opponents` others, of different owners. They stay chosen once a duel is recorded, so the wanted set
+settles. A player that lacks opponents chooses in two steps. Without a rating it takes the baselines and, up to half of
+what it needs, others spread evenly over the order of strength. Once rated, it takes those whose duel is most informative
+by the present ratings. A new player therefore costs its own `opponents` duels and nobody else any.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,6 +54,8 @@ class _PlayerTable:
     """Who met whom, or is to meet, shape (players, players)."""
     barred: Bools
     """Who never meets: each and itself, and agents of one login or team; shape (players, players)."""
+    owner: Indices
+    """The first player of the same owner: of an owner's players only one changes ratings, so they are one opponent."""
     is_baseline: Bools
     theta: Floats
     """Logarithm of the strength; NaN without a rating."""
@@ -69,8 +71,10 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
     position = {version_of(player): i for i, player in enumerate(players)}
     met, barred = np.zeros((2, len(players), len(players)), dtype=np.bool_)
     np.fill_diagonal(barred, val=True)
+    owner = np.arange(len(players))
     for positions in _by_person(given):
         barred[np.ix_(positions, positions)] = True
+        owner[positions] = np.minimum(owner[positions], positions[0])
     for duel in given.duels:
         a, b = (position.get(version_of(player, given.folders)) for player in duel.players)
         if a is not None and b is not None and not barred[a, b]:
@@ -81,6 +85,7 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
     return _PlayerTable(
         met=met,
         barred=barred,
+        owner=owner,
         is_baseline=np.array([any(is_named(version, name) for name in baselines) for version in position], dtype=np.bool_),
         theta=theta,
         nu=rated.ratings.nu if rated else 1.0,
@@ -99,7 +104,7 @@ def _by_person(given: MatchmakingInput) -> list[list[int]]:
 
 def _choose(table: _PlayerTable, opponents: int) -> None:
     """Let every player in turn choose the opponents it lacks; being chosen by another counts too."""
-    lacking = opponents - table.met.sum(axis=1)
+    lacking = opponents - _owners_met(table, np.arange(len(table.met)))
     is_new = lacking == opponents
     for player in range(len(lacking)):
         if lacking[player] <= 0:
@@ -110,8 +115,16 @@ def _choose(table: _PlayerTable, opponents: int) -> None:
             later = opponents // 2 if is_new[player] else 0
             chosen = _spread(table, player, lacking, int(lacking[player]) - later)
         table.met[player, chosen] = table.met[chosen, player] = True
-        lacking[player] -= len(chosen)
-        lacking[chosen] -= 1
+        changed = np.append(chosen, player)
+        lacking[changed] = opponents - _owners_met(table, changed)
+
+
+def _owners_met(table: _PlayerTable, players: Indices) -> Indices:
+    """How many opponents of different owners each of some players has."""
+    order = np.argsort(table.owner, kind="stable")
+    begins = np.flatnonzero(np.diff(table.owner[order], prepend=-1))
+    of_owner = np.add.reduceat(table.met[np.ix_(players, order)], begins, axis=1)
+    return np.asarray((of_owner > 0).sum(axis=1), np.intp)
 
 
 def _candidates(table: _PlayerTable, player: int) -> Indices:

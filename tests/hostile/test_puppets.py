@@ -213,6 +213,23 @@ def test_folders_of_one_login_are_not_sent_to_meet(opponents: int) -> None:
     assert any("mallory/puppet9" in pair for pair in pairs)
 
 
+@pytest.mark.attack(
+    "folders_that_take_all_opponents", family="people", outcome="they are one opponent",
+    tries="Enters so many folders that rivals meet nobody else.",
+)  # fmt: skip
+def test_an_owners_folders_are_one_opponent() -> None:
+    rules = make.challenge(GAME.model_copy(update={"opponents": 3}))
+    game, own = rules.games[0], puppets(10)
+    bob, others = HONEST[1], [entry for entry in HONEST if entry.login != "bob"]
+    duels = [make.duel(entry, on=game) for entry in [*HONEST, *own]]
+    duels += [make.duel(bob, puppet, "wl", on=game) for puppet in own]
+
+    items = missing_work(rules, [*HONEST, *own], [], WHERE, duels)
+    pairs = [item.entries for item in items if isinstance(item, DuelWorkItem) and bob in item.entries]
+
+    assert len({entry.login for pair in pairs for entry in pair} & {entry.login for entry in others[:-1]}) >= 2
+
+
 def test_examples_and_baselines_meet_whoever_they_like() -> None:
     examples = [make.entry("local", agent=name) for name in ("a", "b")]
     own = [replace(make.entry("host", agent="base"), baseline=True), make.entry("host", agent="other")]

@@ -232,7 +232,13 @@ def test_where_moving_first_decides_a_stronger_player_tells_more(gamma, chosen):
     """Against an equal the first mover wins anyway; a lead of 5 makes half of the matches even."""
     nobody = np.zeros((3, 3), dtype=bool)
     table = opponents._PlayerTable(
-        met=nobody, barred=np.eye(3, dtype=bool), is_baseline=nobody[0], theta=np.array([0.0, 0.0, 5.0]), nu=0.0, gamma=gamma
+        met=nobody,
+        barred=np.eye(3, dtype=bool),
+        owner=np.arange(3),
+        is_baseline=nobody[0],
+        theta=np.array([0.0, 0.0, 5.0]),
+        nu=0.0,
+        gamma=gamma,
     )
 
     assert opponents._most_informative(table, 0, np.ones(3, dtype=int)).tolist() == [chosen]

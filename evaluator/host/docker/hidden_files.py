@@ -5,7 +5,7 @@ runs beside it. The engine puts nothing in place of the paths named here, and ou
 expect. gVisor has its own /proc and /sys, and needs none of this.
 
 What no engine can hide: `/proc/self/mountinfo`, `/proc/cpuinfo`, the system call sysinfo, clocks, how long things take, and
-`softnet_stat`, `sockstat` and `protocols` in each process's `/proc/PID/net`, which count packets and TCP sockets of all of it.
+`softnet_stat`, `sockstat` and `protocols` in `/proc/PID/net`, which count the packets and TCP sockets of the machine.
 """
 
 import os

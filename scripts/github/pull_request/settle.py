@@ -275,8 +275,7 @@ def settle_ended(
     if cases and is_short(context, REQUESTS_RESERVED):  # Before the heads are read, which takes a while and tells nobody.
         say(f"{len(cases)} previews are reported by a later run: few of the hour's requests are left.")
         return []
-    scored: list[tuple[PreviewCase, GuardedPaths]] = []
-    decided: list[Told] = []
+    scored, decided = list[tuple[PreviewCase, GuardedPaths]](), list[Told]()
     for case in reading.turns(sorted(cases, key=lambda case: case.run.id), lambda case: case.pull):
         with isolated(case.pull, faults):
             decision = outcome_without_scores(context, case)

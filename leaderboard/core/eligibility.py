@@ -54,7 +54,10 @@ def quarantine_of(record: Result | Duel, moderation: Moderation) -> Quarantine |
     if not moderation.quarantines:
         return None
     logins = [player.login for player in record.players] if isinstance(record, Duel) else [record.login]
-    facts = logins, record.image_digest, record.provenance.evaluated_at
+    at = record.provenance.evaluated_at
+    # Of a sealed result only the hour is public.
+    latest = f"{at[:13]}:59:59Z" if isinstance(record, Result) and record.sealed is not None else at
+    facts = logins, record.image_digest, (at, latest)
     covering = [quarantine for quarantine in moderation.quarantines if quarantine.covers(*facts)]
     return min(covering, key=lambda quarantine: quarantine.replay, default=None)
 

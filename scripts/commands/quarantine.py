@@ -91,7 +91,9 @@ def _quarantine(checkout: Checkout, clone: GitRepository, sha: str, fields: dict
 def _begin(checkout: Checkout, clone: GitRepository, sha: str) -> str:
     """When the first result was evaluated: since a commit of main, or recorded since one of results."""
     if "challenge.yml" in clone.run("ls-tree", "--name-only", "--full-tree", sha).decode().splitlines():
-        return datetime.fromtimestamp(int(clone.run("show", "-s", "--format=%ct", sha)), UTC).strftime(_FORM)
+        return datetime.fromtimestamp(int(clone.run("show", "-s", "--format=%ct", _merged_by(clone, sha))), UTC).strftime(
+            _FORM
+        )
     parent = clone.resolve(f"{sha}^")
     listed = clone.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", parent) if parent else b""
     older = set(listed.decode("utf-8", "replace").split("\0"))
@@ -99,6 +101,12 @@ def _begin(checkout: Checkout, clone: GitRepository, sha: str) -> str:
     if not times:
         raise CommandError(USAGE, "nothing here was recorded since that commit; run 'pullrank recorded' first")
     return min(times)
+
+
+def _merged_by(clone: GitRepository, sha: str) -> str:
+    """The commit of main that brought a commit: whoever made a pull request chose the times of its commits."""
+    brought = clone.run("rev-list", "--first-parent", "--ancestry-path", f"{sha}..HEAD").decode().split()
+    return sha if sha in clone.first_parent(clone.resolve("HEAD") or sha) or not brought else brought[-1]
 
 
 def _document(quarantine: Quarantine, hidden: Sequence[HiddenRecord]) -> dict[str, Any]:

@@ -4,7 +4,8 @@ Linux shows most of both to every container: the boot id, the kernel's command l
 runs beside it. The engine puts nothing in place of the paths named here, and our own files in place of a few that programs
 expect. gVisor has its own /proc and /sys, and needs none of this.
 
-What no engine can hide: `/proc/self/mountinfo`, `/proc/cpuinfo`, the system call sysinfo, clocks, and how long things take.
+What no engine can hide: `/proc/self/mountinfo`, `/proc/cpuinfo`, the system call sysinfo, clocks, how long things take, and
+`softnet_stat`, `sockstat` and `protocols` in `/proc/PID/net`, which count the packets and TCP sockets of the machine.
 """
 
 import os

@@ -9,12 +9,17 @@ import hashlib
 import os
 import re
 import socket
+import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import requests
+import requests.adapters
 import urllib3.exceptions
+from urllib3.poolmanager import pool_classes_by_scheme
 
 from evaluator.host.errors import AgentFault
 from evaluator.host.public_https import is_public
@@ -40,6 +45,57 @@ _REDIRECTS, _UNAUTHORISED = (301, 302, 303, 307, 308), 401
 _PRIVATE_STATUS = (401, 403, 404)
 
 
+class _Clock:
+    """Hangs up all connections when the time is over: a read that waits for all of its bytes would never see the end."""
+
+    def __init__(self, seconds: float) -> None:
+        self._watched: list[socket.socket] = []
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._timer = threading.Timer(seconds, self.end)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def watch(self, connection: socket.socket) -> None:
+        """Hang up this connection, too; by a copy, since TLS takes the descriptor over."""
+        with self._lock:
+            self._watched.append(connection.dup())
+        if self._is_over:
+            self.end()
+
+    def end(self) -> None:
+        """Hang up."""
+        self._is_over = True
+        self._timer.cancel()
+        with self._lock:
+            for connection in self._watched:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+                connection.close()
+            self._watched.clear()
+
+    def adapter(self) -> requests.adapters.HTTPAdapter:
+        """What opens the connections of a session."""
+        watch = self.watch
+
+        def opened(new_connection: Callable[[Any], socket.socket]) -> Callable[[Any], socket.socket]:
+            def new(connection: Any) -> socket.socket:
+                made = new_connection(connection)
+                watch(made)
+                return made
+
+            return new
+
+        adapter = requests.adapters.HTTPAdapter()
+        pools = {}
+        for scheme, pool in pool_classes_by_scheme.items():
+            usual: Any = pool.ConnectionCls  # type: ignore[attr-defined]
+            kind = type(usual.__name__, (usual,), {"_new_conn": opened(usual._new_conn)})
+            pools[scheme] = type(pool.__name__, (pool,), {"ConnectionCls": kind})
+        adapter.poolmanager.pool_classes_by_scheme = pools
+        return adapter
+
+
 class Registry:
     """One repository of a registry."""
 
@@ -55,6 +111,10 @@ class Registry:
         self._token: str | None = None
         self._session = requests.Session()
         self._session.auth = lambda request: request  # so that this machine's .netrc is not used
+        clock = _Clock(seconds)
+        weakref.finalize(self, clock.end)
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, clock.adapter())
 
     def manifest(self, digest: str) -> bytes:
         """The manifest with this digest.
@@ -103,6 +163,7 @@ class Registry:
             if got > most:
                 raise _invalid("the registry gives more bytes than the image's manifest announces; push the image again")
             take(piece)
+        self._check_deadline()
         return got
 
     @contextlib.contextmanager
@@ -112,6 +173,7 @@ class Registry:
             with self._follow(f"{self._origin}/v2/{self._name}/{path}") as response:
                 yield response
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+            self._check_deadline()
             kind = type(error).__name__
             words = f"the registry {self._host} does not answer as it should ({kind}); it is asked again later"
             raise AgentFault(Verdict.INTERNAL_ERROR, words) from error

@@ -46,7 +46,7 @@ _PROCESSES = """
 # Calls on existing sockets; the rules below say which sockets may be made.
 _SOCKETS = """
     accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg recvmsg sendmmsg sendmsg
-    sendto setsockopt shutdown
+    sendto shutdown
 """
 _ALLOWED = tuple(sorted(f"{_FILE_CALLS} {_WAITING} {_MEMORY} {_PROCESSES} {_SOCKETS}".split()))
 
@@ -68,6 +68,12 @@ _NO_CLONE3 = {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno
 # gVisor knows no other error than EPERM (runsc of 2022 and of 2024), after which libraries do not fall back to clone. A call
 # that is to be traced fails with ENOSYS where nobody traces.
 _NO_CLONE3_GVISOR = {"names": ["clone3"], "action": "SCMP_ACT_TRACE"}
+# Allowed options of every socket: SO_REUSEADDR, SO_BROADCAST, SO_SNDBUF, SO_RCVBUF, SO_KEEPALIVE, SO_OOBINLINE,
+# SO_REUSEPORT, SO_PASSCRED, SO_RCVLOWAT, SO_RCVTIMEO, SO_SNDTIMEO, SO_ZEROCOPY, and the two timeouts under newer numbers. No
+# SO_LINGER: whoever closes such a socket last may sleep for years, and that is the referee if it was passed the socket.
+_SOCKET_OPTIONS = (2, 6, 7, 8, 9, 10, 15, 16, 18, 20, 21, 60, 66, 67)
+# Levels whose options are all allowed to who may open internet sockets.
+_INTERNET_LEVELS = (socket.IPPROTO_IP, socket.IPPROTO_TCP, socket.IPPROTO_UDP, socket.IPPROTO_IPV6)
 # Allowed arguments of personality: plain Linux, and the question for the current one.
 _PERSONALITIES = (0x0, 0xFFFFFFFF)
 _ARCHITECTURES = ("SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64")
@@ -85,6 +91,7 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
         is_gvisor: whether the profile is for gVisor, whose other calls fail with EPERM.
     """
     families = [socket.AF_UNIX, *((socket.AF_INET, socket.AF_INET6) if loopback else ())]
+    levels = _INTERNET_LEVELS if loopback else ()
     document = {
         "defaultAction": "SCMP_ACT_ERRNO",
         "defaultErrnoRet": errno.ENOSYS,
@@ -92,6 +99,11 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
         "syscalls": [
             _rule(_ALLOWED),
             *(_rule(("socket",), (0, int(family), "SCMP_CMP_EQ")) for family in families),
+            *(_rule(("setsockopt",), (1, int(level), "SCMP_CMP_EQ")) for level in levels),
+            *(
+                _rule(("setsockopt",), (1, int(socket.SOL_SOCKET), "SCMP_CMP_EQ"), (2, option, "SCMP_CMP_EQ"))
+                for option in _SOCKET_OPTIONS
+            ),
             _rule(("socketpair",), (0, int(socket.AF_UNIX), "SCMP_CMP_EQ")),
             *(_rule(("ioctl",), (1, number, "SCMP_CMP_EQ")) for number in _IOCTLS),
             *(_rule(("prctl",), (0, number, "SCMP_CMP_EQ")) for number in _PRCTLS),

@@ -1,5 +1,6 @@
 """The host's end of the connection to a sandbox: every wait has a deadline, every length is checked before reading."""
 
+import contextlib
 import json
 import os
 import re
@@ -20,6 +21,9 @@ TICK = 0.25
 STANDSTILL = 1.0
 # Seconds of polling before sleeping. Only the host polls: an agent's processor time is limited.
 SPIN = 0.0001
+# The kernel's option that lets a socket receive descriptors, which Python does not name. Those that nobody asked for are
+# closed by the thread that reads, and closing a socket may last as long as its maker likes.
+_SO_PASSRIGHTS = 83
 _NO_REASON = "the agent's side reported a fault without a reason; see the end of its log"
 _MISSING_MODULE = re.compile(r"No module named '([A-Za-z0-9_]+)")
 _TROUBLES = {
@@ -78,6 +82,8 @@ class SocketStream:
         connection.setblocking(True)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, tick)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, tick)
+        with contextlib.suppress(OSError):  # before Linux 6.16
+            connection.setsockopt(socket.SOL_SOCKET, _SO_PASSRIGHTS, 0)
         self._connection = connection
         self.spin = SPIN
 

@@ -98,10 +98,10 @@ class Quarantine(Frozen):
             raise ValueError("a quarantine must not end before it begins")
         return self
 
-    def covers(self, logins: Iterable[str], image: str | None, evaluated_at: str) -> bool:
-        """Whether it hides a record of these owners; logins are compared without case."""
+    def covers(self, logins: Iterable[str], image: str | None, evaluated: tuple[str, str]) -> bool:
+        """Whether it hides a record of these owners, evaluated between two moments; logins are compared without case."""
         return (
-            self.since <= evaluated_at <= self.until
+            (self.since <= evaluated[1] and evaluated[0] <= self.until)
             and (self.login is None or self.login.casefold() in {login.casefold() for login in logins})
             and self.image in (None, image)
         )

@@ -13,7 +13,15 @@ from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
 from scripts.github.pull_request.report import PreviewCase, guard_pull, rerun
-from scripts.github.pull_request.settle import PreviewRuns, find_backlog, isolated, settle_ended, tell_unstarted
+from scripts.github.pull_request.settle import (
+    HOURLY_READING_SECONDS,
+    PreviewRuns,
+    ReadingTime,
+    find_backlog,
+    isolated,
+    settle_ended,
+    tell_unstarted,
+)
 from scripts.repository.layout import MAIN_BRANCH
 from scripts.runs.play_duels import player_names
 
@@ -37,7 +45,8 @@ def reconcile_pulls(context: BotContext) -> int:
     issue_url = next((issue.html_url for issue in issues if issue.title == FAILURE_ISSUE_TITLE), None)
     backlog = find_backlog(context, PreviewRuns(context, ALL_RUNS), trouble, is_complete=True)
     outcomes: list[tuple[PullRequest, Outcome]] = []
-    for pull in backlog.unstarted:
+    reading = ReadingTime(HOURLY_READING_SECONDS)
+    for pull in reading.turns(backlog.unstarted, lambda pull: pull):
         with isolated(pull, trouble):
             if outcome := _unstarted_outcome(context, pull):
                 outcomes.append((pull, outcome))
@@ -47,7 +56,7 @@ def reconcile_pulls(context: BotContext) -> int:
         state = outcome.state
         return replace(outcome, state=replace(state, issue_url=issue_url)) if isinstance(state, Broken) else outcome
 
-    for case, outcome in settle_ended(context, backlog.ended, trouble, adjust=with_issue, is_last_word=True):
+    for case, outcome in settle_ended(context, backlog.ended, trouble, reading, adjust=with_issue, is_last_word=True):
         with isolated(case.pull, trouble):
             trouble += _retry_failed(context, case, outcome)
     ended = _ended_runs(context)

@@ -4,11 +4,15 @@ All are looked at together, so that a burst of pull requests costs few requests:
 artifact's and its status'.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
+from typing import TypeVar
 
 from leaderboard.comments.states import NoRunReason
 from scripts.console import OK, OUR_FAULT, CommandError, say
@@ -128,7 +132,7 @@ def report_recent(context: BotContext) -> int:
     conflicts = [pull for pull in backlog.unstarted if pull.mergeable is False]
     outcomes = [(pull, no_run_outcome(pull, NoRunReason.CONFLICT)) for pull in conflicts]
     faults += tell_unstarted(context, outcomes)
-    settle_ended(context, backlog.ended, faults)
+    settle_ended(context, backlog.ended, faults, ReadingTime(READING_SECONDS))
     if faults:
         raise CommandError(OUR_FAULT, *faults)
     return OK
@@ -212,6 +216,32 @@ def is_short(context: BotContext, reserved: int) -> bool:
     return left is not None and left < reserved
 
 
+# A head can be made so that reading it lasts until git is stopped, for minutes. After so many seconds for the heads of one
+# author everybody else's come first, and a report reads no further ones after so many seconds in all; what was read is told
+# then. The hourly run has less time, and more to do.
+AUTHOR_SECONDS, READING_SECONDS, HOURLY_READING_SECONDS = 30.0, 1200.0, 150.0
+_Item = TypeVar("_Item")
+
+
+class ReadingTime:
+    """The time for reading heads, shared by the authors of pull requests."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self._used: Counter[int] = Counter()
+
+    def turns(self, items: Iterable[_Item], pull_of: Callable[[_Item], PullRequest]) -> Iterator[_Item]:
+        """The items whose heads there is time to read, in order; last those of authors who took more than their share."""
+        waiting = list(items)
+        while waiting and time.monotonic() < self._end:
+            light = (item for item in waiting if self._used[pull_of(item).author_id] < AUTHOR_SECONDS)
+            item = next(light, waiting[0])
+            waiting.remove(item)
+            begun = time.monotonic()
+            yield item
+            self._used[pull_of(item).author_id] += math.ceil(time.monotonic() - begun)
+
+
 Told = tuple[PreviewCase, Outcome]
 """A preview, and what its pull request was told."""
 
@@ -224,6 +254,7 @@ def settle_ended(
     context: BotContext,
     cases: Sequence[PreviewCase],
     faults: list[str],
+    reading: ReadingTime,
     *,
     adjust: Callable[[Outcome], Outcome] = _as_it_is,
     is_last_word: bool = False,
@@ -237,15 +268,15 @@ def settle_ended(
         context: of the step.
         cases: the previews.
         faults: gets a line for each that could not be settled.
+        reading: the time for their heads.
         adjust: changes an outcome before it is told.
         is_last_word: whether a comment that names a later run is replaced.
     """
     if cases and is_short(context, REQUESTS_RESERVED):  # Before the heads are read, which takes a while and tells nobody.
         say(f"{len(cases)} previews are reported by a later run: few of the hour's requests are left.")
         return []
-    scored: list[tuple[PreviewCase, GuardedPaths]] = []
-    decided: list[Told] = []
-    for case in sorted(cases, key=lambda case: case.run.id):
+    scored, decided = list[tuple[PreviewCase, GuardedPaths]](), list[Told]()
+    for case in reading.turns(sorted(cases, key=lambda case: case.run.id), lambda case: case.pull):
         with isolated(case.pull, faults):
             decision = outcome_without_scores(context, case)
             if isinstance(decision, Outcome):

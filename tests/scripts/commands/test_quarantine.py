@@ -13,7 +13,10 @@ import pytest
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
 from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.sealed_fields import SealedPart
 from leaderboard.api.files import api_files
+from leaderboard.core.eligibility import quarantine_of
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
 from leaderboard.pages.agent.agent_page import render_agent_pages
@@ -209,3 +212,38 @@ def test_the_pages_commands_do_what_it_says(board: Path) -> None:
     assert ranked(board) == ["alice"]
     assert run(board, *lift.split()[1:])[0] == 0
     assert ranked(board) == ["bob", "alice"]
+
+
+@pytest.mark.attack(
+    "dates_its_commit_after_its_merge", family="bot", outcome="hidden since the merge",
+    tries="Gives the commit of a pull request a time of its own, so that a quarantine since that commit begins too late.",
+)  # fmt: skip
+@pytest.mark.parametrize("forged", ["2026-05-02T10:00:00Z", "2099-01-01T00:00:00Z"])
+def test_the_time_of_a_participants_commit_begins_no_quarantine(board: Path, forged: str) -> None:
+    git(board, "switch", "-q", "-c", "pull")
+    (board / "submissions" / "bob" / "agent" / "notes.txt").write_text("mine")
+    git(board, "add", "-A")
+    git(board, "commit", "-q", "-m", "An agent", date=forged)
+    pull = git(board, "rev-parse", "HEAD")
+    git(board, "switch", "-q", "main")
+    git(board, "merge", "-q", "--no-ff", "-m", "Merge", "pull", date="2026-05-02T08:00:00Z")
+
+    code, _, err = run(board, "quarantine", "--since", pull, *WHY)
+
+    assert (code, "bob/agent on CartPole-v1" in err) == (0, True), err
+    assert parse_moderation((board / "moderation.yml").read_bytes()).quarantines[0].since == "2026-05-02T08:00:00Z"
+
+
+@pytest.mark.attack(
+    "hides_in_the_hour_of_a_sealed_result", family="cheating", outcome="hidden",
+    tries="Is evaluated in a sealed season within the hour in which a quarantine begins, of which only the hour is public.",
+)  # fmt: skip
+def test_a_sealed_result_of_the_hour_in_which_it_began_is_hidden(board: Path) -> None:
+    (plain,) = [one for one in open_checkout(board).recorded[0] if one.login == "bob"]
+    sealed = plain.model_copy(update={"sealed": SealedPart(score=1.0, nonce="a" * 24, ciphertext="aaaa")})
+    since, until = "2026-05-02T09:30:00Z", "2026-05-02T12:00:00Z"
+    quarantine = {"since": since, "until": until, "commit": "a" * 40, "who": "carol", "why": "a hole"}
+    moderation = Moderation.model_validate({"quarantines": [quarantine]})
+
+    assert quarantine_of(plain, moderation) is None
+    assert quarantine_of(sealed, moderation) is not None

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 from typing import Any
 
 import pytest
@@ -66,3 +67,13 @@ def families(*, loopback: bool) -> set[int]:
 def test_only_who_asks_for_the_loopback_makes_internet_sockets() -> None:
     assert families(loopback=False) == {1}
     assert families(loopback=True) == {1, 2, 10}
+
+
+@pytest.mark.parametrize("loopback", [False, True])
+def test_no_socket_is_told_to_linger(loopback: bool) -> None:
+    rules = [rule for rule in json.loads(seccomp_profile(loopback=loopback))["syscalls"] if "setsockopt" in rule["names"]]
+    wanted = [{argument["index"]: argument["value"] for argument in rule["args"]} for rule in rules]
+
+    assert {argument["op"] for rule in rules for argument in rule["args"]} == {"SCMP_CMP_EQ"}
+    assert {rule.get(2) for rule in wanted if rule[1] == socket.SOL_SOCKET} & {None, socket.SO_LINGER} == set()
+    assert {rule[1] for rule in wanted} == ({0, 1, 6, 17, 41} if loopback else {1})

@@ -123,6 +123,29 @@ def test_a_drip_ends_at_the_deadline() -> None:
     assert time.monotonic() - begun < 60
 
 
+@pytest.mark.attack(
+    "registry_that_sends_single_bytes",
+    family="images",
+    tries="Names an image in a registry of its own that sends a byte now and then, also before the answer's headers end.",
+    outcome="timeout",
+)
+@pytest.mark.parametrize("begin", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-Words: "], ids=["body", "headers"])
+def test_single_bytes_end_at_the_deadline(begin: bytes) -> None:
+    """A read that waits until all of its bytes are there ends only with the connection."""
+    until = time.monotonic() + 5
+
+    def drip(handler: Any) -> None:
+        handler.wfile.write(begin)
+        while time.monotonic() < until:
+            handler.wfile.write(b"x")
+            time.sleep(0.02)
+
+    fault = faulty(drip, 0.3)
+
+    assert (fault.verdict, str(fault)) == (Verdict.TIMEOUT, "the image was not here within 0.3 s; make it smaller")
+    assert time.monotonic() < until - 2
+
+
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_what_is_private_is_told(status: int) -> None:
     fault = faulty(lambda handler: say(handler, status, b"secret words", WWW_Authenticate='Basic realm="x"'))

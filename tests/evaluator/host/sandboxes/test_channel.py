@@ -47,6 +47,15 @@ def test_an_answer_may_come_in_pieces(pair: tuple[SocketStream, socket.socket]) 
     thread.join()
 
 
+@pytest.mark.skipif(tuple(map(int, os.uname().release.split(".")[:2])) < (6, 16), reason="the kernel has no SO_PASSRIGHTS")
+def test_no_descriptor_can_be_passed_to_the_referee(pair: tuple[SocketStream, socket.socket]) -> None:
+    """Whoever reads closes what nobody took, and closing a connection may last for years (SO_LINGER)."""
+    _, theirs = pair
+
+    with pytest.raises(PermissionError):
+        socket.send_fds(theirs, [b"x"], [0])
+
+
 def test_dripping_does_not_stretch_the_deadline(pair: tuple[SocketStream, socket.socket]) -> None:
     stream, theirs = pair
     over = threading.Event()

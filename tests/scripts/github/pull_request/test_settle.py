@@ -4,9 +4,13 @@ import pytest
 
 from evaluator.model.records.preview import Preview
 from scripts.console import CommandError
+from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import COMMENTS_LISTED, GitHub, RequestLimit
 from scripts.github.pull_request import settle
+from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.outcome import Outcome
 from scripts.github.pull_request.reconcile import reconcile_pulls
+from scripts.github.pull_request.report import PreviewCase
 from tests.github.world import BOT
 from tests.scripts.github.remotes import agent_files
 from tests.scripts.github.scenes import Scene, completed, previewed, zipped
@@ -110,6 +114,40 @@ def test_the_oldest_previews_are_told_first_when_not_all_can_be(scene: Scene) ->
     tell(scene, 120)
 
     assert [number for number in numbers if scene.bodies(number)] == numbers[: settle.DELIVERED_AT_ONCE]
+
+
+@pytest.mark.attack(
+    "heads_that_take_minutes_to_read", family="bot", outcome="everybody else is told first",
+    tries="Opens many pull requests whose heads keep git busy to its time limit, so that no report comes to an end.",
+)  # fmt: skip
+def test_heads_that_take_minutes_keep_nobody_else_from_being_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.world.person("mallory", 666)
+    for number in range(3, 18):
+        scene.push({**agent_files("mallory", f"a{number}"), "README.md": b"mine\n"}, number, "mallory")
+        scene.ran(number, number)
+    honest = refuse_many(scene, 3)
+    now, usual = [0.0], settle.outcome_without_scores
+
+    def read(context: BotContext, case: PreviewCase) -> Outcome | GuardedPaths:
+        now[0] += 400 if case.pull.author == "mallory" else 1
+        return usual(context, case)
+
+    monkeypatch.setattr(settle, "outcome_without_scores", read)
+    monkeypatch.setattr(settle.time, "monotonic", lambda: now[0])
+
+    tell(scene, 120)
+
+    assert all(len(scene.bodies(number)) == 1 for number in honest)
+    assert now[0] < 45 * 60 / 2  # the job has 45 minutes
+    before = sum(bool(scene.bodies(number)) for number in range(3, 18))
+    assert before > 0
+    for number in honest:
+        scene.push({**agent_files(f"person{number}"), "README.md": b"again\n"}, number, f"person{number}")
+        scene.ran(200 + number, number)
+    now[0] = 0.0
+    assert reconcile_pulls(scene.context("schedule", {})) == 0
+    assert now[0] < 12 * 60  # the step has 12 minutes
+    assert sum(bool(scene.bodies(number)) for number in range(3, 18)) > before
 
 
 def test_no_runs_are_listed_from_before_a_pull_request_was_opened(scene: Scene) -> None:

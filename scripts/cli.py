@@ -44,7 +44,12 @@ def _exit_code(command: str | None, *, debug: bool) -> int:
     except Exception as error:
         if debug:
             raise
-        say(f"pullrank failed: {type(error).__name__}: {error}. This is our fault; run it again with --debug and tell us.")
+        fault = (
+            f"pullrank failed: {type(error).__name__}: {error}. This is our fault; run it again with --debug and tell us."
+        )
+        if "--json" in sys.argv:
+            print_faults(" ".join(fault.split()), OUR_FAULT)
+        say(fault)
         return OUR_FAULT
 
 

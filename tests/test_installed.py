@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import setup
 from tests.scripts.checkouts import run, submit
 from tests.workflows.board import lay_out
 from tests.workflows.files import ROOT
@@ -27,13 +28,62 @@ tasks:
     few_episodes: true
     random: {score: 22, source: test}
     reference: {score: 475, source: test}
+  - id: hall
+    env: rooms.hall:Hall-v0
+    episodes: 3
+    few_episodes: true
+    metrics:
+      - {name: Return, kind: mean_return, direction: higher}
+      - {name: Steps, kind: "steps:mean", direction: lower}
+  - id: attic
+    env: evaluator.environments.attic:Attic-v0
+    episodes: 3
+    few_episodes: true
+  - {id: tiny, game: "tiny:env", matches: 2, opening: 0}
 """
+# What hosts put beside challenge.yml: a package with a file that it reads, a metric, a game; and one among our environments.
+HALL = """\
+import json
+from pathlib import Path
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+LENGTH = json.loads(Path(__file__).with_name("map.json").read_text())["length"]
+
+
+class Hall(gymnasium.Env):
+    observation_space, action_space = spaces.Box(0, LENGTH, (1,), np.int64), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = self.np_random.integers(0, LENGTH, 1)
+        return self.place.copy(), {}
+
+    def step(self, action):
+        self.place = self.place + 1
+        return self.place.copy(), float(action), bool(self.place[0] >= LENGTH), False, {}
+
+
+gymnasium.register("NAME-v0", entry_point=Hall, max_episode_steps=50)
+"""
+STEPS = "def mean(episodes):\n    return sum(episode.length for episode in episodes) / len(episodes)\n"
+PLAYER = "class Agent:\n    def act(self, observation):\n        return int(observation['action_mask'].argmax())\n"
 
 
 @pytest.fixture(scope="module")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A board's repository: this checkout as it is, with rules of its own, committed."""
     root = lay_out(tmp_path_factory.mktemp("repository"), RULES)
+    hosts = {
+        "rooms/__init__.py": "", "rooms/hall.py": HALL.replace("NAME", "Hall"),
+        "rooms/map.json": '{"length": 9}', "steps.py": STEPS,
+        "tiny.py": (ROOT / "tests/evaluator/tiny_games.py").read_text() + "\ndef env(**words):\n    return Tiny(**words)\n",
+        "evaluator/environments/map.json": '{"length": 4}', "evaluator/environments/attic.py": HALL.replace("NAME", "Attic"),
+    }  # fmt: skip
+    for name, text in hosts.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
     identity = ("-c", "user.name=host", "-c", "user.email=host@example.org")
     for words in (("init", "-q"), ("add", "-A"), (*identity, "commit", "-qm", "A board")):
         subprocess.run(["git", *words], cwd=root, check=True)
@@ -76,6 +126,54 @@ def test_an_agent_in_any_folder_gets_the_result_that_it_has_in_the_boards_clone(
     assert len(away["returns"]) == 3
     same = ("key", "season", "task_digest", "runtime_digest", "submission_digest", "seeds", "returns", "lengths")
     assert {name: away[name] for name in same} == {name: at_home[name] for name in same}
+
+
+@pytest.mark.parametrize("task", ["hall", "attic"])
+def test_a_hosts_own_modules_come_with_it_and_measure_the_same(
+    board: Path, installed: Path, tmp_path: Path, task: str
+) -> None:
+    at_home = board / submit(
+        board, f"one-{task}", "class Agent:\n    def act(self, observation):\n        return 1\n", f"[{task}]"
+    )
+    shutil.copytree(at_home, tmp_path / at_home.name)
+    # Its own code is played there, not this checkout's.
+    words = [sys.executable, "-m", "scripts.cli", "evaluate", str(at_home.relative_to(board)), "--sandbox", "process"]
+    subprocess.run(words, cwd=board, check=True, capture_output=True)
+    (recorded,) = (json.loads(path.read_text()) for path in (board / "results" / task).rglob("*.json"))
+
+    played = in_folder(installed, tmp_path, "pullrank", "evaluate", at_home.name, "--sandbox", "process", "--json")
+
+    assert played.returncode == 0, played.stderr
+    (away,) = json.loads(played.stdout)
+    assert away["task_digest"] == recorded["task_digest"]
+    assert (away["returns"], away.get("metrics")) == (recorded["returns"], recorded.get("metrics"))
+    assert ("steps:mean" in away["metrics"]) == (task == "hall")
+
+
+def test_a_hosts_own_game_comes_with_it(board: Path, installed: Path, tmp_path: Path) -> None:
+    shutil.copytree(board / submit(board, "player", PLAYER, "[tiny]"), tmp_path / "player")
+
+    played = in_folder(installed, tmp_path, "pullrank", "evaluate", "player", "--sandbox", "process")
+
+    assert played.returncode == 0, played.stderr
+    assert "may enter tiny" in played.stdout
+
+
+def test_modules_in_an_agents_folder_never_take_the_place_of_ours(installed: Path, tmp_path: Path) -> None:
+    for name in ("scripts/__init__.py", "evaluator/__init__.py", "json.py", "numpy.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("print('this ran outside of the sandbox')\n")
+
+    checked = in_folder(installed, tmp_path, "pullrank", "evaluate", ".", "--sandbox", "process")
+
+    assert checked.returncode == 1, checked.stderr
+    assert "outside of the sandbox" not in checked.stdout + checked.stderr
+
+
+def test_what_lies_at_the_root_of_this_repository_is_named_as_its_own() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+
+    assert {name.partition("/")[0] for name in listed if not name.startswith(".")} <= setup.PULLRANKS_OWN
 
 
 def test_nothing_of_it_comes_from_this_checkout(installed: Path, tmp_path: Path) -> None:

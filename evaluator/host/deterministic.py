@@ -79,8 +79,12 @@ def run_pinned(environment: Mapping[str, str], arguments: list[str]) -> None:
         check_pinned()
         return
     sys.stdout.flush()
-    strict = ["-W", f"error:{_NUMPY_WARNING}"]
-    os.execve(sys.executable, [sys.executable, *strict, *arguments], {**environment, **wanted, _PINNED_VARIABLE: "1"})
+    options = ["-W", f"error:{_NUMPY_WARNING}"]
+    # In an agent's folder, Python would import its modules in place of ours: the folder it is started in is only searched
+    # where our own code lies there.
+    if Path.cwd() != Path(__file__).parents[2]:
+        options.append("-P")
+    os.execve(sys.executable, [sys.executable, *options, *arguments], {**environment, **wanted, _PINNED_VARIABLE: "1"})
 
 
 def check_pinned() -> None:

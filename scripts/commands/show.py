@@ -8,7 +8,7 @@ import typer
 from scripts.console import OK, print_json
 from scripts.options import AgentArgument, JsonList, OnlyTasks
 from scripts.repository.checkout import open_checkout
-from scripts.runs.newest_results import entry_in, marked_episodes, newest_results
+from scripts.runs.newest_results import duels_of, entry_in, marked_episodes, newest_results
 
 
 def run(
@@ -19,13 +19,17 @@ def run(
 ) -> int:
     """Show what is recorded of this version: returns, lengths, seeds, the message, the end of the log."""
     checkout = open_checkout(Path.cwd())
-    results = newest_results(checkout, entry_in(checkout, folder), task)
+    entry = entry_in(checkout, folder)
+    duels = duels_of(checkout, entry, task)
+    results = newest_results(checkout, entry, task, may_be_none=bool(duels))
     if as_json:
-        print_json([result.document() for _, result in results])
+        print_json([*(result.document() for _, result in results), *(duel.model_dump(mode="json") for duel in duels)])
         return OK
     # Imported late: only tables need rich.
-    from scripts.terminal_tables import episodes_table
+    from scripts.terminal_tables import episodes_table, meetings_table
 
     for each, result in results:
         episodes_table(each, result, marked_episodes(result, each, every=episodes))
+    if duels:
+        meetings_table(entry.name, duels, checkout.challenge.games)
     return OK

@@ -36,6 +36,8 @@ _CODE = (
     ".github/",
     "Makefile",
     "pyproject.toml",
+    "setup.py",
+    "pullrank.py",
 )
 _HOSTS_CODE = "evaluator/environments/"
 File = tuple[str, str]

@@ -236,13 +236,18 @@ def open_checkout(start: Path, challenge: Path | None = None, *, is_lean: bool =
     # What was installed from a board's repository scores by its rules in every other folder, and records in this one.
     for root in (start, *start.parents):
         if (root / "challenge.yml").is_file():
-            # A host's own environments and metrics may lie beside challenge.yml; last on the path, they cannot shadow ours.
-            if str(root) not in sys.path:
-                sys.path.append(str(root))
+            _find_modules_in(root)
             return Checkout(root, challenge, is_lean)
     if (INSTALLED / "challenge.yml").is_file():
+        _find_modules_in(INSTALLED)
         return Checkout(start, challenge or INSTALLED / "challenge.yml", is_lean)
     raise CommandError(USAGE, "there is no challenge.yml here or above; run this inside a leaderboard's clone")
+
+
+def _find_modules_in(root: Path) -> None:
+    """Let the host's own modules beside challenge.yml be found; last on the path, they cannot shadow ours."""
+    if str(root) not in sys.path:
+        sys.path.append(str(root))
 
 
 def base_image(environment: Mapping[str, str]) -> str:

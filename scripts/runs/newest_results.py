@@ -26,7 +26,9 @@ def entry_in(checkout: Checkout, folder: Path) -> AgentFolder:
         raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
 
 
-def newest_results(checkout: Checkout, entry: AgentFolder, tasks: list[str] | None) -> list[tuple[Task, Result]]:
+def newest_results(
+    checkout: Checkout, entry: AgentFolder, tasks: list[str] | None, *, may_be_none: bool = False
+) -> list[tuple[Task, Result]]:
     """The newest result of this version on each task that is played alone, in the challenge's order.
 
     Raises:
@@ -38,11 +40,24 @@ def newest_results(checkout: Checkout, entry: AgentFolder, tasks: list[str] | No
         of_task = [each for each in own if (each.task, each.task_digest) == (task.id, task.digest())]
         if of_task:
             results.append((task, max(of_task, key=lambda each: each.provenance.evaluated_at)))
-    if not results:
+    if not results and not may_be_none:
         raise CommandError(
             SUBMISSION_AT_FAULT, f"{entry.shown}: nothing is recorded of this version; run 'pullrank evaluate {entry.shown}'"
         )
     return results
+
+
+def duels_of(checkout: Checkout, entry: AgentFolder, tasks: list[str] | None) -> list[Duel]:
+    """The recorded duels of this version, also those that failed, in the challenge's order and the newest first."""
+    wanted = [(task.id, task.digest()) for task in checkout.tasks(tasks) if task.game is not None]
+    own = [
+        duel
+        for duel in checkout.duels
+        if (duel.task, duel.task_digest) in wanted
+        and any((each.name, each.submission_digest) == (entry.name, entry.folder.digest) for each in duel.players)
+    ]
+    newest = sorted(own, key=lambda duel: duel.provenance.evaluated_at, reverse=True)
+    return sorted(newest, key=lambda duel: wanted.index((duel.task, duel.task_digest)))
 
 
 def episode_number(result: Result, task: Task, wanted: str) -> int:

@@ -434,3 +434,23 @@ def test_a_folder_named_like_a_file_is_refused_where_it_would_come_in_and_read_w
     assert str(shown) in str(checked.value)
     assert not (tmp_path / "submissions/bob").exists()
     assert Checkout(tmp_path).find(folder).agent == name
+
+
+@pytest.mark.parametrize(
+    ("top", "line", "words"),
+    [
+        ("# name: Mine\n# algorithm: a rule\n# ///\n", 1, "write '# /// pullrank' above its keys and '# ///' below them"),
+        ("# // pullrank\n# name: Mine\n# ///\n", 1, "write its first line exactly as '# /// pullrank'"),
+        ("/// pullrank\n", 1, "write its first line exactly as '# /// pullrank'"),
+        ('"""A rule."""\n\n# pullrank\n# name: Mine\n', 3, "write its first line exactly as '# /// pullrank'"),
+        ("# /// pullrank\n# name: Mine\n", 3, "its last line is '# ///'; add one"),
+    ],
+)
+def test_a_broken_header_is_named_with_its_line(tmp_path: Path, top: str, line: int, words: str) -> None:
+    folder = folder_of(tmp_path, **{"agent.py": top + SOURCE})
+    (folder / "submission.yml").unlink()
+
+    (told,) = refusal(folder)
+
+    assert f"agent.py:{line}: " in told
+    assert words in told

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[3]
-# Where an installed package has the files that lie beside the packages in a clone; see pyproject.toml.
+# Where an installed package has the files that lie beside the packages in a clone; see setup.py.
 INSTALLED = Path(sys.prefix) / "share" / "pullrank"
 
 

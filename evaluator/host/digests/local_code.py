@@ -174,6 +174,9 @@ def _is_installed(spec: ModuleSpec) -> bool:
         return True
     roots = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     places = [Path(place) for place in ([spec.origin] if spec.origin else _folders(spec) or [])]
+    # A board's package is installed whole, with what its host added to ours: that is measured as it is in the clone.
+    if any(place.is_relative_to(image_files.ROOT / name) for place in places for name in _PROJECT):
+        return False
     return any(set(place.parts) & set(_INSTALLED) or any(map(place.is_relative_to, roots)) for place in places)
 
 

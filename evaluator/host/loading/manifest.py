@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LineNumbers, LoadError, parse_submission, parse_yaml
-from evaluator.model.config.source_header import OPENING, SOURCE_NAME, HeaderError, SourceHeader, find_header
+from evaluator.model.config.source_header import OPENING, SOURCE_NAME, HeaderError, SourceHeader, find_header, near_header
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, Submission
 from evaluator.model.suggestion import nearest
 
@@ -62,6 +62,8 @@ def manifest_of(files: Mapping[str, bytes]) -> ManifestText:
     )
     if OPENING.encode() in files.get(SOURCE_NAME, b"").splitlines():
         advice = f"and a header stands at the top of {SOURCE_NAME}, before any code: move it there"
+    elif not near and (meant := near_header(files.get(SOURCE_NAME, b""))):
+        raise LoadError(f"{SOURCE_NAME}:{meant.line}: {meant}")
     raise LoadError(f"{MANIFEST_NAME}: is missing; {advice}")
 
 

@@ -16,6 +16,8 @@ HEADER_BYTES = 16 << 10
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 # What a person could take for a header.
 _ALIKE = re.compile(rb"[ \t]*#+[ \t]*/{3,}[ \t]*pullrank\b", re.IGNORECASE)
+_FENCE = re.compile(rb"[\W_]{0,12}pullrank[\W_]{0,12}", re.IGNORECASE)
+_KEY = re.compile(rb"[ \t]*#+[ \t]*(?:name|algorithm)[ \t]*:[ \t]*\S")
 _SECOND = re.compile(rb"^# /// pullrank[ \t]*$", re.MULTILINE)
 # As Python looks for it in the first two lines (PEP 263).
 _CODING = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -76,6 +78,19 @@ def header_of(yaml: bytes) -> bytes:
     return b"".join(
         line + b"\n" for line in (OPENING.encode(), *((b"# " + line).rstrip() for line in lines), CLOSING.encode())
     )
+
+
+def near_header(source: bytes) -> HeaderError | None:
+    """What a person may have meant as a header where there is none: another fence, or keys without one."""
+    for number, line in enumerate(_first_lines(source)[0], 1):
+        if _FENCE.fullmatch(line):
+            return HeaderError(number, f"looks like a header; write its first line exactly as {OPENING!r}, before any code")
+        if _KEY.match(line):
+            words = (
+                f"looks like a header without its first line; write {OPENING!r} above its keys and {CLOSING!r} below them"
+            )
+            return HeaderError(number, words)
+    return None
 
 
 def without_header(source: bytes) -> bytes:

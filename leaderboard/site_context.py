@@ -132,6 +132,8 @@ class SiteContext:
     departed: tuple[FormerEntry, ...] = ()
     frames: AllFrames = field(default_factory=dict)
     """Rendered matches of games that the site cannot draw itself."""
+    networks: Mapping[str, str] = field(default_factory=dict)
+    """By task the document of the leader's network, for those games in which visitors play it."""
     episodes: Episodes = field(default_factory=dict)
     results: tuple[Result, ...] = ()
     """All recorded results that may be shown, including those of earlier versions."""

@@ -77,18 +77,24 @@ def last_position(board: GameStandings, duel: Duel) -> str | None:
     return None if broken is None else position_text(board.task, moves_of(duel)[broken])
 
 
-def render_game_pages(board: GameStandings, page: Callable[..., str], frames: AllFrames) -> Mapping[str, str]:
+def render_game_pages(
+    board: GameStandings, page: Callable[..., str], frames: AllFrames, networks: Mapping[str, str]
+) -> Mapping[str, str]:
     """The page of the leaderboard and the pages of its duels; `page` renders a template."""
     path = urls.task_page(board.task.id)
     book = urls.address(path) + "book.json" if has_book(board) else ""
+    network = urls.address(path) + "network.json" if book and board.task.id in networks else ""
     pages = {
         path: page(
-            path, "game.md.jinja", board=board, book=book, task=board.task, scale=interval_bars.rating_scale(board),
-            crosstable=crosstable(board), history=history_charts.rating_history(board),
+            path, "game.md.jinja", board=board, book=book, network=network, task=board.task,
+            scale=interval_bars.rating_scale(board), crosstable=crosstable(board),
+            history=history_charts.rating_history(board),
         )
     }  # fmt: skip
     if book:
         pages[book] = opening_book(board)
+    if network:
+        pages[network] = networks[board.task.id]
     entries = {row.entry.name: row.entry for row in board.rows} | {f.entry.name: f.entry for f in board.failures}
     for duel in shown_duels(board):
         path = urls.duel_page(board.task.id, duel)

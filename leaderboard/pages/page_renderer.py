@@ -176,7 +176,7 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
             difference=significant_difference(board), films=episode_replays.leader_first(board, context.episodes),
         )  # fmt: skip
     for game in standings.games:
-        pages |= game_page.render_game_pages(game, renderer.page, context.frames)
+        pages |= game_page.render_game_pages(game, renderer.page, context.frames, context.networks)
     for task in context.hidden:
         path = urls.task_page(task.id)
         phase = standings.challenge.phase_of(task.id)

@@ -33,6 +33,7 @@ from scripts.git.recorded_standings import rank, recorded_input
 from scripts.repository.checkout import Checkout
 from scripts.static_site import search_index, site_inputs
 from scripts.static_site.game_frames import frames
+from scripts.static_site.leader_networks import networks
 from scripts.static_site.render_episodes import middle_frame, pictures, poster_files, rendered_replays
 
 PAGE = "index.html"
@@ -60,6 +61,7 @@ def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, SiteContex
         generated_at=now.strftime("%Y-%m-%d %H:%M UTC"),
         departed=former_entries(shown.entries, shown.results, shown.moderation, checkout.challenge.season),
         frames=frames(table, checkout.root / "build" / "frames"),
+        networks=networks(checkout, table),
         episodes=rendered_replays(checkout, table),
         pulls=merged_pulls(checkout.root),
         reproduced=reproduced(checkout.results),

@@ -1,7 +1,8 @@
 """Adapter for a network saved as ONNX; `entry` is the file.
 
 Its one input takes a batch of observations. Its first output is an action of the space for each, or for a discrete space a
-score for each action, of which the highest is taken, as in an export of Stable-Baselines3.
+score for each action, of which the highest is taken, as in an export of Stable-Baselines3. In a game it gets the
+position, and the highest score among the legal moves is taken.
 """
 
 import importlib
@@ -55,17 +56,26 @@ def of_file(path: Path) -> type:
 
         def act_batch(self, observations: Any) -> Any:
             """An action for each observation, one by one if the network takes a batch of one."""
+            legal = None
+            if isinstance(observations, dict) and observations.keys() == {"observation", "action_mask"}:
+                observations, legal = observations["observation"], np.asarray(observations["action_mask"], bool)
             batch = _numbers(observations, kind, len(shape))
             if single:
-                return [self._choice(session.run(None, {name: batch[i : i + 1]})[0])[0] for i in range(len(batch))]
-            return self._choice(session.run(None, {name: batch})[0])
+                masks = [None] * len(batch) if legal is None else [legal[i : i + 1] for i in range(len(batch))]
+                parts = [session.run(None, {name: batch[i : i + 1]})[0] for i in range(len(batch))]
+                return [self._choice(part, mask)[0] for part, mask in zip(parts, masks, strict=True)]
+            return self._choice(session.run(None, {name: batch})[0], legal)
 
-        def _choice(self, output: Any) -> Any:
+        def _choice(self, output: Any, legal: Any) -> Any:
             is_discrete = type(self._space).__name__ == "Discrete"
             if not is_discrete:
                 return output.reshape(len(output), *self._space.shape)
             if output.ndim > 1 and output.shape[-1] == self._space.n and self._space.n > 1:
-                return output.reshape(len(output), -1).argmax(axis=1) + self._space.start
+                scores = output.reshape(len(output), -1)
+                if legal is not None:
+                    least = np.finfo(np.float64).min
+                    scores = np.where(legal, np.nan_to_num(scores.astype(np.float64), nan=least), -np.inf)
+                return scores.argmax(axis=1) + self._space.start
             return output.reshape(len(output))
 
     return Agent

@@ -63,6 +63,20 @@ export class Position {
     return Array.from({ length: this.rules.actions }, (_, action) => action).filter((action) => this.rules.cell(this.cells, action));
   }
 
+  /** What the player to move sees, as the environment shows it: rows of cells, each its own stone and the opponent's. */
+  get observation() {
+    const { rules, cells, turn } = this;
+    const isTurned = rules.actions !== rules.columns;
+    const seen = [];
+    for (let i = 0; i < rules.rows; i += 1) {
+      for (let j = 0; j < rules.columns; j += 1) {
+        const owner = isTurned ? cells[j][i] : cells[i][j];
+        seen.push(Number(owner === turn), Number(owner === 1 - turn));
+      }
+    }
+    return { numbers: seen, shape: [rules.rows, rules.columns, 2] };
+  }
+
   /** What is on the board: equal positions have equal keys. */
   get key() {
     return this.cells.map((line) => line.map((owner) => owner ?? ".").join("")).join("/");

@@ -1,8 +1,9 @@
-/** A visitor against the leader of a board game: by the moves that it played in recorded matches. No agent runs here. */
+/** A visitor against the leader of a board game: by the moves that it played in recorded matches or, for a network of few operators, by its own numbers. */
 
 import { el } from "./dom.js";
 import { Position } from "./game-rules.js";
 import { bookMove, readBook, standInMove } from "./opening-book.js";
+import { Leader } from "./leader.js";
 
 const WAIT_MS = 350;
 const SIGNS = ["X", "O"];
@@ -18,14 +19,17 @@ function offer(place) {
     begin.disabled = true;
     const answer = await fetch(place.dataset.book).catch(() => null);
     const book = answer?.ok ? readBook(await answer.text()) : null;
-    if (book) new Match(place, book);
+    const leader = book && place.dataset.network ? await Leader.load(place.dataset.network) : null;
+    if (book) new Match(place, book, leader);
     else place.replaceChildren(el("p", { class: "pr-notice", role: "alert" }, "The recorded matches could not be read, so nobody can be played here."));
   }
 }
 
 class Match {
-  constructor(place, book) {
+  constructor(place, book, leader) {
     this.book = book;
+    /** Its network; null where it is known by its book alone. */
+    this.network = leader;
     this.played = 0;
     this.score = [0, 0, 0];
     this.board = el("div", { class: "pr-play-board", role: "group", "aria-label": "Board" });
@@ -35,7 +39,9 @@ class Match {
     this.again = el("button", { type: "button", class: "md-button", onclick: () => this.begin() }, "New match");
     const refused = book.refused ? ` ${book.refused} recorded matches break the rules and are left out.` : "";
     place.replaceChildren(
-      el("p", { class: "pr-by" }, "You play ", el("bdi", {}, book.leader), ` from the book of its ${book.matches} recorded matches; its code does not run here.${refused}`),
+      el("p", { class: "pr-by" }, "You play ", el("bdi", {}, book.leader), leader
+        ? ": its own network, computed in a closed frame of this page. Rounding may differ from the official runs."
+        : ` from the book of its ${book.matches} recorded matches; its code does not run here.${refused}`),
       this.board, this.status, this.source, el("p", { class: "pr-row" }, this.again, this.tally));
     this.board.addEventListener("keydown", (event) => this.steer(event));
     this.begin();
@@ -44,6 +50,7 @@ class Match {
   /** As some recorded match began; leader and visitor begin in turn. */
   begin() {
     clearTimeout(this.timer);
+    this.hasBrokenRule = false;
     const side = this.played % 2 ? 0 : 1;
     this.played += 1;
     const openings = this.book.openings.filter((one) => one.side === side);
@@ -57,7 +64,7 @@ class Match {
   }
 
   get isVisitors() {
-    return !this.position.isOver && this.position.turn !== this.leader;
+    return !this.position.isOver && !this.hasBrokenRule && this.position.turn !== this.leader;
   }
 
   next() {
@@ -68,13 +75,35 @@ class Match {
     this.timer = setTimeout(() => this.answer(), WAIT_MS);
   }
 
-  answer() {
+  async answer() {
+    if (this.network) {
+      const { position } = this;
+      const move = await this.network.move(position);
+      if (this.position !== position) return;
+      if (move !== null) return this.playNetwork(move);
+      this.network = null;
+      this.isBroken = true;
+    }
+    this.playBook();
+  }
+
+  playNetwork(move) {
+    const isLegal = this.position.play(move);
+    this.source.replaceChildren(...(isLegal ? ["From its network: ", el("bdi", {}, this.book.leader), ` plays ${this.book.rules.words(move)}.`]
+      : ["From its network: an illegal move, which loses an official match, too."]));
+    if (isLegal) return this.next();
+    this.hasBrokenRule = true;
+    this.end();
+  }
+
+  playBook() {
     const known = bookMove(this.book, this.position);
     const move = known ? known.move : standInMove(this.position);
     const words = this.book.rules.words(move);
     this.source.replaceChildren(...(known
       ? ["From the book: ", el("bdi", {}, this.book.leader), ` played ${words} in ${known.times} of ${known.of} recorded matches from here.`]
       : ["Out of book: ", el("bdi", {}, this.book.leader), ` never stood here in a recorded match. A stand-in of this page plays ${words}. It is not the leader.`]));
+    if (this.isBroken) this.source.prepend("Its network could not be computed here. ");
     this.position.play(move);
     this.next();
   }
@@ -87,7 +116,8 @@ class Match {
   }
 
   end() {
-    const { winner } = this.position;
+    const winner = this.hasBrokenRule ? 1 - this.leader : this.position.winner;
+    this.draw();
     const index = winner === null ? 2 : winner === this.leader ? 1 : 0;
     this.score[index] += 1;
     this.say(["You win.", "You lose.", "A draw."][index]);

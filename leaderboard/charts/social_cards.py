@@ -16,7 +16,7 @@ from evaluator.model.records.duel_record import Duel
 from leaderboard.charts.interval_bars import rating_estimate
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameStandings
-from leaderboard.core.standings import Estimate, Row, Standings, TaskStandings
+from leaderboard.core.standings import Estimate, Standings, TaskStandings
 from leaderboard.scoring.metrics import better, digits, ranking
 from leaderboard.text import format
 from leaderboard.text.format import MINUS
@@ -148,8 +148,9 @@ def _champion(board: GameStandings, line: CardLine) -> CardLine:
 
 def _task(standings: Standings, board: TaskStandings) -> Card:
     task, rows = board.task, [row for row in board.rows if not row.estimate.is_missing and not row.is_aside]
+    axis = _axis(task, [row.estimate for row in rows])
     lines = _lines(
-        [(row.place, row.entry, _scored(row.estimate, digits(task)), _span(row.estimate, task, rows)) for row in rows]
+        [(row.place, row.entry, _scored(row.estimate, digits(task)), _span(row.estimate, axis)) for row in rows[:CARD_LINES]]
     )
     return Card(
         file=_task_file(task.id), title=(task.title or task.id, task.id), above=_title(standings),
@@ -168,15 +169,21 @@ def _has_interval(estimate: Estimate) -> bool:
     return isfinite(estimate.low) and isfinite(estimate.high)
 
 
-def _span(estimate: Estimate, task: Task, rows: Sequence[Row]) -> tuple[float, float, float] | None:
-    """Where an interval lies on an axis from the random score to the reference, or to the best end beyond it."""
-    if not (task.random and task.reference and _has_interval(estimate)):
+def _axis(task: Task, estimates: Sequence[Estimate]) -> tuple[float, float] | None:
+    """Both ends of a task's axis: the random score, and the reference or the best end of an interval beyond it."""
+    if not (task.random and task.reference):
         return None
     zero, one = task.random.score, task.reference.score
-    shown = [row.estimate for row in rows if _has_interval(row.estimate)]
+    shown = [estimate for estimate in estimates if _has_interval(estimate)]
     far = max([one, *(e.high for e in shown)]) if one > zero else min([one, *(e.low for e in shown)])
-    if far == zero:
+    return None if far == zero else (zero, far)
+
+
+def _span(estimate: Estimate, axis: tuple[float, float] | None) -> tuple[float, float, float] | None:
+    """Where an interval and its score lie on an axis, as parts of its length."""
+    if axis is None or not _has_interval(estimate):
         return None
+    zero, far = axis
     low, score, high = (min(1.0, max(0.0, (x - zero) / (far - zero))) for x in (estimate.low, estimate.score, estimate.high))
     return min(low, high), score, max(low, high)
 

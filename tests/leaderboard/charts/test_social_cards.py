@@ -52,6 +52,18 @@ def test_a_tasks_card_has_its_best():
     ]
 
 
+def test_a_card_looks_at_each_row_a_few_times(monkeypatch):
+    """Ten thousand agents on eight tasks took four minutes when each row looked at all the others."""
+    looked = []
+    has_interval = social_cards._has_interval
+    monkeypatch.setattr(social_cards, "_has_interval", lambda estimate: looked.append(1) or has_interval(estimate))
+    rows = [samples.row(samples.entry(f"agent-{i}"), samples.POLE, i + 1, 9.0 - i / 50) for i in range(200)]
+
+    list(social_cards.social_cards(samples.board(samples.task_board(samples.POLE, rows))))
+
+    assert len(looked) <= 3 * len(rows)
+
+
 def test_what_stands_aside_has_no_line():
     board = samples.board(
         samples.task_board(samples.POLE, [samples.row(samples.entry(baseline=True), samples.POLE, 1, 1.0)])

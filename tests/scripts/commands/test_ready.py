@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scripts.command_list import COMMANDS
-from tests.scripts.checkouts import GAMES, LAST_LEGAL, LEGAL, put, run
+from tests.scripts.checkouts import CRASHING, GAMES, ILLEGAL, LAST_LEGAL, LEGAL, put, run
 
 
 def git(folder: Path, *words: str) -> str:
@@ -63,6 +63,41 @@ def test_what_is_missing_is_said_with_what_to_do(board: Path) -> None:
     )
     (board / "submissions/alice/new/agent.py").write_text("x = 1\n")
     assert run(board, "ready", "submissions/alice/new")[0] == 1
+
+
+def test_a_validated_player_is_ready_with_its_opponents_and_its_place(board: Path) -> None:
+    put(board / "example_agents/random", LAST_LEGAL, "all")
+    git(board, "add", ".")
+    git(board, "commit", "-qm", "A baseline")
+    player = put(board / "submissions/alice/player", LEGAL + "# a player\n").relative_to(board)
+    assert checks(board, str(player))["tictactoe"] == (
+        f"this version was not evaluated here; run 'pullrank evaluate {player}'"
+    )
+    assert run(board, "field", str(player), "--sandbox", "process")[0] == 0
+
+    code, out, err = run(board, "ready", str(player))
+    document = json.loads(run(board, "ready", str(player), "--json")[1])
+
+    assert (code, document["ready"]) == (0, True), err
+    assert "ok  tictactoe: validated in 4 matches against itself; " in err
+    assert " against local/random" in err
+    assert " Elo, " in out
+    assert document["places"] == [{"task": "tictactoe", "place": 1, "of": 2}]
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"), [(ILLEGAL, "match 1, move 2: the illegal move 4 "), (CRASHING, "ZeroDivisionError")]
+)
+def test_a_player_that_may_not_enter_is_not_ready(board: Path, source: str, fault: str) -> None:
+    player = put(board / "submissions/alice/player", source).relative_to(board)
+    assert run(board, "evaluate", str(player), "--sandbox", "process")[0] == 1
+
+    code, _, err = run(board, "ready", str(player))
+
+    assert code == 1
+    assert "no  tictactoe: it may not enter: " in err
+    assert fault in err
+    assert "git switch" not in err
 
 
 @pytest.mark.attack(

@@ -77,13 +77,11 @@ def _path_faults(checkout: Checkout, entry: AgentFolder) -> list[str]:
         if not head or not base:
             return ["this is no clone with a branch main; clone your fork"]
         guarded = inspect_pull(clone, base, head, PullAuthor(login=entry.login), checkout.challenge.submissions)
-        changed = clone.run("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames").decode(
-            "utf-8", "replace"
-        )
+        changed = clone.status("--untracked-files=all")
     except CommandError as error:
         return [str(error)]
     own = f"{SUBMISSIONS}/{entry.login}/"
-    outside = [*guarded.outside, *(line[3:] for line in changed.split("\0") if line and not line[3:].startswith(own))]
+    outside = [*guarded.outside, *(line[3:] for line in changed if not line[3:].startswith(own))]
     return [*guarded.faults, *(f"{path} lies outside of {own}: undo it, or leave it out" for path in dict.fromkeys(outside))]
 
 

@@ -190,3 +190,23 @@ def test_completion_knows_every_command(board: Path, shell: str) -> None:
     _, out, _ = run(board, "completion", shell)
 
     assert " ".join(COMMANDS) in out
+
+
+@pytest.mark.attack(
+    "challenge_in_an_agents_folder", family="supply", outcome="the board's own is used",
+    tries="Brings a challenge.yml that names its own module as an environment, for whoever evaluates it in its folder.",
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["submissions/eve/net", "submissions/eve/net/deeper"])
+def test_an_agents_folder_is_no_board(board: Path, place: str) -> None:
+    put(board / "submissions/eve/net", LEGAL, "[CartPole-v1]")
+    folder = board / place
+    folder.mkdir(exist_ok=True)
+    (folder / "theirs.py").write_text(f"open({str(board / 'ran')!r}, 'w')\n")
+    (folder / "challenge.yml").write_text(
+        GAMES.replace("  - id: CartPole-v1\n", "  - id: CartPole-v1\n    env: theirs:X-v1\n")
+    )
+
+    code, _, err = run(folder, "evaluate", str(board / "submissions/eve/net"), "--sandbox", "process")
+
+    assert not (board / "ran").exists()
+    assert code == 0, err

@@ -1,12 +1,16 @@
 """`ready`, `field` and the manners of the command."""
 
+import importlib
+import inspect
 import json
 import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
+import typer
 
+from scripts import cli
 from scripts.command_list import COMMANDS
 from tests.scripts.checkouts import CRASHING, GAMES, ILLEGAL, LAST_LEGAL, LEGAL, put, run
 
@@ -165,6 +169,49 @@ def test_failures_are_json_too(board: Path) -> None:
         }],
     }  # fmt: skip
     assert json.loads(run(board, "evaluate", "submissions/alice/new", "--jsom", "--json")[1])["code"] == 2
+
+
+# Verbs with --json, each with words that make it fail, whatever else is on the board.
+FAILING = {
+    "check": ("absent",), "evaluate": ("absent",), "show": ("absent",), "ready": ("absent",),
+    "duel": ("absent", "absent", "--game", "tictactoe"), "tournament": ("--game", "absent"), "rank": ("--task", "absent"),
+    "verify": ("absent",), "plan": ("--sandbox", "absent"), "grades": ("--absent",), "demo": ("--sandbox", "absent"),
+    "probe": ("--sandbox", "absent"), "import-evalai": ("absent",), "quarantine": ("--absent",), "doctor": ("--absent",),
+}  # fmt: skip
+
+
+def _takes_json(command: str) -> bool:
+    run = importlib.import_module(f"scripts.commands.{command.replace('-', '_')}").run
+    return not isinstance(run, typer.Typer) and "as_json" in inspect.signature(run).parameters
+
+
+def test_every_verb_with_json_is_tried_with_a_fault() -> None:
+    assert {command for command in COMMANDS if _takes_json(command)} <= FAILING.keys()
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if _takes_json(command)])
+def test_a_fault_of_every_verb_is_one_json_document(board: Path, command: str) -> None:
+    code, out, err = run(board, command, *FAILING[command], "--json")
+
+    document = json.loads(out)
+    assert code in (1, 2, 3), err
+    faults = document["checks"] if command == "ready" else document["errors"]
+    assert all(fault["what"] for fault in faults)
+    assert command == "ready" or all(fault.keys() == {"what", "where", "hint"} for fault in faults)
+
+
+def test_a_fault_of_ours_is_json_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(command: str | None) -> int:
+        raise RuntimeError("the engine\nfell over")
+
+    monkeypatch.setattr(cli, "_run", fail)
+    monkeypatch.setattr("sys.argv", ["pullrank", "rank", "--json"])
+
+    code = cli._exit_code("rank", debug=False)
+
+    document = json.loads(capsys.readouterr().out)
+    assert (code, document["code"], len(document["errors"])) == (3, 3, 1)
+    assert "RuntimeError: the engine fell over" in str(document["errors"][0])
 
 
 def test_a_misspelt_command_is_answered_with_the_nearest(board: Path) -> None:

@@ -29,7 +29,7 @@ COMMANDS = {
         is_pinned=True,
     ),
     "show": CommandInfo(
-        "Show what is recorded of this version: returns, lengths, seeds, the message, the end of the log.",
+        "Show what is recorded of this version: returns, lengths, seeds, duels, the message, the end of the log.",
         "show submissions/alice/first --task CartPole-v1 --episodes",
     ),
     "watch": CommandInfo(

@@ -159,6 +159,10 @@ def test_a_hosts_own_game_comes_with_it(board: Path, installed: Path, tmp_path: 
     assert "may enter tiny" in played.stdout
 
 
+@pytest.mark.attack(
+    "modules_named_as_ours", family="supply", outcome="ours are imported",
+    tries="Names files in its folder like modules of ours and of Python, for whoever starts the command in that folder.",
+)  # fmt: skip
 def test_modules_in_an_agents_folder_never_take_the_place_of_ours(installed: Path, tmp_path: Path) -> None:
     for name in ("scripts/__init__.py", "evaluator/__init__.py", "json.py", "numpy.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

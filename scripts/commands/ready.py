@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.ratings.duel_results import duel_totals, refusal
 from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
@@ -16,7 +20,8 @@ from scripts.options import AgentArgument, JsonDocument
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.newest_results import newest_results
+from scripts.runs.expected_place import expected, recorded_here, with_recorded
+from scripts.runs.newest_results import duels_of, newest_results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +48,13 @@ def run(folder: AgentArgument, as_json: JsonDocument = False) -> int:
     if as_json:
         print_json({
             "ready": passed, "checks": [{"what": each.what, "ok": not each.fault, "fault": each.fault} for each in checks],
-            "commands": commands,
+            "places": list(_places(checkout, entry)) if passed else [], "commands": commands,
         })  # fmt: skip
         return OK if passed else SUBMISSION_AT_FAULT
     for each in checks:
         say(f"no  {each.what}: {each.fault}" if each.fault else f"ok  {each.what}")
     if passed:
-        print_places(checkout, entry, [result for _, result in newest_results(checkout, entry, None)], [])
+        print_places(checkout, entry, *_recorded(checkout, entry))
         say("\n".join(["Ready. These commands bring it to GitHub; then open the pull request there:", *commands]))
     return OK if passed else SUBMISSION_AT_FAULT
 
@@ -72,32 +77,66 @@ def _path_faults(checkout: Checkout, entry: AgentFolder) -> list[str]:
         if not head or not base:
             return ["this is no clone with a branch main; clone your fork"]
         guarded = inspect_pull(clone, base, head, PullAuthor(login=entry.login), checkout.challenge.submissions)
-        changed = clone.run("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames").decode(
-            "utf-8", "replace"
-        )
+        changed = clone.status("--untracked-files=all")
     except CommandError as error:
         return [str(error)]
     own = f"{SUBMISSIONS}/{entry.login}/"
-    outside = [*guarded.outside, *(line[3:] for line in changed.split("\0") if line and not line[3:].startswith(own))]
+    outside = [*guarded.outside, *(line[3:] for line in changed if not line[3:].startswith(own))]
     return [*guarded.faults, *(f"{path} lies outside of {own}: undo it, or leave it out" for path in dict.fromkeys(outside))]
 
 
+def _recorded(checkout: Checkout, entry: AgentFolder) -> tuple[list[Result], list[Duel]]:
+    """The newest result of this version on each task, and its newest duel with each opponent."""
+    duels: dict[tuple[str, ...], Duel] = {}
+    for duel in duels_of(checkout, entry, None):
+        duels.setdefault((duel.task, *(f"{player.login}/{player.agent}" for player in duel.players)), duel)
+    return [result for _, result in newest_results(checkout, entry, None, may_be_none=True)], list(duels.values())
+
+
 def _result_checks(checkout: Checkout, entry: AgentFolder) -> Iterator[ReadyCheck]:
-    advice = f"run 'pullrank evaluate {entry.shown}'"
-    try:
-        results = {task.id: result for task, result in newest_results(checkout, entry, None)}
-    except CommandError:
-        results = {}
+    """Of each task that the agent enters, whether what is recorded lets it in; of a game its validation does."""
+    missing = f"this version was not evaluated here; run 'pullrank evaluate {entry.shown}'"
+    results, duels = _recorded(checkout, entry)
+    of_task = {result.task: result for result in results}
     for task in eligible_tasks(entry, list(checkout.challenge.tasks)):
+        result = of_task.get(task.id)
         if task.game is not None:
-            continue
-        result = results.get(task.id)
-        if result is None:
-            yield ReadyCheck(what=task.id, fault=f"this version was not evaluated here; {advice}")
+            own = [duel for duel in duels if duel.task == task.id]
+            yield _game_check(entry, task, own) if own else ReadyCheck(what=task.id, fault=missing)
+        elif result is None:
+            yield ReadyCheck(what=task.id, fault=missing)
         elif result.verdict is not Verdict.OK:
             yield ReadyCheck(what=task.id, fault=f"{result.verdict}: {result.message}")
         else:
             yield ReadyCheck(what=f"{task.id}: evaluated, {len(result.returns)} episodes")
+
+
+def _game_check(entry: AgentFolder, task: Task, duels: list[Duel]) -> ReadyCheck:
+    """The check of a game: the validation decides, as in the pull request, and others are named with their scores."""
+    validation = next((duel for duel in duels if duel.is_validation), None)
+    if validation is None:
+        return ReadyCheck(what=task.id, fault=f"no validation is recorded; run 'pullrank evaluate {entry.shown}'")
+    if reason := refusal(validation):
+        return ReadyCheck(what=task.id, fault=f"it may not enter: {reason}")
+    words = [f"{task.id}: validated in {len(validation.matches)} matches against itself"]
+    for duel in duels:
+        if not duel.is_validation and duel.verdict is Verdict.OK:
+            side = 0 if duel.players[0].name == entry.name else 1
+            count, other = duel_totals(duel).counts[side], duel.players[1 - side]
+            words.append(f"{count.wins}–{count.ties}–{count.losses} against {other.login}/{other.agent}")
+    return ReadyCheck(what="; ".join(words))
+
+
+def _places(checkout: Checkout, entry: AgentFolder) -> Iterator[dict[str, str | int]]:
+    """The place that the agent would take on each task and game, where it has one."""
+    recorded, _ = recorded_here(with_recorded(checkout))
+    (agent,) = expected(recorded, entry, *_recorded(checkout, entry)).agents
+    for row in agent.rows:
+        if row.place is not None:
+            yield {"task": row.task.id, "place": row.place, "of": row.entries}
+    for game in agent.games:
+        if game.place is not None:
+            yield {"task": game.task.id, "place": game.place, "of": game.players}
 
 
 def _commands(checkout: Checkout, entry: AgentFolder) -> Iterator[str]:

@@ -17,7 +17,7 @@ def run(
     episodes: Annotated[bool, typer.Option("--episodes", help="List all episodes, not three of them.")] = False,
     as_json: JsonList = False,
 ) -> int:
-    """Show what is recorded of this version: returns, lengths, seeds, the message, the end of the log."""
+    """Show what is recorded of this version: returns, lengths, seeds, duels, the message, the end of the log."""
     checkout = open_checkout(Path.cwd())
     entry = entry_in(checkout, folder)
     duels = duels_of(checkout, entry, task)

@@ -59,7 +59,7 @@ def run(
 
 
 def _refuse_unclean(clone: GitRepository) -> None:
-    changed = clone.run("status", "--porcelain", "--untracked-files=no").decode("utf-8", "replace").splitlines()
+    changed = clone.status("--untracked-files=no")
     if changed:
         raise CommandError(
             USAGE, f"{len(changed)} files are changed and not committed, such as {changed[0][3:]}; commit them first"

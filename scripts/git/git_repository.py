@@ -8,7 +8,7 @@ import tempfile
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Timer
 
@@ -109,6 +109,11 @@ FILE_MODES = ("100644", "100755")
 OBJECT_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # For main and the bot's own branches; untrusted trees have smaller limits, see `tree_diff`.
 OUTPUT_BYTES = 1 << 30
+# For a remote on this disk, a repository's configuration could name another program to serve it.
+_SERVICES = {
+    **dict.fromkeys(("fetch", "clone", "ls-remote"), "--upload-pack=git-upload-pack"),
+    "push": "--receive-pack=git-receive-pack",
+}
 VERB_SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
 DEFAULT_SECONDS = 600.0
 
@@ -119,6 +124,7 @@ _SETTINGS = (
     "log.showRoot=true", "diff.renames=false", "gc.auto=0", "maintenance.auto=false",
     "fetch.recurseSubmodules=false", "submodule.recurse=false", "push.recurseSubmodules=no", "safe.directory=*",
     "protocol.allow=never", "protocol.https.allow=always", "protocol.http.allow=always", "protocol.file.allow=always",
+    "core.alternateRefsCommand=true",
 )  # fmt: skip
 _INHERITED_VARIABLES = (
     "PATH", "TMPDIR", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -126,6 +132,8 @@ _INHERITED_VARIABLES = (
 )  # fmt: skip
 _SET_VARIABLES = {
     "GIT_CONFIG_NOSYSTEM": "1",
+    # A repository's own setting for one protocol would win over `protocol.allow`.
+    "GIT_ALLOW_PROTOCOL": "https:http:file",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1",
@@ -220,7 +228,8 @@ class GitRepository:
             GitLimitError: it was stopped at a limit.
             GitError: its exit code is not 0.
         """
-        command = ["git", *(word for setting in (*_SETTINGS, *self.settings) for word in ("-c", setting)), *arguments]
+        words = [arguments[0], *filter(None, [_SERVICES.get(arguments[0])]), *arguments[1:]]
+        command = ["git", *(word for setting in (*_SETTINGS, *self.settings) for word in ("-c", setting)), *words]
         if self.largest_file is not None:  # in blocks of 512 bytes; what git starts inherits it
             command = ["sh", "-c", 'ulimit -f "$0" && exec "$@"', str(self.largest_file // 512), *command]
         inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
@@ -243,6 +252,27 @@ class GitRepository:
             stderr = done.errors.decode(errors="replace")
             raise GitError(verb, stderr or _signal_message(done.code), done.output.decode(errors="replace"))
         return done.output
+
+    def status(self, *options: str) -> list[str]:
+        """The lines of `git status --porcelain`; filters that the repository's configuration names are not run.
+
+        Raises:
+            GitError: this is no repository.
+        """
+        try:
+            names = self.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.").decode("utf-8", "replace")
+        except GitError as error:
+            if error.stderr.strip():
+                raise
+            names = ""  # there are none
+        filters = {key.removeprefix("filter.").rpartition(".")[0] for key in names.split("\0") if key}
+        if any("=" in name for name in filters):
+            raise CommandError(USAGE, "this clone's configuration has a filter with '=' in its name; remove it")
+        off = (f"filter.{name}.{setting}" for name in filters for setting in ("clean=", "process=", "required=false"))
+        unfiltered = replace(self, settings=(*self.settings, *off))
+        # Git would start itself in submodules, which have configurations of their own.
+        words = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", *options)
+        return [line for line in unfiltered.run(*words).decode("utf-8", "replace").split("\0") if line]
 
     def resolve(self, name: str) -> str | None:
         """The commit of a name; None if there is none."""

@@ -25,6 +25,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.console import USAGE, CommandError, say
+from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
 from scripts.repository.season_file import SeasonFile, decrypt_revealed, read_seasons
 
 _FILE_FIRST = re.compile(r"[^\s:']+:")
@@ -235,13 +236,21 @@ def open_checkout(start: Path, challenge: Path | None = None, *, is_lean: bool =
     """
     # What was installed from a board's repository scores by its rules in every other folder, and records in this one.
     for root in (start, *start.parents):
-        if (root / "challenge.yml").is_file():
+        if (root / "challenge.yml").is_file() and not _is_of_an_agent(root):
             _find_modules_in(root)
             return Checkout(root, challenge, is_lean)
     if (INSTALLED / "challenge.yml").is_file():
         _find_modules_in(INSTALLED)
         return Checkout(start, challenge or INSTALLED / "challenge.yml", is_lean)
     raise CommandError(USAGE, "there is no challenge.yml here or above; run this inside a leaderboard's clone")
+
+
+def _is_of_an_agent(root: Path) -> bool:
+    """Whether a challenge.yml lies in an agent's folder: it would choose what is imported outside of the sandbox."""
+    if any((root / name).exists() for name in ("agent.py", *MANIFESTS)):
+        return True
+    boards = [above for above in root.parents if (above / "challenge.yml").is_file()]
+    return any(root.relative_to(board).parts[0] in (SUBMISSIONS, EXAMPLE_AGENTS) for board in boards)
 
 
 def _find_modules_in(root: Path) -> None:

@@ -1,14 +1,18 @@
 """`ready`, `field` and the manners of the command."""
 
+import importlib
+import inspect
 import json
 import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
+import typer
 
+from scripts import cli
 from scripts.command_list import COMMANDS
-from tests.scripts.checkouts import GAMES, LAST_LEGAL, LEGAL, put, run
+from tests.scripts.checkouts import CRASHING, GAMES, ILLEGAL, LAST_LEGAL, LEGAL, put, run
 
 
 def git(folder: Path, *words: str) -> str:
@@ -63,6 +67,41 @@ def test_what_is_missing_is_said_with_what_to_do(board: Path) -> None:
     )
     (board / "submissions/alice/new/agent.py").write_text("x = 1\n")
     assert run(board, "ready", "submissions/alice/new")[0] == 1
+
+
+def test_a_validated_player_is_ready_with_its_opponents_and_its_place(board: Path) -> None:
+    put(board / "example_agents/random", LAST_LEGAL, "all")
+    git(board, "add", ".")
+    git(board, "commit", "-qm", "A baseline")
+    player = put(board / "submissions/alice/player", LEGAL + "# a player\n").relative_to(board)
+    assert checks(board, str(player))["tictactoe"] == (
+        f"this version was not evaluated here; run 'pullrank evaluate {player}'"
+    )
+    assert run(board, "field", str(player), "--sandbox", "process")[0] == 0
+
+    code, out, err = run(board, "ready", str(player))
+    document = json.loads(run(board, "ready", str(player), "--json")[1])
+
+    assert (code, document["ready"]) == (0, True), err
+    assert "ok  tictactoe: validated in 4 matches against itself; " in err
+    assert " against local/random" in err
+    assert " Elo, " in out
+    assert document["places"] == [{"task": "tictactoe", "place": 1, "of": 2}]
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"), [(ILLEGAL, "match 1, move 2: the illegal move 4 "), (CRASHING, "ZeroDivisionError")]
+)
+def test_a_player_that_may_not_enter_is_not_ready(board: Path, source: str, fault: str) -> None:
+    player = put(board / "submissions/alice/player", source).relative_to(board)
+    assert run(board, "evaluate", str(player), "--sandbox", "process")[0] == 1
+
+    code, _, err = run(board, "ready", str(player))
+
+    assert code == 1
+    assert "no  tictactoe: it may not enter: " in err
+    assert fault in err
+    assert "git switch" not in err
 
 
 @pytest.mark.attack(
@@ -132,6 +171,49 @@ def test_failures_are_json_too(board: Path) -> None:
     assert json.loads(run(board, "evaluate", "submissions/alice/new", "--jsom", "--json")[1])["code"] == 2
 
 
+# Verbs with --json, each with words that make it fail, whatever else is on the board.
+FAILING = {
+    "check": ("absent",), "evaluate": ("absent",), "show": ("absent",), "ready": ("absent",),
+    "duel": ("absent", "absent", "--game", "tictactoe"), "tournament": ("--game", "absent"), "rank": ("--task", "absent"),
+    "verify": ("absent",), "plan": ("--sandbox", "absent"), "grades": ("--absent",), "demo": ("--sandbox", "absent"),
+    "probe": ("--sandbox", "absent"), "import-evalai": ("absent",), "quarantine": ("--absent",), "doctor": ("--absent",),
+}  # fmt: skip
+
+
+def _takes_json(command: str) -> bool:
+    run = importlib.import_module(f"scripts.commands.{command.replace('-', '_')}").run
+    return not isinstance(run, typer.Typer) and "as_json" in inspect.signature(run).parameters
+
+
+def test_every_verb_with_json_is_tried_with_a_fault() -> None:
+    assert {command for command in COMMANDS if _takes_json(command)} <= FAILING.keys()
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if _takes_json(command)])
+def test_a_fault_of_every_verb_is_one_json_document(board: Path, command: str) -> None:
+    code, out, err = run(board, command, *FAILING[command], "--json")
+
+    document = json.loads(out)
+    assert code in (1, 2, 3), err
+    faults = document["checks"] if command == "ready" else document["errors"]
+    assert all(fault["what"] for fault in faults)
+    assert command == "ready" or all(fault.keys() == {"what", "where", "hint"} for fault in faults)
+
+
+def test_a_fault_of_ours_is_json_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(command: str | None) -> int:
+        raise RuntimeError("the engine\nfell over")
+
+    monkeypatch.setattr(cli, "_run", fail)
+    monkeypatch.setattr("sys.argv", ["pullrank", "rank", "--json"])
+
+    code = cli._exit_code("rank", debug=False)
+
+    document = json.loads(capsys.readouterr().out)
+    assert (code, document["code"], len(document["errors"])) == (3, 3, 1)
+    assert "RuntimeError: the engine fell over" in str(document["errors"][0])
+
+
 def test_a_misspelt_command_is_answered_with_the_nearest(board: Path) -> None:
     assert run(board, "evaluat")[2] == "there is no command 'evaluat'; did you mean 'evaluate'?\n"
 
@@ -155,3 +237,23 @@ def test_completion_knows_every_command(board: Path, shell: str) -> None:
     _, out, _ = run(board, "completion", shell)
 
     assert " ".join(COMMANDS) in out
+
+
+@pytest.mark.attack(
+    "challenge_in_an_agents_folder", family="supply", outcome="the board's own is used",
+    tries="Brings a challenge.yml that names its own module as an environment, for whoever evaluates it in its folder.",
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["submissions/eve/net", "submissions/eve/net/deeper"])
+def test_an_agents_folder_is_no_board(board: Path, place: str) -> None:
+    put(board / "submissions/eve/net", LEGAL, "[CartPole-v1]")
+    folder = board / place
+    folder.mkdir(exist_ok=True)
+    (folder / "theirs.py").write_text(f"open({str(board / 'ran')!r}, 'w')\n")
+    (folder / "challenge.yml").write_text(
+        GAMES.replace("  - id: CartPole-v1\n", "  - id: CartPole-v1\n    env: theirs:X-v1\n")
+    )
+
+    code, _, err = run(folder, "evaluate", str(board / "submissions/eve/net"), "--sandbox", "process")
+
+    assert not (board / "ran").exists()
+    assert code == 0, err

@@ -85,3 +85,30 @@ def test_the_token_is_for_one_server_and_stands_in_no_command_line(tmp_path: Pat
     assert repository.run("config", "--get-urlmatch", "http.extraheader", "https://example.org/a/b") != b""
     with pytest.raises(GitError):
         repository.run("config", "--get-urlmatch", "http.extraheader", "https://evil.example/a/b")
+
+
+@pytest.mark.attack(
+    "clone_that_brings_programs_for_git", family="supply", outcome="not run",
+    tries="Hands out a clone whose configuration names programs for git to start: filters, transports, services.",
+)  # fmt: skip
+def test_a_clones_own_configuration_starts_no_program(board: Clone, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    program = f"touch {mark}; false"
+    for name, value in {
+        "filter.x.clean": program, "filter.a.b.process": program, "protocol.ext.allow": "always",
+        "core.alternateRefsCommand": program, "remote.origin.uploadpack": program, "remote.origin.receivepack": program,
+    }.items():  # fmt: skip
+        git(board.path, "config", name, value)
+    (board.path / ".git/info/attributes").write_text("*.py filter=x\n*.yml filter=a.b\n")
+    files = agent_files("bob")
+    for path, content in files.items():
+        (board.path / path).parent.mkdir(parents=True, exist_ok=True)
+        (board.path / path).write_bytes(content + b"# changed\n")
+
+    assert set(board.repository.status()) >= {f" M {path}" for path in files}
+    board.repository.run("fetch", "--quiet", "origin")
+    git(board.path, "config", "remote.origin.url", f"ext::touch {mark}")
+    with pytest.raises(GitError):
+        board.repository.run("ls-remote", "origin")
+
+    assert not mark.exists()

@@ -199,7 +199,7 @@ def _not_ranked(
     out = [(entry.login, entry.agent, why) for entry, why in eligible.excluded if entry.submission.plays(task)]
     withdrawn: list[WithdrawnScore] = []
     for last in _without_folder(eligible, recorded):
-        if exclusion := eligible.moderation.of(last.login, last.agent):
+        if exclusion := eligible.moderation.of(last.login, last.agent, last.submission_digest):
             out.append((last.login, last.agent, exclusion))
         else:
             withdrawn.append(WithdrawnScore(login=last.login, agent=last.agent, result=last, score=_score(task, last)))

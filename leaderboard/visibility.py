@@ -126,7 +126,7 @@ def _masked(board: StandingsInput) -> StandingsInput:
         entries=tuple(_entry(entry, mask.get(AgentName(entry.login, entry.agent))) for entry in board.entries),
         results=tuple(_result(result, masked(result)) for result in board.results),
         duels=tuple(_duel(duel, masked) for duel in board.duels if not groups.is_between_own(duel)),
-        moderation=_moderation(board.moderation, mask, names - mask.keys()),
+        moderation=_moderation(board, mask, names - mask.keys()),
     )
 
 
@@ -179,15 +179,18 @@ def _pseudonym(digest: str) -> str:
     return hashlib.sha256(f"pullrank-anonymous-1 digest\n{digest}".encode()).hexdigest()
 
 
-def _moderation(moderation: Moderation, mask: Mapping[AgentName, AgentName], named: Iterable[AgentName]) -> Moderation:
+def _moderation(board: StandingsInput, mask: Mapping[AgentName, AgentName], named: Iterable[AgentName]) -> Moderation:
     """The exclusions under the replaced names, without reason and link, which often name somebody.
 
     Exclusions of agents that have neither an entry nor a record are left out: they have no replaced name.
     """
-    replaced: list[object] = []
+    moderation, replaced = board.moderation, list[object]()
+    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in board.entries}
     for (login, agent), (other, folder) in mask.items():
-        if exclusion := moderation.of(login, agent):
-            waiting = {"login": other, "agent": folder, "why": "named when the names are", "link": ""}
+        if exclusion := moderation.of(login, agent, digests.get(AgentName(login, agent))):
+            waiting = {"login": other, "agent": folder, "digest": None, "why": "named when the names are", "link": ""}
             replaced.append(exclusion.model_copy(update=waiting))
-    rest = [exclusion for exclusion in moderation.exclusions if any(exclusion.covers(*name) for name in named)]
+    rest = [
+        exclusion for exclusion in moderation.exclusions if any(exclusion.covers(*name, digests.get(name)) for name in named)
+    ]
     return moderation.model_copy(update={"exclusions": (*replaced, *rest), "verified": (), "quarantines": ()})

@@ -297,7 +297,7 @@ def _excluded(task: Task, field: EligibleEntries, meetings: Iterable[CountedDuel
     excluded = {entry.name: (entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)}
     for meeting in meetings:
         for player in meeting.duel.players if is_official(meeting.duel) else ():
-            why = field.moderation.of(player.login, player.agent)
+            why = field.moderation.of(player.login, player.agent, player.submission_digest)
             if why and player.name not in field.names:
                 excluded[AgentName(*player.name)] = (player.login, player.agent, why)
     return tuple(

@@ -345,11 +345,11 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         submission.name: submission
         for submission in checkout.read_all()[0]
         if (submission.path.is_relative_to(checkout.root / SUBMISSIONS) or submission.baseline)
-        and checkout.moderation.of(submission.login, submission.agent) is None
+        and checkout.moderation.of(submission.login, submission.agent, submission.folder.digest) is None
     }
     final = final_entries(checkout) if checkout.challenge.is_final else None
     entries = final.entries if final else [submission.entry() for submission in ranking.values()]
-    shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent) is None)
+    shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent, entry.digest) is None)
     return OfficialLeaderboard(
         challenge=checkout.challenge,
         entries=shown,

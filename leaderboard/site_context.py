@@ -95,7 +95,8 @@ def former_entries(
     entries = list(entries)
     folders = version_folders(entries)
     on_main = {entry.name: entry.login for entry in entries}
-    logins = {name: login for name, login in on_main.items() if moderation.of(login, name.agent)}
+    digests = {entry.name: entry.digest for entry in entries}
+    logins = {name: login for name, login in on_main.items() if moderation.of(login, name.agent, digests[name])}
     ranking = on_main.keys() - logins.keys()
     measured: dict[AgentName, list[Result]] = {}
     for result in results:
@@ -105,11 +106,12 @@ def former_entries(
         if result.tier is Tier.OFFICIAL and result.season == season and result.verdict is not Verdict.INTERNAL_ERROR:
             logins.setdefault(name, result.login)
             measured.setdefault(name, []).append(result)
+            digests.setdefault(name, result.submission_digest)
     return tuple(
         FormerEntry(
             login=login,
             agent=name.agent,
-            exclusion=moderation.of(login, name.agent),
+            exclusion=moderation.of(login, name.agent, digests[name]),
             results=tuple(sorted(measured.get(name, []), key=lambda r: r.provenance.evaluated_at, reverse=True)),
             rehearsed=moderation.rehearsed(login, name.agent),
         )

@@ -6,7 +6,7 @@ requests and the branch `results` are as public as the repository.
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge, Task
@@ -17,7 +17,7 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Provenance, Result
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import owner_groups
+from leaderboard.core.owners import BegunDraws, owner_groups
 from leaderboard.core.versions import version_folders
 
 # Digits of the hash: enough for ten thousand entries without a collision.
@@ -35,6 +35,8 @@ class StandingsInput:
     duels: tuple[Duel, ...]
     moderation: Moderation
     final_beacon: str | None = None
+    """As in `build_standings`."""
+    begun: Mapping[str, BegunDraws] = field(default_factory=dict)
     """As in `build_standings`."""
 
 
@@ -124,7 +126,7 @@ def _masked(board: StandingsInput) -> StandingsInput:
         entries=tuple(_entry(entry, mask.get(AgentName(entry.login, entry.agent))) for entry in board.entries),
         results=tuple(_result(result, masked(result)) for result in board.results),
         duels=tuple(_duel(duel, masked) for duel in board.duels if not groups.is_between_own(duel)),
-        moderation=_moderation(board.moderation, mask, names - mask.keys()),
+        moderation=_moderation(board, mask, names - mask.keys()),
     )
 
 
@@ -177,15 +179,18 @@ def _pseudonym(digest: str) -> str:
     return hashlib.sha256(f"pullrank-anonymous-1 digest\n{digest}".encode()).hexdigest()
 
 
-def _moderation(moderation: Moderation, mask: Mapping[AgentName, AgentName], named: Iterable[AgentName]) -> Moderation:
+def _moderation(board: StandingsInput, mask: Mapping[AgentName, AgentName], named: Iterable[AgentName]) -> Moderation:
     """The exclusions under the replaced names, without reason and link, which often name somebody.
 
     Exclusions of agents that have neither an entry nor a record are left out: they have no replaced name.
     """
-    replaced: list[object] = []
+    moderation, replaced = board.moderation, list[object]()
+    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in board.entries}
     for (login, agent), (other, folder) in mask.items():
-        if exclusion := moderation.of(login, agent):
-            waiting = {"login": other, "agent": folder, "why": "named when the names are", "link": ""}
+        if exclusion := moderation.of(login, agent, digests.get(AgentName(login, agent))):
+            waiting = {"login": other, "agent": folder, "digest": None, "why": "named when the names are", "link": ""}
             replaced.append(exclusion.model_copy(update=waiting))
-    rest = [exclusion for exclusion in moderation.exclusions if any(exclusion.covers(*name) for name in named)]
+    rest = [
+        exclusion for exclusion in moderation.exclusions if any(exclusion.covers(*name, digests.get(name)) for name in named)
+    ]
     return moderation.model_copy(update={"exclusions": (*replaced, *rest), "verified": (), "quarantines": ()})

@@ -13,6 +13,13 @@ class AgentFault(Exception):
         """The traceback of the agent's own code, as its side reports it; it becomes the end of the log."""
 
 
+class RegistryFault(AgentFault):
+    """A registry of the agent's owner failed while others can be reached: excused at first, not in every try."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Verdict.INTERNAL_ERROR, message)
+
+
 class SandboxClosed(Exception):
     """The sandbox closed its connection; `Sandbox.post_mortem` says why."""
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, overload
 
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import extras_needed_by, name_with_extras
-from evaluator.model.records.duel_record import Duel, WantedDuel
+from evaluator.model.records.duel_record import SIDES, Duel, Side, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
@@ -109,6 +109,8 @@ class DuelWorkItem(_Work):
     entries: tuple[Entry, Entry]
     """In the order of the sides; twice the same in a validation."""
     wanted: WantedDuel
+    answering: Side | None = None
+    """The side that forfeits if its registry fails again: it failed in all tries but the last one."""
 
     @property
     def players(self) -> tuple[Entry, Entry]:
@@ -235,6 +237,10 @@ def _duels(
     recorded = [duel for duel in played if duel.verdict is Verdict.OK]
     done = {_duel_id(duel, folders) for duel in recorded} | given_up_duels(played, folders)
     earlier, digest = _EarlierRecords(recorded, folders), task.digest()
+    failed: dict[DuelId, list[Duel]] = defaultdict(list)
+    for duel in played:
+        if duel.verdict is Verdict.INTERNAL_ERROR:
+            failed[_duel_id(duel, folders)].append(duel)
     items = []
     for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
         # A validation for every draw, so that none stays uncounted; opponents meet on the seeds of the present ones.
@@ -250,8 +256,20 @@ def _duels(
             )
             if (pair[0].name, pair[1].name, wanted.key()) not in done:
                 reasons = earlier.reasons(pair, task.id, wanted)
-                items.append(DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reasons=reasons))
+                duel_id = (pair[0].name, pair[1].name, wanted.key())
+                answering = _answering(failed.get(duel_id, ()))
+                items.append(
+                    DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reasons=reasons, answering=answering)
+                )
     return items
+
+
+def _answering(tries: Sequence[Duel]) -> Side | None:
+    """The side whose registry failed in every one of these tries, if only one more follows."""
+    if len(tries) < INTERNAL_ERROR_TRIES - 1:
+        return None
+    failing = (side for side in SIDES if all(duel.players[side].verdict is Verdict.INTERNAL_ERROR for duel in tries))
+    return next(failing, None)
 
 
 def given_up(results: Iterable[Result], folders: VersionFolders = AS_RECORDED) -> set[EvaluationId]:

@@ -1,6 +1,7 @@
 """Metrics of a task: their values for a result. Only `oriented_value` decides which of two values is better."""
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,10 @@ from leaderboard.text.format import plain
 
 @dataclass(frozen=True, kw_only=True)
 class LearningCurve:
-    """The episodes of a script, in the order of starting; one that it left has the task's worst return."""
+    """The episodes of a script, in the order of their ends; one that it left has the task's worst return.
+
+    Records that do not tell when each ended have them in the order of starting.
+    """
 
     steps: tuple[int, ...]
     """Total environment steps at the end of each episode; never decreasing."""
@@ -49,19 +53,10 @@ def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve |
         return None
     last = (len(record.returns) if record.counts_from is None else record.counts_from) - 1
     worth = (rules.worst if index in left else total for index, total in enumerate(record.returns))
-    returns = (None if index == last and index in left else total for index, total in enumerate(worth))
-    return recorded_curve(zip(returns, record.lengths, strict=True), rules)
-
-
-def recorded_curve(episodes: Iterable[tuple[float | None, int]], rules: ScriptRules) -> LearningCurve:
-    """The curve of episodes in order, each given by its return and its length; without a return it has steps only."""
-    steps, returns, taken = [], [], 0
-    for total, length in episodes:
-        taken += length
-        if total is not None:
-            steps.append(taken)
-            returns.append(total)
-    return LearningCurve(steps=tuple(steps), returns=tuple(returns), rules=rules)
+    ends = itertools.accumulate(record.lengths) if record.ended_at is None else record.ended_at
+    ended = [(end, index, total) for index, (end, total) in enumerate(zip(ends, worth, strict=True))]
+    shown = [(end, total) for end, index, total in sorted(ended) if not (index == last and index in left)]
+    return LearningCurve(steps=tuple(end for end, _ in shown), returns=tuple(total for _, total in shown), rules=rules)
 
 
 def steps_to_threshold(curve: LearningCurve, threshold: float) -> float | None:

@@ -347,6 +347,7 @@ def changes(setting: Setting) -> dict[str, list[Change]]:
         "provenance.commit": to("provenance.commit", "a" * 40, setting.first, None),
         "provenance.run_url": to("provenance.run_url", RUN + "2"),
         "provenance.evaluated_at": to("provenance.evaluated_at", "2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z"),
+        "script.ended_at": [lambda one: put(one, "script.ended_at", lambda ends: [ends[0] + 1, *ends[1:]])],
         "script.notices": to("script.notices", ["other"]),
         "script.claimed": to("script.claimed", 0.75),
         "script.unfinished": to("script.unfinished", [0]),
@@ -423,6 +424,15 @@ def test_a_clone_with_history_refuses_what_the_page_says(of: str, model: type[Ba
     unchecked = {name for name, reason in listed(of).items() if reason.startswith("not checked")}
 
     assert accepted(setting, setting.clone.path, model) == unchecked
+
+
+def test_ends_of_episodes_that_no_order_of_steps_allows_are_refuted(setting: Setting, tmp_path: Path) -> None:
+    result, trace = setting.script
+    assert result.script is not None
+    assert result.script.ended_at is not None
+    for ends in ([0, *result.script.ended_at[1:]], [*result.script.ended_at[:-1], 10**6], [1]):
+        changed = put(result.document(), "script.ended_at", lambda _, ends=ends: ends)  # type: ignore[misc]
+        assert not is_verified(setting.challenge, tmp_path, "script.ended_at", changed, result.document(), trace)
 
 
 @pytest.mark.attack(

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from evaluator.model.config.moderation import Exclusion, Moderation
 from evaluator.model.config.submission import Submission
 from leaderboard.build_standings import build_standings
 from leaderboard.core.standings import Standings, TaskStandings
@@ -164,3 +165,19 @@ def test_a_version_that_scored_on_no_task_before_holds_no_overall_place():
     (placed,) = (row for row in standings([A, B], results, ONE, TWO).overall if not row.is_aside)
 
     assert placed.entry == B
+
+
+def test_an_exclusion_follows_a_version_to_another_folder_of_its_login() -> None:
+    moved, other, stranger = make.entry("Mallory", agent="new"), make.entry("mallory", agent="b"), make.entry("bob")
+    out = Exclusion(
+        login="mallory", agent="old", digest=moved.digest, since="2026-05-01", who="host", why="copied",
+        link="https://x.example/",
+    )  # fmt: skip
+    results = [make.result(entry, [1.0, 2.0]) for entry in (moved, other, stranger)]
+
+    rules = Moderation(exclusions=(out,))
+    (table,) = build_standings(make.challenge(), [moved, other, stranger], results, official=True, moderation=rules).tasks
+
+    assert [excluded.agent for excluded in table.excluded] == ["new"]
+    assert {row.entry.agent for row in table.rows} == {"b", "agent"}
+    assert rules.of("mallory", "old") == out

@@ -21,7 +21,7 @@ import requests.adapters
 import urllib3.exceptions
 from urllib3.poolmanager import pool_classes_by_scheme
 
-from evaluator.host.errors import AgentFault
+from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.public_https import is_public
 from evaluator.model.config.submission import ImageReference, TaggedImage
 from evaluator.model.records.verdict import Verdict
@@ -39,6 +39,10 @@ _MAX_REDIRECTS = 6
 _CONNECT_SECONDS, _READ_SECONDS = 10, 30
 # Docker Hub's images are named after another host than its registry.
 _REGISTRY_HOSTS = {"docker.io": "index.docker.io"}
+# Run for everybody: no owner of an image lets them fail, and they limit what one machine may ask.
+_COMMON_HOSTS = ("docker.io", "ghcr.io", "quay.io", "public.ecr.aws", "registry.gitlab.com")
+# Any answer of this one, an error's too, shows that registries can be reached from here.
+_OTHER_REGISTRY = "https://ghcr.io/v2/"
 _LOCAL_HOSTS = ("localhost", "127.0.0.1")
 _CHALLENGE_FIELD = re.compile(r'(\w+)="([^"]*)"')
 _REDIRECTS, _UNAUTHORISED = (301, 302, 303, 307, 308), 401
@@ -176,7 +180,7 @@ class Registry:
             self._check_deadline()
             kind = type(error).__name__
             words = f"the registry {self._host} does not answer as it should ({kind}); it is asked again later"
-            raise AgentFault(Verdict.INTERNAL_ERROR, words) from error
+            raise self._failure(words, can_be_ours=True) from error
 
     def _follow(self, url: str) -> requests.Response:
         for _ in range(_MAX_REDIRECTS):
@@ -220,8 +224,13 @@ class Registry:
         response.close()
         if code in _PRIVATE_STATUS:
             raise self._private_fault()
-        words = f"the registry {self._host} answers with status {code}; it is asked again later"
-        raise AgentFault(Verdict.INTERNAL_ERROR, words)
+        raise self._failure(f"the registry {self._host} answers with status {code}; it is asked again later")
+
+    def _failure(self, words: str, *, can_be_ours: bool = False) -> AgentFault:
+        """The fault of a registry that fails; its owner's if it is somebody's own and this machine reaches others."""
+        if self._host in _COMMON_HOSTS or (can_be_ours and not reaches_others()):
+            return AgentFault(Verdict.INTERNAL_ERROR, words)
+        return RegistryFault(words)
 
     def _private_fault(self) -> AgentFault:
         return _invalid(
@@ -247,6 +256,15 @@ class Registry:
             addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
             if not all(is_public(str(address[4][0])) for address in addresses):
                 raise _invalid(f"the registry {self._host} lies in a private network; push the image to a public one")
+
+
+def reaches_others() -> bool:
+    """Whether another registry answers here, whatever it says."""
+    try:
+        requests.head(_OTHER_REGISTRY, timeout=_CONNECT_SECONDS, allow_redirects=False).close()
+    except (requests.RequestException, OSError):
+        return False
+    return True
 
 
 def _invalid(words: str) -> AgentFault:

@@ -27,7 +27,7 @@ from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
 from evaluator.host.duels.matches import MatchSpec, PlayedMatch
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, openings
-from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.errors import AgentFault, RegistryFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
@@ -37,7 +37,15 @@ from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.host.usage import Usage
 from evaluator.model.config.submission import extras_needed_by
 from evaluator.model.records import duel_record as duels
-from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord, WantedDuel, duel_with_self_hash, side_order
+from evaluator.model.records.duel_record import (
+    Duel,
+    MatchRecord,
+    PlayerRecord,
+    Side,
+    WantedDuel,
+    duel_with_self_hash,
+    side_order,
+)
 from evaluator.model.records.result import Cost, FirstAttempt, SandboxKind
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
@@ -73,6 +81,8 @@ class DuelRequest(MeasurementRequest):
     contenders: Contenders
     """The players as `order_sides` puts them; the same one twice is its validation."""
     game: PettingZooGame
+    answering: Side | None = None
+    """The side whose registry failed in all tries before: it forfeits if that fails again."""
 
     @property
     def digests(self) -> tuple[str, str]:
@@ -121,6 +131,8 @@ class _DuelRun:
 
     message: str = ""
     tally: DuelTally | None = None
+    unfetched: Side | None = None
+    """The only side whose registry failed."""
     parts: tuple[_PlayerRun, _PlayerRun] = (_PlayerRun(), _PlayerRun())
     first: FirstAttempt | None = None
 
@@ -152,6 +164,10 @@ def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgr
         folders = [Path(stack.enter_context(scratch_folder("player"))) for _ in range(2)]
         pool = stack.enter_context(ThreadPoolExecutor(2))
         seats = _open_sandboxes(request, opener, folders, pool, stack)
+        failed = [side for side in duels.SIDES if isinstance(seats[side].fault, RegistryFault)]
+        if failed and failed != [request.answering]:
+            message = clean_text(str(seats[failed[0]].fault))
+            return _DuelRun(message=message, unfetched=failed[0] if len(failed) == 1 else None)
         setup = DuelSetup(
             game=request.game, specs=specs, limits=request.limits, seats=seats, progress=progress, shown=shown.set
         )
@@ -177,6 +193,8 @@ def _open_sandboxes(
             stage(player.folder, room)
             sandbox = opener(sandbox_spec(player.folder, room, limits, wall_seconds=wall_seconds))
         except AgentFault as fault:
+            if isinstance(fault, RegistryFault):
+                return ConnectedPlayer(fault=fault)
             if fault.verdict is Verdict.INTERNAL_ERROR:
                 raise
             return ConnectedPlayer(fault=fault)
@@ -232,6 +250,10 @@ def _our_image(request: DuelRequest, run: _DuelRun) -> str | None:
 
 def _player(player: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
     fault = run.tally.faults[side] if run.tally else None
+    if isinstance(fault, RegistryFault):
+        fault = AgentFault(Verdict.TIMEOUT, f"its image could not be had in any try: {fault}")
+    if side == run.unfetched:
+        fault = AgentFault(Verdict.INTERNAL_ERROR, run.message)
     part = run.parts[side]
     return PlayerRecord(
         login=player.login,

@@ -2,8 +2,9 @@
 
 import enum
 import hashlib
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -226,6 +227,8 @@ def _script_faults(result: Result, script: ScriptRecord, gym_task: GymTask) -> I
     are_same = counted.lengths == result.lengths and len(counted.returns) == len(result.returns)
     if not are_same or not all(map(is_same_number, counted.returns, result.returns)):
         yield "the episodes that count are not those that the rules name"
+    if script.ended_at is not None and not _may_have_ended(script, script.ended_at):
+        yield "the episodes cannot have ended at the steps that the record says"
     if script.counts_from is None:
         # Under protocol 1 every begun episode could be finished, so only steps of open episodes are beyond the budget.
         if script.steps - sum(sorted(script.lengths)[-ENVIRONMENTS:]) >= rules.steps:
@@ -235,6 +238,13 @@ def _script_faults(result: Result, script: ScriptRecord, gym_task: GymTask) -> I
         yield f"the script took more than the {rules.steps} steps that it had"
     if not _may_count_from(script, script.counts_from, rules.training_steps(gym_task.time_limit or NO_STEP_LIMIT)):
         yield f"episode {script.counts_from} is not the first that was begun after the training steps"
+
+
+def _may_have_ended(script: ScriptRecord, ended_at: Sequence[int]) -> bool:
+    """Whether the steps of the episodes that had ended were taken by then, each time, and none ended after the last step."""
+    order = sorted(zip(ended_at, script.lengths, strict=True))
+    taken = itertools.accumulate(length for _, length in order)
+    return all(steps <= ended <= script.steps for (ended, _), steps in zip(order, taken, strict=True))
 
 
 def _may_count_from(script: ScriptRecord, first: int, training_steps: int) -> bool:

@@ -255,6 +255,7 @@ class _ScriptEnding:
             exhausted=served.exhausted,
             returns=tuple(episode.total for episode in served.episodes),
             lengths=tuple(episode.length for episode in served.episodes),
+            ended_at=tuple(episode.ended_at for episode in served.episodes),
             unfinished=tuple(episode.index for episode in served.episodes if not episode.finished),
             counts_from=served.counts_from,
             notices=served.notices,

@@ -36,6 +36,8 @@ class ScriptEpisode:
     total: float
     """Rewards so far, summed in order as Python floats."""
     length: int
+    ended_at: int
+    """Steps that the script had taken in all its environments when it ended."""
     finished: bool
     """Whether it came to its end."""
     checksum: str
@@ -83,13 +85,14 @@ class OpenEpisode:
         self._length += len(self._earned)
         self._seen, self._actions, self._earned, self._held = [], [], [], 0
 
-    def close(self, *, terminated: bool, truncated: bool) -> ScriptEpisode:
+    def close(self, ended_at: int, *, terminated: bool, truncated: bool) -> ScriptEpisode:
         """The episode, ended or abandoned."""
         self._fold()
         return ScriptEpisode(
             index=self.index,
             total=self._total,
             length=self._length,
+            ended_at=ended_at,
             finished=terminated or truncated,
             checksum=self._checksum.close(self._length, terminated=terminated, truncated=truncated),
             actions=tuple(np.concatenate(folded) for folded in self._folded),
@@ -328,7 +331,7 @@ class RemoteEnvServer:
 
     def _close(self, slot: EnvSlot, *, terminated: bool, truncated: bool) -> None:
         assert slot.live is not None
-        episode = slot.live.close(terminated=terminated, truncated=truncated)
+        episode = slot.live.close(self.steps, terminated=terminated, truncated=truncated)
         self._closed[episode.index] = episode
         slot.live = None
         self._empty_episodes += not episode.length
@@ -394,6 +397,7 @@ class RemoteEnvServer:
         seen, arrays, rewards = came
         rows = [rows_of(raw, len(slots)) for raw in seen]
         done = [rows_of(array.tobytes(), len(slots)) for array in arrays]
+        self.steps += len(slots) - len(resets)
         for row, slot in enumerate(slots):
             raw = [leaf[row] for leaf in rows]
             if row in resets:
@@ -404,7 +408,6 @@ class RemoteEnvServer:
             if row in ended:
                 terminated, truncated = ended[row]
                 self._close(slot, terminated=terminated, truncated=truncated)
-        self.steps += len(slots) - len(resets)
 
     def _parse_head(self, count: int, head: bytes) -> tuple[list[EnvSlot], frozenset[int]]:
         """The slots of a step, and the rows that are reset instead; a head equal to the last one is not read again."""

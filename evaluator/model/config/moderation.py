@@ -15,7 +15,9 @@ class Exclusion(Frozen):
     login: Login
     """Whose."""
     agent: AgentName | None = None
-    """Which folder; all of them when left out."""
+    """Which folder; all of them when it and the digest are left out."""
+    digest: Digest | None = None
+    """Which version, too, in whatever folder of the login: renaming the folder does not end the exclusion."""
     since: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
     """The day, in quotes: "2026-05-01"."""
     who: Login
@@ -25,9 +27,13 @@ class Exclusion(Frozen):
     link: Url
     """Where it was discussed."""
 
-    def covers(self, login: str, agent: str) -> bool:
+    def covers(self, login: str, agent: str, digest: str | None = None) -> bool:
         """Whether it is about this entry; logins are compared without case."""
-        return self.login.casefold() == login.casefold() and self.agent in (None, agent)
+        if self.login.casefold() != login.casefold():
+            return False
+        if self.digest is not None and self.digest == digest:
+            return True
+        return self.agent == agent or (self.agent is None and self.digest is None)
 
 
 class VerifiedEntry(Frozen):
@@ -142,9 +148,9 @@ class Moderation(Frozen):
     quarantines: tuple[Quarantine, ...] = Field(default=(), max_length=1000)
     """Results that are hidden for now."""
 
-    def of(self, login: str, agent: str) -> Exclusion | None:
-        """The exclusion of an entry, if there is one."""
-        return next((item for item in self.exclusions if item.covers(login, agent)), None)
+    def of(self, login: str, agent: str, digest: str | None = None) -> Exclusion | None:
+        """The exclusion of an entry, if there is one; `digest` is its version, where there is one."""
+        return next((item for item in self.exclusions if item.covers(login, agent, digest)), None)
 
     def vouched(self, login: str, agent: str, digest: str) -> VerifiedEntry | None:
         """The verification of an entry, if there is one."""

@@ -1,9 +1,9 @@
 """Rules of tasks for training scripts, and the records of scripts."""
 
 from dataclasses import dataclass
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer, model_validator
 
 from evaluator.model.base import Frozen
 
@@ -68,6 +68,9 @@ class ScriptRecord(Frozen):
     """Sum of rewards of every episode, in the order of starting; of an unfinished one until then."""
     lengths: tuple[int, ...] = Field(default=(), max_length=EPISODES)
     """Steps of every episode."""
+    ended_at: tuple[int, ...] | None = Field(default=None, max_length=EPISODES)
+    """Steps that the script had taken in all its environments when each episode ended, or was left; absent in records made
+    before this was recorded."""
     unfinished: tuple[int, ...] = Field(default=(), max_length=EPISODES)
     """Numbers of the episodes that did not come to their end."""
     counts_from: int | None = Field(default=None, ge=0, le=EPISODES)
@@ -84,7 +87,16 @@ class ScriptRecord(Frozen):
             raise ValueError("a script's record names unfinished episodes in order, each once, and none that is not there")
         if self.counts_from is not None and self.counts_from > len(self.returns):
             raise ValueError("a script's record counts from an episode that is not there")
+        if self.ended_at is not None and len(self.ended_at) != len(self.lengths):
+            raise ValueError("a script's record says when each of its episodes ended, or of none")
         return self
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        if self.ended_at is None:
+            del document["ended_at"]
+        return document
 
     @property
     def steps(self) -> int:

@@ -27,6 +27,7 @@ from evaluator.model.records.verdict import Verdict
 
 DUEL_SCHEMA = 2
 Side = Literal[0, 1]
+SIDES: tuple[Side, Side] = (0, 1)
 
 
 @enum.unique
@@ -84,7 +85,8 @@ class PlayerRecord(Frozen):
     submission_digest: Digest
     """Which version of the agent."""
     verdict: Verdict = Verdict.OK
-    """ok, or what ended it before its last match: it forfeits the rest."""
+    """ok, or what ended it before its last match: it forfeits the rest. In a duel that failed on our side internal_error if
+    only this player's registry failed, while others could be reached."""
     message: str = Field(default="", max_length=MESSAGE)
     """What went wrong; the agent may have written it."""
     log_tail: str = Field(default="", max_length=LOG_TAIL)

@@ -20,8 +20,8 @@ from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.layout import LOCAL
 
-# GitHub ends a run, also one that waits for runners, after 35 days.
-OLDEST_AGE, CLOCK_SLACK = timedelta(days=36), timedelta(minutes=10)
+# By how much the clocks of a run's machines may differ.
+CLOCK_SLACK = timedelta(minutes=10)
 
 ResultOrDuel = Result | Duel
 """The record in a file of the results branch."""
@@ -54,10 +54,20 @@ def mismatches(
     if (record.provenance.commit, record.provenance.run_url) != (work.sha, official.run_url):
         yield "the provenance is not this run's"
     at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    if not now - OLDEST_AGE <= at <= now + CLOCK_SLACK:
+    if not _earliest(work, record) <= at <= now + CLOCK_SLACK:
         yield f"evaluated_at ({record.provenance.evaluated_at}) is not of this run"
     if len(record.versions) > 50 or (isinstance(record, Result) and len(record.metrics) > 50):
         yield "it names more versions or metrics than an evaluation has"
+
+
+def _earliest(work: Workload, record: ResultOrDuel) -> datetime:
+    """When a record can have been made at the earliest: nothing is played before the run's plan.
+
+    A run that waits for machines, continues, or is started again keeps its plan. Of a sealed record only the hour is told.
+    """
+    planned = work.plan_context.now - CLOCK_SLACK
+    is_sealed = isinstance(record, Result) and record.sealed is not None
+    return planned.replace(minute=0, second=0) if is_sealed else planned
 
 
 def _expected_fields(official: OfficialRun, work: Workload, item: WorkloadItem) -> dict[str, Any]:

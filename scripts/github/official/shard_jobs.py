@@ -264,7 +264,7 @@ def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload,
 def _duel_request(official: OfficialRun, runner: DuelRunner, work: Workload, item: DuelWorkItem) -> DuelRequest:
     first, second = (_duel_player(official, work, entry) for entry in item.entries)
     terms = WorkflowDuelOptions(tier=Tier.OFFICIAL, beacon=item.wanted.beacon, commit=work.sha, run_url=official.run_url)
-    return workflow_request(runner, work.task(item), (first, second), terms)
+    return replace(workflow_request(runner, work.task(item), (first, second), terms), answering=item.answering)
 
 
 def _duel_player(official: OfficialRun, work: Workload, entry: Entry) -> DuelPlayer:

@@ -38,7 +38,7 @@ from leaderboard.reports.agent_reports import OfficialLeaderboard, preview_state
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
-from scripts.git.recorded_standings import final_entries
+from scripts.git.recorded_standings import begun_draws, final_entries
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
@@ -345,11 +345,11 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         submission.name: submission
         for submission in checkout.read_all()[0]
         if (submission.path.is_relative_to(checkout.root / SUBMISSIONS) or submission.baseline)
-        and checkout.moderation.of(submission.login, submission.agent) is None
+        and checkout.moderation.of(submission.login, submission.agent, submission.folder.digest) is None
     }
     final = final_entries(checkout) if checkout.challenge.is_final else None
     entries = final.entries if final else [submission.entry() for submission in ranking.values()]
-    shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent) is None)
+    shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent, entry.digest) is None)
     return OfficialLeaderboard(
         challenge=checkout.challenge,
         entries=shown,
@@ -357,6 +357,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         duels=tuple(duels),
         at=datetime.now(UTC),
         final_beacon=final.beacon if final else None,
+        begun=begun_draws(checkout),
     ), ranking
 
 

@@ -272,3 +272,25 @@ def test_a_duel_is_expected_to_take_what_both_players_think() -> None:
     assert [f"{a.login}-{b.login}" for a, b in (item.entries for item in items)] == ["alice-bob", "alice-carol", "bob-carol"]
     assert expected_seconds(items, [], recorded_) == [DUEL_SECONDS + s for s in (42, 40 + 20, 2 + 20)]
     assert expected_seconds(items, []) == [DUEL_SECONDS + UNKNOWN_SECONDS] * 3
+
+
+@pytest.mark.parametrize(
+    ("tries", "side"),
+    [
+        ([("internal_error", "ok")] * 2, 0),
+        ([("ok", "internal_error")] * 2, 1),
+        ([("internal_error", "ok")], None),
+        ([("internal_error", "ok"), ("ok", "ok")], None),
+        ([("internal_error", "ok"), ("ok", "internal_error")], None),
+    ],
+)
+def test_whose_registry_failed_in_all_tries_but_the_last_answers_for_that(
+    tries: list[tuple[str, str]], side: int | None
+) -> None:
+    duels = play([ALICE, BOB], [])
+    (item,) = duels_of(missing_work(GAMES, [ALICE, BOB], [], WHERE, duels))
+    failed = [make.duel(*item.entries, "", key=item.wanted.key(), verdicts=verdicts) for verdicts in tries]
+
+    (again,) = duels_of(missing_work(GAMES, [ALICE, BOB], [], WHERE, [*duels, *failed]))
+
+    assert again.answering == side

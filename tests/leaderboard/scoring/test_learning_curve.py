@@ -17,11 +17,12 @@ def script(login):
     return dataclasses.replace(entry, submission=entry.submission.model_copy(update={"kind": SubmissionKind.SCRIPT}))
 
 
-def curve(*episodes, rules=RULES, counts_from=None):
+def curve(*episodes, rules=RULES, counts_from=None, ended_at=None):
     """Of episodes that are each a return, a length, and whether it came to its end."""
     returns, lengths, finished = zip(*episodes, strict=True)
     left = [index for index, is_finished in enumerate(finished) if not is_finished]
     record = {"returns": returns, "lengths": lengths, "unfinished": left, "counts_from": counts_from}
+    record |= {"ended_at": ended_at} if ended_at else {}
     return metrics.learning_curve(make.result(script("alice"), [1.0], script=record), rules)
 
 
@@ -37,6 +38,15 @@ def test_the_last_episode_of_the_training_may_be_left_and_its_steps_were_taken()
     assert curve(*episodes, counts_from=2).returns == (1.0, 3.0)
     assert curve(*episodes, counts_from=2).steps == (10, 25)
     assert curve(*episodes, counts_from=3).returns == (1.0, -10.0, 3.0)
+
+
+def test_episodes_are_in_the_order_of_their_ends_where_that_is_recorded():
+    begun_first = (9.0, 10, True), (1.0, 10, False), (2.0, 10, True)
+
+    learning = curve(*begun_first, ended_at=[30, 15, 20])
+
+    assert (learning.steps, learning.returns) == ((15, 20, 30), (-10.0, 2.0, 9.0))
+    assert curve(*begun_first).returns == (9.0, -10.0, 2.0)
 
 
 def test_without_a_finished_episode_there_is_no_curve():

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from evaluator.host.docker import image_registry
 from evaluator.host.docker.image_checks import read_config, read_manifest
 from evaluator.host.docker.image_registry import Registry
-from evaluator.host.errors import AgentFault
+from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.submission import ImageReference, TaggedImage
 from evaluator.model.records.verdict import Verdict
 from tests.docker.registry import digest_of
@@ -158,6 +159,29 @@ def test_what_is_private_is_told(status: int) -> None:
 @pytest.mark.parametrize("status", [429, 500, 503, 204])
 def test_a_registry_in_trouble_is_not_the_agents_fault(status: int) -> None:
     assert faulty(lambda handler: say(handler, status)).verdict is Verdict.INTERNAL_ERROR
+
+
+@pytest.mark.parametrize(
+    ("host", "reaches", "is_owners"), [(None, True, True), ("ghcr.io", True, False), (None, False, False)]
+)
+def test_no_answer_is_the_owners_only_from_a_registry_of_its_own_and_where_others_answer(
+    host: str | None, reaches: bool, is_owners: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_registry, "reaches_others", lambda: reaches)
+    with serving(lambda handler: None) as (address, _):
+        asked = registry(address)
+    monkeypatch.setattr(asked, "_host", host or address)
+
+    with pytest.raises(AgentFault) as caught:
+        asked.manifest(DIGEST)
+
+    assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
+
+
+def test_an_error_of_a_registry_of_its_own_is_the_owners(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(image_registry, "reaches_others", lambda: False)
+
+    assert isinstance(faulty(lambda handler: say(handler, 503)), RegistryFault)
 
 
 def test_broken_answers_are_not_the_agents_fault() -> None:

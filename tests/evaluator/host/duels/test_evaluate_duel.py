@@ -9,10 +9,12 @@ import pytest
 
 from evaluator.host.docker.engine import EngineError
 from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
+from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import openings
-from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.errors import AgentFault, RegistryFault, SandboxClosed
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
@@ -264,3 +266,47 @@ def test_each_player_gets_its_own_copy_and_a_wall_that_allows_for_its_opponent()
     assert {cell.adapter for cell in flaky.cells} == {None}
     assert duel.limits == limits
     assert order.contenders[0].folder.blobs[1].content == manifest
+
+
+def failing_registry(*sides: str) -> SandboxFactory:
+    """Sandboxes in which the images of the agents with these sources cannot be fetched."""
+
+    def opener(spec: SandboxSpec) -> Sandbox:
+        if (spec.folder / spec.entry).read_text() in sides:
+            raise RegistryFault("the registry of alice answers with status 503; it is asked again later")
+        return process().opener(spec)
+
+    return opener
+
+
+def test_whose_registry_failed_alone_is_recorded() -> None:
+    duel = held(duel_order(RANDOM_PLAYER, FIRST_LEGAL, TASK), failing_registry(RANDOM_PLAYER))
+
+    assert (duel.verdict, duel.matches) == (Verdict.INTERNAL_ERROR, ())
+    assert [player.verdict for player in duel.players] == [Verdict.INTERNAL_ERROR, Verdict.OK]
+    assert "503" in duel.message
+    assert duel.first_attempt is not None
+
+
+def test_nobody_is_blamed_if_both_registries_failed() -> None:
+    for answering in (None, 0, 1):
+        order = duel_order(RANDOM_PLAYER, FIRST_LEGAL, TASK, answering=answering)
+        duel = held(order, failing_registry(RANDOM_PLAYER, FIRST_LEGAL))
+
+        assert duel.verdict is Verdict.INTERNAL_ERROR
+        assert [player.verdict for player in duel.players] == [Verdict.OK, Verdict.OK]
+
+
+@pytest.mark.attack(
+    "registry_that_fails_in_lost_duels", family="images", outcome="forfeited by its owner in the third try",
+    tries="Lets its own registry fail whenever its image is fetched for a duel that it would lose.",
+)  # fmt: skip
+def test_a_player_whose_registry_failed_in_every_try_forfeits_and_its_opponent_does_not() -> None:
+    order = duel_order(RANDOM_PLAYER, FIRST_LEGAL, TASK, answering=0)
+    duel = held(order, failing_registry(RANDOM_PLAYER))
+
+    assert [(player.verdict, player.cost.steps) for player in duel.players] == [(Verdict.TIMEOUT, 0), (Verdict.OK, 0)]
+    assert {(m.end, m.winner, m.offenders) for m in duel.matches} == {(MatchEnd.FORFEIT, 1, (0,))}
+    assert verify_duel("d", duel.serialised(), order.game).status is VerificationStatus.VERIFIED
+    assert held(order, failing_registry(FIRST_LEGAL)).verdict is Verdict.INTERNAL_ERROR
+    assert held(order, process().opener).players[0].verdict is Verdict.OK

@@ -321,3 +321,20 @@ def test_hanging_up_and_silence_are_told_apart() -> None:
     silent = served(b"", shut=False, cpu_seconds=0.05)
     assert silent.fault is not None
     assert silent.fault.verdict is Verdict.TIMEOUT
+
+
+def test_it_is_recorded_when_each_episode_ended() -> None:
+    link, desk = joined()
+    first, second = RemoteEnv(link), RemoteEnv(link)
+    first.reset()
+    second.reset()
+    first.step(0)
+    over = False
+    while not over:
+        *_, over, _, _ = second.step(0)
+    ended = desk.steps
+    first.step(0)
+    one, other = desk.finish()
+
+    assert (other.length, other.ended_at, other.finished) == (ended - 1, ended, True)
+    assert (one.length, one.ended_at, one.finished) == (2, ended + 1, False)

@@ -134,6 +134,10 @@ def test_results_are_read_and_exported_from_the_branch(begun: Round, tmp_path: P
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
+def an_hour_ago() -> str:
+    return f"{datetime.now(UTC) - timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
@@ -170,6 +174,16 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
         (lambda d: d | {"provenance": {**d["provenance"], "commit": "0" * 40}}, "provenance"),
         (lambda d: d | {"provenance": {**d["provenance"], "run_url": "https://evil.example"}}, "provenance"),
         (lambda d: d | {"provenance": {**d["provenance"], "evaluated_at": "2020-01-01T00:00:00Z"}}, "evaluated_at"),
+        pytest.param(
+            lambda d: d | {"provenance": {**d["provenance"], "evaluated_at": an_hour_ago()}},
+            "evaluated_at",
+            marks=pytest.mark.attack(
+                "dates_its_results_before_its_run",
+                family="people",
+                outcome="refused: the run was not planned yet",
+                tries="Dates the results of a machine that was taken over out of the span of a quarantine.",
+            ),
+        ),
         (lambda d: d | {"versions": {str(n): "x" for n in range(51)}}, "versions"),
     ],
 )

@@ -125,7 +125,7 @@ def _shown(phase: Phase, now: datetime | None) -> ShownPhase:
     whom = [*(["an allow list"] if phase.allow else []), *phase.teams]
     is_hidden = now is not None and phase.public_from is not None and not phase.is_shown(now)
     return ShownPhase(
-        phase=phase, state=_state(phase, now), dates=" ".join(parts) or "always",
+        phase=phase, state=_state(phase, now), dates=" ".join(parts) or "all season",
         who=f"members of {', '.join(whom)}".replace("members of an allow list", "an allow list") if whom else "everybody",
         hidden_until=format_utc(phase.public_from) if is_hidden and phase.public_from else None,
     )  # fmt: skip

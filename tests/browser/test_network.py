@@ -231,6 +231,43 @@ def test_a_visitor_plays_the_network_in_a_closed_frame(visit):
     expect(page.locator(".pr-play-source")).to_contain_text("an illegal move")
 
 
+# Every way out that a worker has, and what came of each.
+WAYS_OUT = """address => {
+  const tried = [fetch(address)];
+  if (self.importScripts) tried.push((async () => importScripts(address))());
+  else tried.push(new Promise((onload, onerror) => Object.assign(new Image(), { onload, onerror, src: address })));
+  return Promise.all(tried.map((one) => one.then(() => "reached", () => "refused")));
+}"""
+
+
+@pytest.mark.attack(
+    "page_network_that_calls_home", family="pages", outcome="refused by the frame's policy",
+    tries="Takes over the worker that computes a network, or its frame, and fetches an address with what it knows.",
+)  # fmt: skip
+def test_neither_the_frame_nor_its_worker_reaches_the_network(chromium, site):
+    context = chromium.new_context()
+    tab = context.new_page()
+    answered = []
+    home = site + "assets/logo.svg"
+    tab.on("response", lambda response: answered.append(response.url))
+
+    def opened(path):
+        tab.goto(site + path)
+        return tab
+
+    page = against(opened, number(8))
+    expect(page.locator(".pr-play-source")).to_contain_text("From its network")
+    (worker,) = page.workers
+    answered.clear()
+
+    assert worker.evaluate(WAYS_OUT, home) == ["refused", "refused"]
+    assert page.frames[-1].evaluate(WAYS_OUT, home) == ["refused", "refused"]
+    assert answered == []
+    assert page.evaluate(WAYS_OUT, home) == ["reached", "reached"]
+    assert home in answered
+    context.close()
+
+
 def test_a_network_that_fails_leaves_the_book(visit):
     page = against(visit, "{}")
 

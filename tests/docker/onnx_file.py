@@ -20,9 +20,9 @@ def _field(number: int, value: int | str | bytes) -> bytes:
     return _varint(number << 3 | 2) + _varint(len(raw)) + raw
 
 
-def _value(name: str, columns: int) -> bytes:
-    """A batch of rows."""
-    shape = _field(1, _field(2, "batch")) + _field(1, _field(1, columns))
+def _value(name: str, *sizes: int) -> bytes:
+    """A batch of rows, or of arrays of these sizes."""
+    shape = _field(1, _field(2, "batch")) + b"".join(_field(1, _field(1, size)) for size in sizes)
     return _field(1, name) + _field(2, _field(1, _field(1, FLOAT) + _field(2, shape)))
 
 

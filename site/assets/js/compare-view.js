@@ -22,7 +22,7 @@ export function sections(entries, data) {
   const unplayed = entries.filter((one) => !one.values.length);
   return [
     section("Scores", scores(entries, data, decimals),
-      note(`${data.metric}: ${data.direction} is better. Bars are 95 % intervals; upright lines are the anchors.`)),
+      note(`${data.metric}: ${data.direction} is better. Bars are 95 % intervals; vertical lines are the scores of the random agent and of the reference.`)),
     ...(unplayed.length ? [note(`${unplayed.map((one) => one.name).join(", ")}: no episodes that are shown on this task.`)] : []),
     ...(played.length ? episodes(played, data, decimals) : []),
     ...together(played, data),
@@ -163,7 +163,7 @@ function counts(value) {
 }
 
 function summary(played, decimals) {
-  const shares = [["Least", 0], ["Lower quartile", 0.25], ["Median", 0.5], ["Upper quartile", 0.75], ["Greatest", 1]];
+  const shares = [["Min", 0], ["Lower quartile", 0.25], ["Median", 0.5], ["Upper quartile", 0.75], ["Max", 1]];
   return table("Episodes in numbers", ["Entry", right("Mean"), ...shares.map(([word]) => right(word)), right("Episodes")],
     played.map((one) => [named(one), right(number(mean(one.values), Math.max(decimals, 1))),
       ...shares.map(([, q]) => right(number(quantile(one.values, q), decimals))), right(one.values.length)]));

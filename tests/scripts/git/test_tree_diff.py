@@ -1,5 +1,6 @@
 """Trees that a stranger made are read within limits, and what breaks them is the pull request's fault, in words."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -256,8 +257,10 @@ def test_an_origin_that_does_not_answer_is_nobodys_fault(board: Clone, tmp_path:
 
 
 def test_a_slow_fetch_is_stopped(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    git(board.path, "config", "remote.origin.uploadpack", "sleep 60;")
     monkeypatch.setattr(tree_diff, "FETCH_SECONDS", 0.3)
 
-    with pytest.raises(UnreadableError, match=r"takes more than 0\.3 seconds"):
-        fetch_head(board.repository, "1" * 40)
+    with socket.create_server(("127.0.0.1", 0)) as never_answers:
+        git(board.path, "config", "remote.origin.url", f"http://127.0.0.1:{never_answers.getsockname()[1]}/")
+
+        with pytest.raises(UnreadableError, match=r"takes more than 0\.3 seconds"):
+            fetch_head(board.repository, "1" * 40)

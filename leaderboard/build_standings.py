@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Moderation
@@ -14,7 +13,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import BegunDraws, OwnerAttempts, OwnerDraw, OwnerGroups, owner_groups
+from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, owner_groups
 from leaderboard.core.standings import Excluded, Failure, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.core.versions import VersionFolders, version_folders
 from leaderboard.counting_results import FinalPlaces, Held, counting_draws, precedence
@@ -55,7 +54,6 @@ def build_standings(
     moderation: Moderation | None = None,
     duels: Iterable[Duel] = (),
     final_beacon: str | None = None,
-    begun: Mapping[str, BegunDraws] = MappingProxyType({}),
     with_iqm: bool = True,
 ) -> Standings:
     """The leaderboards of a challenge; the order of entries, results and duels does not matter.
@@ -71,7 +69,6 @@ def build_standings(
         final_beacon: the commit that ended the season, if it has ended. Then only evaluations on its seeds rank, one of
             each version, and an owner holds one place on each leaderboard: that of the version with the best score of
             the evaluations before. So no score of final ranks is the best of several tries.
-        begun: by task the draws that stood on main, evaluated or not, which count as tries.
         with_iqm: whether the overall rows have their interquartile means, which rank nobody and take most of the time.
     """
     entries = tuple(sorted(entries, key=name_order))
@@ -80,9 +77,8 @@ def build_standings(
     recorded, groups = _by_task(challenge, results, version_folders(entries)), owner_groups(entries, results)
     final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon) if final_beacon else None
     sorted_tasks = [
-        _sort_results(task, eligible, recorded[task.id], attempts, official=official, final=final)
+        _sort_results(task, eligible, recorded[task.id], groups, official=official, final=final)
         for task in challenge.solo_tasks
-        for attempts in [_attempts(groups, recorded[task.id], begun.get(task.id))]
     ]
     scored = [sorted_results.scores() for sorted_results in sorted_tasks]
     measured, columns = score_all(scored)
@@ -97,7 +93,7 @@ def build_standings(
         baselines=challenge.baselines,
         final_beacon=final_beacon,
     )
-    games = tuple(build_game(task, entries, duels, begun=begun.get(task.id)) for task in challenge.games)
+    games = tuple(build_game(task, entries, duels) for task in challenge.games)
     return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games)
 
 
@@ -136,12 +132,12 @@ def _sort_results(
     task: Task,
     eligible: EligibleEntries,
     recorded: Mapping[AgentName, Sequence[Result]],
-    attempts: OwnerAttempts,
+    groups: OwnerGroups,
     *,
     official: bool,
     final: FinalPlaces | None,
 ) -> _SortedResults:
-    held = final.of(task) if final else {}
+    attempts, held = _attempts(groups, recorded), final.of(task) if final else {}
     scored: list[Measurement] = []
     failed: list[Measurement] = []
     waiting: list[Entry] = []
@@ -167,16 +163,14 @@ def _sort_results(
     )
 
 
-def _attempts(
-    groups: OwnerGroups, recorded: Mapping[AgentName, Sequence[Result]], begun: BegunDraws | None
-) -> OwnerAttempts:
+def _attempts(groups: OwnerGroups, recorded: Mapping[AgentName, Sequence[Result]]) -> OwnerAttempts:
     draws = (
         OwnerDraw(name, result.submission_digest, result.beacon)
         for name, results in recorded.items()
         for result in results
         if result.verdict is not Verdict.INTERNAL_ERROR
     )
-    return OwnerAttempts(groups, draws, begun)
+    return OwnerAttempts(groups, draws)
 
 
 def _task_standings(sorted_results: _SortedResults, measured: EstimateArrays) -> TaskStandings:

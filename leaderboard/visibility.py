@@ -6,7 +6,7 @@ requests and the branch `results` are as public as the repository.
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge, Task
@@ -17,7 +17,7 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Provenance, Result
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import BegunDraws, owner_groups
+from leaderboard.core.owners import owner_groups
 from leaderboard.core.versions import version_folders
 
 # Digits of the hash: enough for ten thousand entries without a collision.
@@ -35,8 +35,6 @@ class StandingsInput:
     duels: tuple[Duel, ...]
     moderation: Moderation
     final_beacon: str | None = None
-    """As in `build_standings`."""
-    begun: Mapping[str, BegunDraws] = field(default_factory=dict)
     """As in `build_standings`."""
 
 

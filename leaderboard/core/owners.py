@@ -1,7 +1,7 @@
 """Who is behind an entry: people (one account whatever its login), teams, and the rules for participants."""
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -272,15 +272,11 @@ class OwnerDraw(NamedTuple):
     beacon: str
 
 
-BegunDraws = Mapping[tuple[str, str], int]
-"""How many versions of a login, in lower case, stood on main with seeds of a commit, evaluated or not."""
-
-
 class OwnerAttempts:
     """How many versions and draws the people behind an agent had: a new folder does not start a new count."""
 
-    def __init__(self, groups: OwnerGroups, draws: Iterable[OwnerDraw], begun: BegunDraws | None = None) -> None:
-        """Count what was evaluated on one task, and what stood on main without being evaluated."""
+    def __init__(self, groups: OwnerGroups, draws: Iterable[OwnerDraw]) -> None:
+        """Count what was evaluated on one task."""
         self._groups = groups
         self._by_name: dict[AgentName, set[OwnerDraw]] = defaultdict(set)
         self._by_person: dict[str, set[OwnerDraw]] = defaultdict(set)
@@ -293,10 +289,6 @@ class OwnerAttempts:
             draw = OwnerDraw(AgentName(draw.name.login, ""), draw.digest, draw.beacon)
             for person in people:
                 self._by_person[person].add(draw)
-        self._begun: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-        for (login, beacon), versions in (begun or {}).items():
-            for person in groups.of(AgentName(login, "")):
-                self._begun[person][login, beacon] = versions
 
     def of(self, name: AgentName) -> int:
         """The versions of its account or team; for an example or a baseline, those of its own folder."""
@@ -306,14 +298,10 @@ class OwnerAttempts:
     def tries(self, name: AgentName) -> int:
         """The versions and draws that its account or team could choose from; 1 for an example or a baseline.
 
-        Those that stood on main without being evaluated count, since their seeds are public: who computes them chooses, too.
-        Previews do not: they are on seeds of their own, the same for everybody, so their luck says nothing of a draw.
+        Previews do not count: they are on seeds of their own, the same for everybody, so their luck says nothing of a draw.
         """
         draws = self._of_owner(name)
-        seen = Counter((draw.name.login, draw.beacon) for draw in draws if draw.beacon != PREVIEW_BEACON)
-        for person in self._groups.of(name):
-            seen |= self._begun.get(person, Counter())
-        return max(1, seen.total())
+        return 1 if len(draws) < 2 else max(1, sum(draw.beacon != PREVIEW_BEACON for draw in draws))
 
     def _of_owner(self, name: AgentName) -> set[OwnerDraw]:
         people = self._groups.of(name)

@@ -23,7 +23,7 @@ from leaderboard.core.game_standings import (
     RatingSnapshot,
     WinCount,
 )
-from leaderboard.core.owners import BegunDraws, OwnerAttempts, OwnerDraw, OwnerGroups, held_places, owner_groups
+from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, held_places, owner_groups
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.duel_results import (
     AgentVersion,
@@ -100,7 +100,6 @@ def build_game_standings(
     season: str,
     baselines: Sequence[str] = (),
     final_beacon: str | None = None,
-    begun: BegunDraws | None = None,
 ) -> GameStandings:
     """The leaderboard of one game; the order of entries and duels does not matter.
 
@@ -113,7 +112,6 @@ def build_game_standings(
         season: duels of other seasons do not count.
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
         final_beacon: as in `build_standings`; the rating of the duels before decides which player holds an owner's place.
-        begun: the draws that stood on main, evaluated or not, which count as tries.
     """
     entries = list(entries)
     field = eligible_entries(entries, moderation, official=official)
@@ -122,7 +120,7 @@ def build_game_standings(
     meetings = [meeting for meeting in played if final_beacon in (None, meeting.duel.beacon)]
     last, since = newest_duels(meetings), _since(played)
     judged, groups = judge_duels(entered, last), owner_groups(entries, (meeting.duel for meeting in played))
-    attempts, held = _attempts(played, groups, begun), _held_places(entered, played, groups, final_beacon)
+    attempts, held = _attempts(played, groups), _held_places(entered, played, groups, final_beacon)
     validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
     tries = {version: 1 if final_beacon else attempts.tries(version.name) for version in validated}
     zero = anchor_ratings(task, baselines)
@@ -180,10 +178,10 @@ def _since(meetings: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
     return {m.pair[0]: m.at for m in reversed(list(meetings)) if m.pair[0] == m.pair[1]}
 
 
-def _attempts(meetings: Iterable[CountedDuel], groups: OwnerGroups, begun: BegunDraws | None) -> OwnerAttempts:
+def _attempts(meetings: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerAttempts:
     """Count the versions of each owner or team that were validated."""
     validations = (meeting for meeting in meetings if meeting.pair[0] == meeting.pair[1])
-    return OwnerAttempts(groups, (OwnerDraw(*meeting.pair[0], meeting.duel.beacon) for meeting in validations), begun)
+    return OwnerAttempts(groups, (OwnerDraw(*meeting.pair[0], meeting.duel.beacon) for meeting in validations))
 
 
 def _failures(judged: JudgedEntries, attempts: OwnerAttempts) -> tuple[GameFailure, ...]:

@@ -1,7 +1,7 @@
 """Standings for a comment: where a preview's agents would rank if merged, and where merged agents rank."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TypeVar
@@ -25,7 +25,6 @@ from leaderboard.comments.states import (
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.owners import BegunDraws
 from leaderboard.core.standings import Entry, Estimate, Failure, OverallRow, Row, Standings, TaskStandings, entries_of
 from leaderboard.counting_results import counting_draws
 from leaderboard.game_pictures.game_drawings import moves_of, position_text
@@ -96,15 +95,13 @@ class OfficialLeaderboard:
     """The moment that decides what is hidden or not named; everything is shown if left out."""
     final_beacon: str | None = None
     """As in `build_standings`; then the entries are those of that commit."""
-    begun: Mapping[str, BegunDraws] = field(default_factory=dict)
-    """As in `build_standings`."""
 
     @cached_property
     def now(self) -> Standings:
         """The official standings now, as comments need them: without interquartile means."""
         return build_standings(
             self.challenge, self.flagged(self.entries), self.results, official=True, duels=self.duels,
-            final_beacon=self.final_beacon, begun=self.begun, with_iqm=False,
+            final_beacon=self.final_beacon, with_iqm=False,
         )  # fmt: skip
 
     def flagged(self, entries: Iterable[Entry]) -> list[Entry]:
@@ -168,13 +165,7 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
     ]
     duels += [duel.model_copy(update=_AS_OFFICIAL) for agent in played.values() for duel in agent.duels]
     return build_standings(
-        recorded.challenge,
-        recorded.flagged(entries),
-        results,
-        official=True,
-        duels=duels,
-        begun=recorded.begun,
-        with_iqm=False,
+        recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels, with_iqm=False
     )
 
 

@@ -5,7 +5,6 @@ differ in the manifest alone, or for a digest.
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -128,34 +127,6 @@ class FolderHistory:
         contents = {state.content for state in self.holding(login, digest)}
         self._read_manifests(set(map(_manifest, contents)))
         return self._runs(login, contents, task_id)
-
-    def begun(self, since: Mapping[str, str], order: Mapping[str, int]) -> dict[str, Counter[tuple[str, str]]]:
-        """For each task how many versions of a login, in lower case, began a period with a commit, whether evaluated or not.
-
-        Args:
-            since: the commit with which each task came: periods that were over by then are left out.
-            order: each commit's position in main's history.
-        """
-        self._read_manifests({_manifest(state.content) for login in self._changes for state in self.of(login)})
-        begun: dict[str, Counter[tuple[str, str]]] = {task: Counter() for task in since}
-        for login, every in self._changes.items():
-            held: dict[AgentName, set[tuple[str, str, str]]] = {}
-            periods: dict[tuple[str, str, str], str] = {}
-            for sha, changes in groupby(every, key=lambda change: change[0]):
-                held |= {name: self._entered(state, since) if state else set() for _, name, state in changes}
-                now = set[tuple[str, str, str]]().union(*held.values())
-                for left in periods.keys() - now:
-                    began = periods.pop(left)
-                    begun[left[0]][login, began] += order[sha] > order[since[left[0]]]
-                periods |= dict.fromkeys(now - periods.keys(), sha)
-            for (task, *_), began in periods.items():
-                begun[task][login, began] += 1
-        return begun
-
-    def _entered(self, state: FolderState, tasks: Iterable[str]) -> set[tuple[str, str, str]]:
-        """Those tasks that a state enters, each with what makes the version."""
-        version = state.content.rest, self._identities.get(_manifest(state.content), "")
-        return {(task, *version) for task in tasks if self._enters(state, task)}
 
     def _runs(self, login: str, contents: Collection[FolderContent], task_id: str) -> list[VersionPeriod]:
         """The periods of the contents that are one version. A commit is looked at as a whole: a move begins no period."""

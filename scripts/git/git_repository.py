@@ -123,7 +123,6 @@ _SETTINGS = (
     "core.pager=cat", "core.askPass=", "credential.helper=", "commit.gpgSign=false", "log.showSignature=false",
     "log.showRoot=true", "diff.renames=false", "gc.auto=0", "maintenance.auto=false",
     "fetch.recurseSubmodules=false", "submodule.recurse=false", "push.recurseSubmodules=no", "safe.directory=*",
-    "protocol.allow=never", "protocol.https.allow=always", "protocol.http.allow=always", "protocol.file.allow=always",
     "core.alternateRefsCommand=true",
 )  # fmt: skip
 _INHERITED_VARIABLES = (
@@ -132,8 +131,6 @@ _INHERITED_VARIABLES = (
 )  # fmt: skip
 _SET_VARIABLES = {
     "GIT_CONFIG_NOSYSTEM": "1",
-    # A repository's own setting for one protocol would win over `protocol.allow`.
-    "GIT_ALLOW_PROTOCOL": "https:http:file",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1",
@@ -214,6 +211,8 @@ class GitRepository:
     """The most bytes of a file that git may write, such as of what it fetches; None without such a limit."""
     settings: tuple[str, ...] = ()
     """Settings of git besides those that all have."""
+    protocols: str = "https:http:file"
+    """What may be fetched by; in the environment, since a repository's own settings would win over other ways to say so."""
 
     def run(
         self,
@@ -239,7 +238,13 @@ class GitRepository:
         done = run_bounded(
             command,
             folder=self.path,
-            environment={**inherited, **_SET_VARIABLES, **secret, "HOME": str(self.path)},
+            environment={
+                **inherited,
+                **_SET_VARIABLES,
+                **secret,
+                "GIT_ALLOW_PROTOCOL": self.protocols,
+                "HOME": str(self.path),
+            },
             input_chunks=[given] if isinstance(given, bytes) else given,
             seconds=seconds,
             at_most=at_most,

@@ -1,6 +1,6 @@
 """The standings of a checkout's recorded results; once submissions have ended, of the agents on main at that commit."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -13,15 +13,12 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
-from leaderboard.core.owners import BegunDraws
 from leaderboard.core.standings import Standings
 from leaderboard.visibility import StandingsInput, as_shown, with_flags
 from scripts.console import say
-from scripts.git.beacon import beacon_order
-from scripts.git.folder_history import FolderHistory
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.season_commits import checked_season_commits, task_commits
+from scripts.git.season_commits import checked_season_commits
 from scripts.repository.checkout import Checkout, say_damaged
 
 Record = TypeVar("Record", Result, Duel)
@@ -64,7 +61,6 @@ def recorded_input(
         results=tuple(results),
         duels=tuple(duels),
         final_beacon=final.beacon if final else None,
-        begun=begun_draws(checkout) if official else {},
     )
     return as_shown(recorded, now or datetime.now(UTC)) if official else with_flags(recorded)
 
@@ -117,22 +113,8 @@ def rank(shown: StandingsInput, *, official: bool) -> Standings:
     """The standings of an input."""
     return build_standings(
         shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels,
-        final_beacon=shown.final_beacon, begun=shown.begun,
+        final_beacon=shown.final_beacon,
     )  # fmt: skip
-
-
-def begun_draws(checkout: Checkout) -> Mapping[str, BegunDraws]:
-    """By task the draws that stood on main in this season, evaluated or not: their seeds are public from the merge on.
-
-    Nothing where the history is not here, or says nothing: all play one set of episodes in a sealed season, and the final
-    draws are no choice.
-    """
-    clone, challenge = GitRepository(checkout.root), checkout.challenge
-    main = clone.resolve("HEAD")
-    if challenge.sealed or challenge.is_final or main is None or clone.is_shallow():
-        return {}
-    came = task_commits(clone, main, challenge)
-    return FolderHistory(clone, main).begun(came, beacon_order(clone, main))
 
 
 @dataclass(frozen=True, kw_only=True)

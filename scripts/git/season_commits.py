@@ -40,25 +40,6 @@ def checked_season_commits(repository: GitRepository, main_sha: str, challenge: 
     return commits
 
 
-def task_commits(repository: GitRepository, main_sha: str, challenge: Challenge) -> dict[str, str]:
-    """For each task the first commit of main whose challenge.yml names it in the challenge's season; left out without one.
-
-    Raises:
-        CommandError: the clone is shallow.
-    """
-    refuse_shallow(repository)
-    commits = [(sha, changes[0][1]) for sha, _, changes in read_commits(repository, main_sha, _RULES)]
-    oids = sorted({oid for _, oid in commits if oid.strip("0")})
-    rules = dict(zip(oids, map(_document, repository.read(oids) if oids else ()), strict=True))
-    came: dict[str, str] = {}
-    for sha, oid in commits:
-        tasks = rules.get(oid, {}).get("tasks")
-        if isinstance(tasks, list) and rules[oid].get("season") == challenge.season:
-            named = [task.get("id") if isinstance(task, dict) else task for task in tasks]
-            came = {**{task.id: sha for task in challenge.tasks if task.id in named}, **came}
-    return came
-
-
 def season_commits(repository: GitRepository, main_sha: str, season: str) -> SeasonCommits:
     """Where a season began and ended, as far as main has come.
 
@@ -76,13 +57,8 @@ def season_commits(repository: GitRepository, main_sha: str, season: str) -> Sea
 
 def _season_and_final(content: bytes) -> tuple[object, object]:
     """What a challenge.yml says of its season; earlier versions of the file need not fit today's schema."""
-    document = _document(content)
-    return document.get("season"), document.get("final")
-
-
-def _document(content: bytes) -> dict[str, object]:
     try:
         document, _ = parse_yaml(content, _RULES, MAX_CHALLENGE_BYTES)
     except LoadError:
-        return {}
-    return document if isinstance(document, dict) else {}
+        return None, None
+    return (document.get("season"), document.get("final")) if isinstance(document, dict) else (None, None)

@@ -21,9 +21,10 @@ from scripts.verification.verify_records import verify_files
 # Modules that a stranger's challenge.yml may have imported here.
 # What each of a board's two branches may take of this disk, as it is fetched and unpacked.
 BRANCH_BYTES = 2 << 30
-# One pack for all that is fetched, so that one limit holds; and no redirect to what is no https, such as a host of the
-# network that this machine is in.
-_OF_STRANGERS = ("fetch.unpackLimit=1", "protocol.http.allow=never")
+# One pack for all that is fetched, so that one limit holds.
+_OF_STRANGERS = ("fetch.unpackLimit=1",)
+# No redirect to what is no https, such as a host of the network that this machine is in.
+_PROTOCOLS = "https:file"
 _KNOWN_MODULES = ("pettingzoo.classic.", "evaluator.environments.")
 
 
@@ -43,7 +44,7 @@ def verify_remote(remote: str, agent: str | None, *, quiet: bool) -> list[Findin
     """The same for a remote as git takes it."""
     with scratch_folder("board") as name:
         room = Path(name)
-        clone = GitRepository(room / "git", largest_file=BRANCH_BYTES, settings=_OF_STRANGERS)
+        clone = GitRepository(room / "git", largest_file=BRANCH_BYTES, settings=_OF_STRANGERS, protocols=_PROTOCOLS)
         clone.path.mkdir()
         clone.run("init", "--quiet", "--bare", ".")
         clone.run("config", "remote.origin.url", remote)

@@ -20,9 +20,7 @@ from leaderboard.scoring.intervals import TAIL, student_quantiles
 from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
-from scripts.git.recorded_standings import begun_draws
 from scripts.github.official.workload import Workload, read_workload
-from scripts.repository.checkout import Checkout
 from scripts.verification.verify_claims import MainHistory
 from tests.leaderboard import make
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, git, make_board, origin_branch
@@ -276,46 +274,3 @@ def test_an_owner_with_a_thousand_tries_among_a_thousand_does_not_stop_the_ranki
     critical = student_quantiles(freedom, 1 - shares)
 
     assert critical == pytest.approx(scipy.stats.t.isf(shares, freedom), rel=1e-5)
-
-
-def tries(board: Clone) -> dict[str, int]:
-    """By login the tries of the entries on main, if just these are evaluated."""
-    git(board.path, "reset", "-q", "--hard")
-    checkout = Checkout(board.path)
-    rules, items = checkout.challenge, read_workload(open_run(board), board.head, "").items
-    results = [
-        make.result(item.entry, [1.0, 2.0, 3.0], on=rules.solo_tasks[0], season=rules.season, beacon=item.wanted.beacon)
-        for item in items
-        if isinstance(item, WorkItem)
-    ]
-    entries, _ = read_entries(board.repository, board.head, rules)
-    table = build_standings(rules, entries, results, official=True, begun=begun_draws(checkout)).tasks[0]
-    return {row.entry.login: row.tries for row in table.rows}
-
-
-@pytest.mark.attack(
-    "looks_while_it_waits", family="people", outcome="each look counts as a try",
-    tries="Merges versions that wait for a quota, looks at their public seeds, and keeps the lucky one for the evaluation.",
-)  # fmt: skip
-def test_a_version_that_stood_on_main_and_was_never_evaluated_counts_as_a_try(board: Clone) -> None:
-    for number in range(5):
-        board.commit(agent_files("alice", source=copy(number)))
-    board.commit(agent_files("bob"))
-    # A rename is the same draw; what is no agent is none.
-    board.commit({**dict.fromkeys(agent_files("alice")), **agent_files("alice", "b", copy(4))})
-    board.commit({"submissions/alice/c/agent.py": AGENT})
-
-    assert tries(board) == {"alice": 5, "bob": 1}
-
-
-def test_what_left_main_before_the_task_or_the_season_came_is_no_try(board: Clone) -> None:
-    board.commit(agent_files("alice", source=copy(1)))
-    board.commit(agent_files("alice", source=copy(2)))
-    board.commit({"challenge.yml": RULES.replace(b'season: "1"', b'season: "2"')})
-    assert tries(board) == {"alice": 1}
-
-    board.commit(agent_files("alice", source=copy(3)))
-    assert tries(board) == {"alice": 2}
-
-    board.commit({"challenge.yml": RULES.replace(b'season: "1"', b'season: "2"').replace(b"CartPole-v1", b"Acrobot-v1")})
-    assert tries(board) == {"alice": 1}

@@ -38,7 +38,7 @@ from leaderboard.reports.agent_reports import OfficialLeaderboard, preview_state
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
-from scripts.git.recorded_standings import begun_draws, final_entries
+from scripts.git.recorded_standings import final_entries
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
@@ -357,7 +357,6 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         duels=tuple(duels),
         at=datetime.now(UTC),
         final_beacon=final.beacon if final else None,
-        begun=begun_draws(checkout),
     ), ranking
 
 

@@ -14,7 +14,7 @@ from leaderboard.reports.agent_reports import OfficialLeaderboard
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import KnownFolders, read_entries
-from scripts.git.recorded_standings import FinalEntries, begun_draws, entries_at_the_end
+from scripts.git.recorded_standings import FinalEntries, entries_at_the_end
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment
@@ -100,7 +100,6 @@ class BotContext:
         return OfficialLeaderboard(
             challenge=self.checkout.challenge, entries=final.entries if final else tuple(self.entries), at=self.now,
             results=tuple(self.results), duels=tuple(self.duels), final_beacon=final.beacon if final else None,
-            begun=begun_draws(self.checkout),
         )  # fmt: skip
 
     @property

@@ -231,20 +231,12 @@ class GitRepository:
         command = ["git", *(word for setting in (*_SETTINGS, *self.settings) for word in ("-c", setting)), *words]
         if self.largest_file is not None:  # in blocks of 512 bytes; what git starts inherits it
             command = ["sh", "-c", 'ulimit -f "$0" && exec "$@"', str(self.largest_file // 512), *command]
-        inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
-        secret = self.credentials.environment() if self.credentials else {}
         verb = arguments[0]
         seconds = VERB_SECONDS.get(verb, DEFAULT_SECONDS) if seconds is None else seconds
         done = run_bounded(
             command,
             folder=self.path,
-            environment={
-                **inherited,
-                **_SET_VARIABLES,
-                **secret,
-                "GIT_ALLOW_PROTOCOL": self.protocols,
-                "HOME": str(self.path),
-            },
+            environment=self._environment(),
             input_chunks=[given] if isinstance(given, bytes) else given,
             seconds=seconds,
             at_most=at_most,
@@ -257,6 +249,11 @@ class GitRepository:
             stderr = done.errors.decode(errors="replace")
             raise GitError(verb, stderr or _signal_message(done.code), done.output.decode(errors="replace"))
         return done.output
+
+    def _environment(self) -> dict[str, str]:
+        inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
+        secret = self.credentials.environment() if self.credentials else {}
+        return {**inherited, **_SET_VARIABLES, **secret, "GIT_ALLOW_PROTOCOL": self.protocols, "HOME": str(self.path)}
 
     def status(self, *options: str) -> list[str]:
         """The lines of `git status --porcelain`; filters that the repository's configuration names are not run.

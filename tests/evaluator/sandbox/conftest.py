@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,6 @@ import pytest
 @pytest.fixture(autouse=True)
 def _own_folder() -> Iterator[None]:
     """Loading an agent enters its folder, which in a test is the folder of all that follow."""
-    folder = os.getcwd()
+    folder = Path.cwd()
     yield
     os.chdir(folder)

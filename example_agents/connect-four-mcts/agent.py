@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 Numbers: TypeAlias = NDArray[np.int64]
 
-ROUNDS = 150  # of walking, adding, playing and carrying back
+ROUNDS = 75  # of walking, adding, playing and carrying back
 PLAYOUTS = 256  # at least one for each position; more where there are few positions
 CURIOSITY = 0.5  # weight of what is little known against what looks good
 

@@ -4,6 +4,8 @@ A board is one number of 49 bits, seven for each column from the bottom up; the 
 that no line runs over from one column into the next.
 """
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -61,6 +63,8 @@ def completes_four(stones: int) -> bool:
     return False
 
 
+# Half of the positions come up again: in other orders of the same moves, and in the next turn.
+@functools.lru_cache(maxsize=1 << 18)
 def chances(stones: int, others: int) -> int:
     """How many lines of four are still open to these stones, counted once more for each stone in them."""
     free = BOARD & ~others

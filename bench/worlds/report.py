@@ -31,6 +31,9 @@ adds up the peaks of all processes. *Start* is from the program's start to the f
 minutes of one machine that stand in the last column. Networks are of numpy, with fixed weights. Connect Four counts games,
 random against random, instead of steps.
 
+A seeded reset of Breakout takes as long as some 250 steps, since the game is loaded anew. The bare loop and one lane reset
+between episodes, the others mostly before the first observation, so there *× bare* says little.
+
 Measured on {processors} processors ({machine}), Python {python}, with {seconds} of the bare loop per row. While it was
 measured, the machine's load was {low:.1f} to {high:.1f}.{busy}
 

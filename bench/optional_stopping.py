@@ -17,7 +17,8 @@ from bench.rank_bench import result_of
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import Submission
 from leaderboard.build_standings import build_standings
-from leaderboard.core.standings import Entry, Row
+from leaderboard.core.entry import Entry
+from leaderboard.core.standings import Row
 from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import EstimateArrays, estimates, normal_quantiles, tail
 from leaderboard.scoring.metrics import EpisodeMetric

@@ -10,7 +10,7 @@ from bench.rank_bench import result_of
 from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.config.submission import Submission
 from leaderboard.build_standings import build_standings
-from leaderboard.core.standings import Entry, Estimate
+from leaderboard.core.entry import Entry, Estimate
 from leaderboard.scoring.bootstrap import Floats
 
 TASKS = 8

@@ -11,7 +11,7 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
-from leaderboard.core.standings import Entry
+from leaderboard.core.entry import Entry
 
 SIZES = (100, 1_000, 10_000)
 TASKS = 8

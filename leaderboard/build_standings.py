@@ -12,9 +12,9 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official
-from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, owner_groups
-from leaderboard.core.standings import Excluded, Failure, Row, Standings, TaskStandings, WithdrawnScore
+from leaderboard.core.standings import Failure, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.core.versions import VersionFolders, version_folders
 from leaderboard.counting_results import FinalPlaces, Held, counting_draws, precedence
 from leaderboard.ratings.build_game_standings import build_game_standings

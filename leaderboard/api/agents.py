@@ -32,7 +32,7 @@ from leaderboard.api.table import failure_reason
 from leaderboard.charts.agent_charts import curve_points
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
-from leaderboard.core.standings import Failure, OverallRow, Row, Standings, entries_of
+from leaderboard.core.standings import Failure, Outcome, OverallRow, Row, Standings, outcomes_of
 from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import learning_curve, ranking, value_or_none
@@ -48,8 +48,8 @@ _EXPONENT = 1e16  # from here on, JSON has an exponent and no `.0`
 # Versions of one agent on one task in its history, the newest.
 HISTORY_VERSIONS = 50
 
-BoardRow = Row | Failure | GameRow | GameFailure | None
-"""What a leaderboard has of an entry; None while it waits."""
+TaskOutcomes = Sequence[tuple[Task, Outcome]]
+"""What each task's leaderboard has of one agent, in the order of challenge.yml."""
 
 
 class LengthJson(ClosedObject):
@@ -242,30 +242,11 @@ class FormerAgentJson(ClosedObject):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskInfo:
-    """One task, as far as the documents of its agents need it."""
-
-    task: Task
-    digest: str
-    has_length_metric: bool
-    """Whether a metric is computed from the lengths of episodes, so that readers need each of them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AgentDocuments:
-    """One agent, and its row on every task, in the order of challenge.yml."""
-
-    entry: Entry
-    rows: list[tuple[TaskInfo, BoardRow]] = field(default_factory=list)
-
-
-@dataclass(frozen=True, kw_only=True)
 class AgentContext:
     """What the tasks of one agent's document are built from."""
 
     entry: Entry
     facts: ApiInputs
-    recorded: Sequence[Result]
     runs: list[RunJson] = field(default_factory=list)
     """Filled while tasks are built: results of the same circumstances share an item."""
 
@@ -295,52 +276,32 @@ def _rounded(numbers: Floats) -> Floats:
     return rounded
 
 
-def entered_agents(standings: Standings) -> Mapping[AgentName, Entry]:
-    """Every agent on main that a leaderboard has."""
-    agents: dict[AgentName, Entry] = {}
+def outcomes_by_agent(standings: Standings, names: Iterable[AgentName]) -> Mapping[AgentName, TaskOutcomes]:
+    """What the leaderboards have of these agents."""
+    agents: dict[AgentName, list[tuple[Task, Outcome]]] = {name: [] for name in names}
     for board in standings.boards:
-        for entry in entries_of(board):
-            agents.setdefault(entry.name, entry)
-    return agents
-
-
-def gather_documents(standings: Standings, entries: Mapping[AgentName, Entry]) -> Mapping[AgentName, AgentDocuments]:
-    """The rows of these agents on every task."""
-    agents = {name: AgentDocuments(entry=entry) for name, entry in entries.items()}
-
-    def add(task: TaskInfo, rows: Iterable[Row | Failure | GameRow | GameFailure], waiting: Iterable[Entry]) -> None:
-        for row in rows:
-            if agent := agents.get(row.entry.name):
-                agent.rows.append((task, row))
-        for entry in waiting:
-            if agent := agents.get(entry.name):
-                agent.rows.append((task, None))
-
-    for solo in standings.tasks:
-        has_length_metric = any(metric.kind == "mean_length" for metric in solo.task.metrics)
-        task = TaskInfo(task=solo.task, digest=solo.task.digest(), has_length_metric=has_length_metric)
-        add(task, (*solo.rows, *solo.failures), solo.waiting)
-    for game in standings.games:
-        add(TaskInfo(task=game.task, digest="", has_length_metric=False), (*game.rows, *game.failures), game.waiting)
+        for entry, outcome in outcomes_of(board):
+            if entry.name in agents:
+                agents[entry.name].append((board.task, outcome))
     return agents
 
 
 def agent_files(
-    facts: ApiInputs, agents: Mapping[AgentName, AgentDocuments], departed: Iterable[FormerEntry]
+    facts: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], departed: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """One document for each of these agents, and for each that left."""
     overall = {row.entry.name: row for row in facts.standings.overall}
-    for name, agent in agents.items():
-        path = serialise.agent_file(agent.entry.login, agent.entry.agent)
-        yield path, serialise.json_document(agent_document(agent, overall.get(name), facts))
+    for name, outcomes in agents.items():
+        entry = facts.standings.entries[name]
+        document = agent_document(entry, outcomes, overall.get(name), facts)
+        yield serialise.agent_file(entry.login, entry.agent), serialise.json_document(document)
     for former in departed:
         yield serialise.agent_file(former.login, former.agent), serialise.json_document(_former_agent(former))
 
 
-def agent_document(agent: AgentDocuments, overall: OverallRow | None, facts: ApiInputs) -> AgentJson:
+def agent_document(entry: Entry, outcomes: TaskOutcomes, overall: OverallRow | None, facts: ApiInputs) -> AgentJson:
     """The document of an agent on main."""
-    entry, manifest = agent.entry, agent.entry.submission
-    context = AgentContext(entry=entry, facts=facts, recorded=facts.recorded.get(entry.name, ()))
+    manifest, context = entry.submission, AgentContext(entry=entry, facts=facts)
     return {
         "login": entry.login, "agent": entry.agent, "name": manifest.name, **flags(entry), "state": "entered",
         "algorithm": manifest.algorithm, "authors": list(manifest.authors), "kind": manifest.kind, "entry": manifest.entry,
@@ -348,7 +309,7 @@ def agent_document(agent: AgentDocuments, overall: OverallRow | None, facts: Api
         "page": serialise.agent_address(entry.login, entry.agent),
         **_optional_manifest(entry, facts),
         "overall": None if overall is None else {**place_document(overall), **overall_scores(overall)},
-        "tasks": [_with_quarantine(task_document_of_agent(task, row, context), agent.entry) for task, row in agent.rows],
+        "tasks": [task_document_of_agent(task, outcome, context) for task, outcome in outcomes],
         "runs": context.runs,
     }  # fmt: skip
 
@@ -367,44 +328,41 @@ def _optional_manifest(entry: Entry, facts: ApiInputs) -> OptionalManifestJson:
     return cast("OptionalManifestJson", {name: value for name, value in fields.items() if value not in (None, [], {})})
 
 
-def _with_quarantine(document: AgentTaskJson, entry: Entry) -> AgentTaskJson:
-    words = entry.quarantined.get(document["task"])
-    return cast("AgentTaskJson", {**document, "quarantine": words}) if words and document["state"] == "waiting" else document
-
-
-def task_document_of_agent(task: TaskInfo, row: BoardRow, context: AgentContext) -> AgentTaskJson:
+def task_document_of_agent(task: Task, outcome: Outcome, context: AgentContext) -> AgentTaskJson:
     """What is known of an agent on one task."""
-    task_id = task.task.id
-    match row:
+    match outcome:
         case Row():
             return {
-                "task": task_id, "state": "ranked", **place_document(row), **measured_document(row, task.task),
-                **_result(task, row.result, context),
+                "task": task.id, "state": "ranked", **place_document(outcome), **measured_document(outcome, task),
+                **_result(task, outcome.result, context),
             }  # fmt: skip
         case Failure():
-            return _failed(task, row, context)
+            return _failed(task, outcome, context)
         case GameRow():
-            return {"task": task_id, "state": "ranked", **place_document(row), **played_document(row)}
+            return {"task": task.id, "state": "ranked", **place_document(outcome), **played_document(outcome)}
         case GameFailure():
             return {
-                "task": task_id, "state": "refused", "reason": row.reason, "attempts": row.attempts,
-                "evaluated_at": row.duel.provenance.evaluated_at,
+                "task": task.id, "state": "refused", "reason": outcome.reason, "attempts": outcome.attempts,
+                "evaluated_at": outcome.duel.provenance.evaluated_at,
             }  # fmt: skip
-    return {"task": task_id, "state": "waiting"}
+    waiting: AgentWaitingJson = {"task": task.id, "state": "waiting"}
+    if words := context.entry.quarantined.get(task.id):
+        waiting["quarantine"] = words
+    return waiting
 
 
-def _failed(task: TaskInfo, failure: Failure, context: AgentContext) -> AgentFailedJson:
+def _failed(task: Task, failure: Failure, context: AgentContext) -> AgentFailedJson:
     result, claimed = failure.result, failure.claimed
     claim: ClaimJson = {} if claimed is None else {"claimed": serialise.finite(claimed)}
     return {
-        "task": task.task.id, "verdict": result.verdict, "state": "failed" if claimed is None else "self-reported", **claim,
+        "task": task.id, "verdict": result.verdict, "state": "failed" if claimed is None else "self-reported", **claim,
         "message": failure_reason(result), "log_tail": result.log_tail, "attempts": failure.attempts,
         "evaluated_at": result.provenance.evaluated_at, "cost": cost_document(result.cost),
         **_result(task, result, context),
     }  # fmt: skip
 
 
-def _result(task: TaskInfo, result: Result, context: AgentContext) -> AgentResultJson:
+def _result(task: Task, result: Result, context: AgentContext) -> AgentResultJson:
     """What rows and failures have in common."""
     return {
         **_details(task, result, context),
@@ -414,15 +372,15 @@ def _result(task: TaskInfo, result: Result, context: AgentContext) -> AgentResul
     }
 
 
-def _details(task: TaskInfo, result: Result, context: AgentContext) -> DetailsJson:
-    document: DetailsJson = _script(result, task.task)
+def _details(task: Task, result: Result, context: AgentContext) -> DetailsJson:
+    document: DetailsJson = _script(result, task)
     if result.sealed is not None:
         document["sealed"] = True
     if result.metrics:
         document["counts"] = result.metrics
     if replays := context.facts.context.episodes.get(result.key):
         document["replays"] = [_replay(replay) for replay in replays]
-    if task.has_length_metric:
+    if any(metric.kind == "mean_length" for metric in task.metrics):
         document["lengths"] = list(result.lengths)
     elif lengths := result.lengths:
         mean = round(sum(lengths) / len(lengths), 3)
@@ -453,16 +411,17 @@ def _replay(replay: EpisodeReplay) -> ReplayJson:
     }  # fmt: skip
 
 
-def _history(task: TaskInfo, result: Result, context: AgentContext) -> HistoryJson:
+def _history(task: Task, result: Result, context: AgentContext) -> HistoryJson:
     """Other results of the agent on this task under its present settings, the oldest first."""
+    digest = context.facts.task_digests[task.id]
     earlier = [
         other
-        for other in context.recorded
-        if other.task == task.task.id and other.key != result.key and other.task_digest == task.digest
+        for other in context.facts.recorded.get(context.entry.name, ())
+        if (other.task, other.task_digest) == (task.id, digest) and other.key != result.key
     ]
     earlier.sort(key=lambda other: other.provenance.evaluated_at)
     is_named = not context.entry.anonymous
-    versions = [_version(other, task.task, is_named=is_named) for other in earlier[-HISTORY_VERSIONS:]]
+    versions = [_version(other, task, is_named=is_named) for other in earlier[-HISTORY_VERSIONS:]]
     return {"history": versions} if versions else {}
 
 

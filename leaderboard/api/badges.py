@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from evaluator.model.config.challenge import Task
-from leaderboard.api.agents import AgentDocuments, BoardRow
+from leaderboard.api.agents import TaskOutcomes
 from leaderboard.api.documents import ClosedObject
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow
-from leaderboard.core.standings import Failure, OverallRow, Row
+from leaderboard.core.standings import Failure, Outcome, OverallRow, Row
 from leaderboard.scoring.metrics import digits
 from leaderboard.site_context import FormerEntry
 from leaderboard.text import format, serialise
@@ -37,21 +37,19 @@ class BadgeJson(ClosedObject):
 
 
 def badge_files(
-    facts: ApiInputs, agents: Mapping[AgentName, AgentDocuments], departed: Iterable[FormerEntry]
+    facts: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], departed: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """Two files for each agent and board, and two for its place across all tasks."""
     overall = {row.entry.name: row for row in facts.standings.overall}
     title = facts.standings.challenge.title
     ranked = sum(not row.is_aside for row in facts.standings.overall)
-    counts = {board.task.id: sum(not row.is_aside for row in board.rows) for board in facts.standings.tasks}
-    counts |= {game.task.id: sum(not row.is_aside for row in game.rows) for game in facts.standings.games}
+    counts = {board.task.id: sum(not row.is_aside for row in board.rows) for board in facts.standings.boards}
     parts = {task_id: serialise.segment(task_id) for task_id in counts}
-    for name, agent in agents.items():
-        folder = f"badges/{agent.entry.login}/{agent.entry.agent}"
+    for name, outcomes in agents.items():
+        folder = f"badges/{facts.standings.entries[name].shown}"
         yield from _both(f"{folder}/overall", overall_badge(title, overall.get(name), ranked))
-        for board, row in agent.rows:
-            task = board.task
-            yield from _both(f"{folder}/{parts[task.id]}", task_badge(task, row, counts[task.id]))
+        for task, outcome in outcomes:
+            yield from _both(f"{folder}/{parts[task.id]}", task_badge(task, outcome, counts[task.id]))
     for former in departed:
         yield from _former(former, title, {task.id: task for task in facts.standings.challenge.tasks})
 
@@ -64,18 +62,18 @@ def overall_badge(title: str, row: OverallRow | None, count: int) -> BadgeJson:
     return _ranked(title, row, count, score)
 
 
-def task_badge(task: Task, row: BoardRow, count: int) -> BadgeJson:
+def task_badge(task: Task, outcome: Outcome, count: int) -> BadgeJson:
     """Its place on a task of `count` ranked entries, or why it has none."""
     label = task.title or task.id
-    match row:
+    match outcome:
         case Row():
-            return _ranked(label, row, count, format.number(row.estimate.score, digits(task)))
+            return _ranked(label, outcome, count, format.number(outcome.estimate.score, digits(task)))
         case GameRow():
-            return _ranked(label, row, count, f"Elo {format.number(row.rating.elo, 0)}")
+            return _ranked(label, outcome, count, f"Elo {format.number(outcome.rating.elo, 0)}")
         case Failure():
-            if row.claimed is not None:
+            if outcome.claimed is not None:
                 return _badge(label, "self-reported", _NEUTRAL)
-            return _badge(label, row.result.verdict.value.replace("_", " "), _FAULT)
+            return _badge(label, outcome.result.verdict.value.replace("_", " "), _FAULT)
         case GameFailure():
             return _badge(label, "refused", _FAULT)
     return _badge(label, "waiting", _NEUTRAL)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from leaderboard.api.agents import agent_files, entered_agents, gather_documents
+from leaderboard.api.agents import agent_files, outcomes_by_agent
 from leaderboard.api.badges import badge_files
 from leaderboard.api.feeds import feed_files
 from leaderboard.api.index import index_files
@@ -12,6 +12,7 @@ from leaderboard.api.openapi import openapi_files
 from leaderboard.api.openmetrics import openmetrics_files
 from leaderboard.api.status import status_files
 from leaderboard.api.table import game_table, task_table
+from leaderboard.core.entry import AgentName
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition
 from leaderboard.core.standings import Standings
 from leaderboard.history import BoardHistory
@@ -54,10 +55,9 @@ def feed_and_status_files(
 
 def agent_document_files(standings: Standings, context: SiteContext, share: Partition) -> Iterator[tuple[str, bytes]]:
     """The documents of a part of the agents, and their badges where challenge.yml asks for them."""
-    every = entered_agents(standings)
-    entries = {name: every[name] for name in share.of(sorted(every))}
-    facts, agents = api_inputs(standings, context, entries), gather_documents(standings, entries)
-    departed = share.of([former for former in context.departed if (former.login.casefold(), former.agent) not in every])
+    names, gone = share.of(sorted(standings.entries)), context.departed
+    facts, agents = api_inputs(standings, context, set(names)), outcomes_by_agent(standings, names)
+    departed = share.of([one for one in gone if AgentName.folded(one.login, one.agent) not in standings.entries])
     yield from agent_files(facts, agents, departed)
     if standings.challenge.badges:
         yield from badge_files(facts, agents, departed)

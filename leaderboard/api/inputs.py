@@ -3,11 +3,12 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
-from leaderboard.core.standings import Row, Standings, TaskStandings, results_of
+from leaderboard.core.standings import Row, Standings, results_of
 from leaderboard.core.versions import version_folders_of
 from leaderboard.site_context import SiteContext
 
@@ -37,16 +38,18 @@ class ApiInputs:
         """The address of the board's repository."""
         return self.context.repository or self.standings.challenge.repository
 
+    @cached_property
+    def task_digests(self) -> Mapping[str, str]:
+        """The digest of each solo task; cached, since the history of every result needs one."""
+        return {board.task.id: board.task.digest() for board in self.standings.tasks}
+
     @property
     def results(self) -> Iterator[Result]:
         """All results that count."""
         return (result for results in self.recorded.values() for result in results)
 
-    def firsts(self, board: TaskStandings) -> list[str]:
-        """When the version of the agent in each row was first recorded on the board's task, in UTC."""
-        return [self._first(row) for row in board.rows]
-
-    def _first(self, row: Row) -> str:
+    def since(self, row: Row) -> str:
+        """When the version of the agent in a row was first recorded on its task, in UTC."""
         result = row.result
         moments = [
             other.provenance.evaluated_at

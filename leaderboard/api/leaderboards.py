@@ -50,9 +50,9 @@ def task_rows(board: TaskStandings, facts: ApiInputs) -> list[RowJson]:
     return [
         {
             **place_document(row), **entry_document(row.entry), **measured_document(row, board.task), **beside,
-            **_source(row.entry), "since": since, "sandbox": row.result.sandbox, **links_document(row.entry),
+            **_source(row.entry), "since": facts.since(row), "sandbox": row.result.sandbox, **links_document(row.entry),
         }
-        for (row, beside), since in zip(task_improvements(board), facts.firsts(board), strict=True)
+        for row, beside in task_improvements(board)
     ]  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import shown_duels
-from leaderboard.core.standings import entries_of
 from leaderboard.health import health
 
 # Upper ends in seconds: from an agent that crashes at once to a script's whole budget.
@@ -103,9 +102,9 @@ def _received(facts: ApiInputs) -> Counter[str]:
     """Versions by kind, each counted once, recorded or waiting. For former agents the kind is read from their results."""
     kinds: dict[AgentName, str] = {}
     versions: set[tuple[AgentName, str]] = set()
-    for entry in (entry for board in facts.standings.boards for entry in entries_of(board)):
-        kinds[entry.name] = entry.submission.kind.value
-        versions.add((entry.name, entry.digest))
+    for name, entry in facts.standings.entries.items():
+        kinds[name] = entry.submission.kind.value
+        versions.add((name, entry.digest))
     for name, results in facts.recorded.items():
         kinds.setdefault(name, "script" if any(result.script for result in results) else "policy")
         versions |= {(name, result.submission_digest) for result in results}

@@ -34,9 +34,9 @@ from leaderboard.api.documents import (
     WaitingJson,
     WithdrawnJson,
 )
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, Rating, WinCount
-from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
+from leaderboard.core.entry import AgentName, Entry, Estimate, Excluded
+from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings, HeadToHead, Rating, WinCount
+from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of, value_or_none
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED, common_scale
 from leaderboard.scoring.significance import Improvement, compared_values, improvement, mean_improvement
@@ -223,7 +223,7 @@ def exclusion_document(exclusion: Exclusion) -> ExclusionJson:
     return {"since": exclusion.since, "who": exclusion.who, "why": exclusion.why, "link": exclusion.link}
 
 
-def excluded_document(excluded: Excluded | GameExcluded) -> ExcludedJson:
+def excluded_document(excluded: Excluded) -> ExcludedJson:
     """An entry that moderation keeps off the leaderboard."""
     return {"login": excluded.login, "agent": excluded.agent, **exclusion_document(excluded.exclusion)}
 

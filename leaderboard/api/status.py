@@ -8,7 +8,8 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import Address, ClosedObject, UtcTime
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.standings import Standings
+from leaderboard.core.game_standings import GameFailure, GameRow
+from leaderboard.core.standings import Failure, Outcome, Row, outcomes_of
 from leaderboard.site_context import FormerEntry
 from leaderboard.text import serialise
 
@@ -72,12 +73,13 @@ def status_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
 def status_document(facts: ApiInputs) -> StatusJson:
     """Every agent by login and folder, with its state on each task."""
     standings = facts.standings
-    tasks = [*(board.task for board in standings.tasks), *(game.task for game in standings.games)]
+    tasks = [board.task for board in standings.boards]
     agents: dict[AgentName, StatusAgentJson] = {}
-    for index, entry, state in _states(standings):
-        if entry.name not in agents:
-            agents[entry.name] = _agent(entry, facts, len(tasks))
-        agents[entry.name]["tasks"][index] = state
+    for index, board in enumerate(standings.boards):
+        for entry, outcome in outcomes_of(board):
+            if entry.name not in agents:
+                agents[entry.name] = _agent(entry, facts, len(tasks))
+            agents[entry.name]["tasks"][index] = _state(entry, outcome, board.task)
     for former in facts.context.departed:
         name = AgentName.folded(former.login, former.agent)
         if name not in agents:
@@ -96,26 +98,15 @@ def status_document(facts: ApiInputs) -> StatusJson:
     }
 
 
-def _states(standings: Standings) -> Iterator[tuple[int, Entry, State]]:
-    """The number of a task, an entry, and its state there."""
-    for index, board in enumerate(standings.tasks):
-        for row in board.rows:
-            yield index, row.entry, ["ranked", None if row.is_aside else row.place]
-        for failure in board.failures:
-            claim = failure.claimed
-            yield index, failure.entry, ["failed", failure.result.verdict] if claim is None else ["self-reported", claim]
-        for entry in board.waiting:
-            yield index, entry, _waiting(entry, board.task)
-    for index, game in enumerate(standings.games, start=len(standings.tasks)):
-        for player in game.rows:
-            yield index, player.entry, ["ranked", None if player.is_aside else player.place]
-        for refused in game.failures:
-            yield index, refused.entry, ["refused", refused.reason]
-        for entry in game.waiting:
-            yield index, entry, _waiting(entry, game.task)
-
-
-def _waiting(entry: Entry, task: Task) -> State:
+def _state(entry: Entry, outcome: Outcome, task: Task) -> State:
+    match outcome:
+        case Row() | GameRow():
+            return ["ranked", None if outcome.is_aside else outcome.place]
+        case Failure():
+            claim = outcome.claimed
+            return ["failed", outcome.result.verdict] if claim is None else ["self-reported", claim]
+        case GameFailure():
+            return ["refused", outcome.reason]
     quarantined = entry.quarantined.get(task.id)
     return ["waiting", quarantined] if quarantined else ["waiting"]
 

@@ -15,9 +15,9 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import ColumnKind, FlagsJson, GameRowJson, MetricJson, RowJson, TableJson
 from leaderboard.api.standings_json import flags, metric_document
-from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import GameExcluded, GameStandings
-from leaderboard.core.standings import Excluded, TaskStandings, WithdrawnScore
+from leaderboard.core.entry import Entry, Excluded
+from leaderboard.core.game_standings import GameStandings
+from leaderboard.core.standings import TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
 
@@ -272,7 +272,7 @@ def _waiting(entry: Entry, task: Task) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _excluded(excluded: Excluded | GameExcluded) -> dict[str, Any]:
+def _excluded(excluded: Excluded) -> dict[str, Any]:
     return {
         "login": excluded.login, "agent": excluded.agent, "name": excluded.agent, "verdict": "excluded",
         "message": excluded.exclusion.why, "flags": ["excluded"], "evaluated_at": excluded.exclusion.since,

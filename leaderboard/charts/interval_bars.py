@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
-from leaderboard.core.entry import RankedEntry
-from leaderboard.core.game_standings import GameStandings, Rating
-from leaderboard.core.standings import Estimate, TaskStandings
+from leaderboard.core.entry import Estimate
+from leaderboard.core.game_standings import GameRow, GameStandings
+from leaderboard.core.standings import Row, TaskStandings
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, span
 
@@ -49,29 +49,27 @@ def chart_scale(estimates: Iterable[Estimate], marks: Sequence[float] = ()) -> C
 
 def task_scale(task: Task, estimates: Iterable[Estimate]) -> ChartScale:
     """The scale of a task's table, with the random and the reference score as marks."""
-    return chart_scale(estimates, [anchor.score for anchor in (task.random, task.reference) if anchor])
+    return chart_scale(estimates, _anchor_scores(task))
 
 
-def rating_estimate(rating: Rating) -> Estimate:
-    """A rating in the form that charts of scores take."""
-    return Estimate(score=rating.elo, low=rating.low, high=rating.high)
+def _anchor_scores(task: Task) -> list[float]:
+    return [anchor.score for anchor in (task.random, task.reference) if anchor]
 
 
 def rating_scale(board: GameStandings) -> ChartScale:
     """The scale of a game's table, with a tick at 0, the rating of the anchor."""
-    return zoomed_scale(((row, rating_estimate(row.rating)) for row in board.rows), [0.0])
+    return _zoomed_scale(board.rows, [0.0])
 
 
 def table_scale(board: TaskStandings) -> ChartScale:
     """The scale of a task's table: that of its ranked entries, with random and reference where they are near."""
-    anchors = [anchor.score for anchor in (board.task.random, board.task.reference) if anchor]
-    return zoomed_scale(((row, row.estimate) for row in board.rows), anchors)
+    return _zoomed_scale(board.rows, _anchor_scores(board.task))
 
 
-def zoomed_scale(rows: Iterable[tuple[RankedEntry, Estimate]], marks: Sequence[float]) -> ChartScale:
+def _zoomed_scale(rows: Sequence[Row | GameRow], marks: Sequence[float]) -> ChartScale:
     """A scale for entries with a place, or for all if none has one; with the marks that are at most half its width away."""
-    known = [(row, estimate) for row, estimate in rows if not estimate.is_missing]
-    shown = [estimate for row, estimate in known if not row.is_aside] or [estimate for _, estimate in known]
+    known = [row for row in rows if not row.estimate.is_missing]
+    shown = [row.estimate for row in known if not row.is_aside] or [row.estimate for row in known]
     if not shown:
         return chart_scale([], marks)
     scale = chart_scale(shown)

@@ -10,9 +10,8 @@ from markupsafe import Markup
 
 from leaderboard.charts.history_charts import ticks
 from leaderboard.charts.interval_bars import ChartScale, as_point, rating_scale, table_scale
-from leaderboard.core.entry import RankedEntry
-from leaderboard.core.game_standings import GameStandings
-from leaderboard.core.standings import Estimate, TaskStandings
+from leaderboard.core.game_standings import GameRow, GameStandings
+from leaderboard.core.standings import Row, TaskStandings
 from leaderboard.scoring.metrics import better, digits, ranking
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, ranks, span
@@ -47,7 +46,7 @@ def score_plot(board: TaskStandings) -> Markup:
         title=f"{metric.name}: {better(metric)}", scale=scale, decimals=digits(board.task),
         marks=tuple((value, name) for value, name in anchors if value in scale.marks),
     )  # fmt: skip
-    return _plot([(row, row.estimate) for row in board.rows], axis)
+    return _plot(board.rows, axis)
 
 
 def rating_plot(board: GameStandings) -> Markup:
@@ -55,17 +54,15 @@ def rating_plot(board: GameStandings) -> Markup:
     scale = rating_scale(board)
     marks = tuple((value, f"{board.anchor} = 0") for value in scale.marks)
     axis = PlotAxis(title="Rating (Elo): higher is better", scale=scale, decimals=0, marks=marks)
-    return _plot(
-        [(row, Estimate(score=row.rating.elo, low=row.rating.low, high=row.rating.high)) for row in board.rows], axis
-    )
+    return _plot(board.rows, axis)
 
 
-def _plot(rows: Sequence[tuple[RankedEntry, Estimate]], axis: PlotAxis) -> Markup:
-    shown = [(row, as_point(one)) for row, one in rows if not (row.is_aside or one.is_missing)][:PLOTTED_ENTRIES]
+def _plot(rows: Sequence[Row | GameRow], axis: PlotAxis) -> Markup:
+    shown = [row for row in rows if not (row.is_aside or row.estimate.is_missing)][:PLOTTED_ENTRIES]
     if not shown:
         return Markup()
     base = _TOP + _ROW * len(shown)
-    lines = Markup("").join(_line(row, one, axis, _TOP + _ROW * index + _ROW // 2) for index, (row, one) in enumerate(shown))
+    lines = Markup("").join(_line(row, axis, _TOP + _ROW * index + _ROW // 2) for index, row in enumerate(shown))
     marked = Markup("").join(_mark(value, name, axis, base) for value, name in axis.marks)
     return Markup(
         '<svg class="pr-plot" viewBox="0 0 {width} {height}" role="img" aria-label="{words}">{ticks}{marks}{lines}'
@@ -77,8 +74,8 @@ def _plot(rows: Sequence[tuple[RankedEntry, Estimate]], axis: PlotAxis) -> Marku
     )  # fmt: skip
 
 
-def _line(row: RankedEntry, estimate: Estimate, axis: PlotAxis, middle: int) -> Markup:
-    name = row.entry.submission.name
+def _line(row: Row | GameRow, axis: PlotAxis, middle: int) -> Markup:
+    name, estimate = row.entry.submission.name, as_point(row.estimate)
     interval = span(estimate.low, estimate.high, axis.decimals)
     words = (
         f"{name}: {number(estimate.score, axis.decimals)}, 95 % interval {interval}, "

@@ -13,10 +13,9 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel
-from leaderboard.charts.interval_bars import rating_estimate
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.game_standings import GameStandings
-from leaderboard.core.standings import Estimate, Standings, TaskStandings
+from leaderboard.core.entry import AgentName, Entry, Estimate
+from leaderboard.core.game_standings import GameRow, GameStandings
+from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
 from leaderboard.scoring.metrics import better, digits, ranking
 from leaderboard.text import format
 from leaderboard.text.format import MINUS
@@ -75,8 +74,7 @@ def _cards(standings: Standings) -> Iterator[Card]:
 
 def card_files(standings: Standings) -> dict[str, str]:
     """The address of its card below the site's root, by page. All other pages use the card of the home page."""
-    tasks = [board.task for board in standings.tasks] + [board.task for board in standings.games]
-    files = {task_page(task.id): _task_file(task.id) for task in tasks}
+    files = {task_page(board.task.id): _task_file(board.task.id) for board in standings.boards}
     files |= {agent_page(entry.login, entry.agent): _agent_file(entry) for entry in chosen_cards(standings)}
     return {page: quote(file) for page, file in files.items()}
 
@@ -89,8 +87,7 @@ def task_card(task_id: str) -> str:
 def chosen_cards(standings: Standings) -> tuple[Entry, ...]:
     """The agents that have their own cards: the best overall and the best of each task."""
     entries = [row.entry for row in standings.overall[:OVERALL_CARDS]]
-    entries += [row.entry for board in standings.tasks for row in board.rows[:TASK_CARDS]]
-    entries += [row.entry for board in standings.games for row in board.rows[:TASK_CARDS]]
+    entries += [row.entry for board in standings.boards for row in board.rows[:TASK_CARDS]]
     return tuple({entry.name: entry for entry in entries}.values())
 
 
@@ -128,8 +125,8 @@ def _called(entry: Entry) -> tuple[str, ...]:
 
 
 def _home(standings: Standings) -> Card:
-    rows = [(row.place, row.entry, row.estimate) for row in standings.overall if not row.is_aside]
-    lines = _lines([(place, entry, _scored(estimate, 2), None) for place, entry, estimate in rows])
+    rows = [row for row in standings.overall if not row.is_aside]
+    lines = _lines(rows, 2)
     ranked = format.counted(standings.ranked_agents, "ranked agent")
     if not rows:
         lines = tuple(_champion(board, line) for board in standings.games for line in _game_lines(board)[:1])[:CARD_LINES]
@@ -148,10 +145,7 @@ def _champion(board: GameStandings, line: CardLine) -> CardLine:
 
 def _task(standings: Standings, board: TaskStandings) -> Card:
     task, rows = board.task, [row for row in board.rows if not row.estimate.is_missing and not row.is_aside]
-    axis = _axis(task, [row.estimate for row in rows])
-    lines = _lines(
-        [(row.place, row.entry, _scored(row.estimate, digits(task)), _span(row.estimate, axis)) for row in rows[:CARD_LINES]]
-    )
+    lines = _lines(rows, digits(task), _axis(task, [row.estimate for row in rows]))
     return Card(
         file=_task_file(task.id), title=(task.title or task.id, task.id), above=_title(standings),
         below=f"{format.counted(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking(task))}",
@@ -216,13 +210,11 @@ def _duel(standings: Standings, board: GameStandings, duel: Duel) -> Card:
 
 
 def _game_lines(board: GameStandings) -> tuple[CardLine, ...]:
-    rows = [row for row in board.rows if not row.is_aside]
-    ratings = [(row.place, row.entry, rating_estimate(row.rating)) for row in rows]
-    return _lines([(place, entry, _scored(estimate, 0), None) for place, entry, estimate in ratings])
+    return _lines([row for row in board.rows if not row.is_aside], 0)
 
 
 def _agent(standings: Standings, entry: Entry) -> Card:
-    shown = [*_solo_places(standings, entry), *_game_places(standings, entry)]
+    shown = list(_places(standings, entry))
     overall = next((row for row in standings.overall if row.entry.name == entry.name), None)
     place = f"place {overall.place} overall · " if overall and not overall.is_aside else ""
     return Card(
@@ -231,28 +223,25 @@ def _agent(standings: Standings, entry: Entry) -> Card:
     )  # fmt: skip
 
 
-def _solo_places(standings: Standings, entry: Entry) -> Iterator[CardLine]:
-    for board in standings.tasks:
+def _places(standings: Standings, entry: Entry) -> Iterator[CardLine]:
+    for board in standings.boards:
+        task = board.task
         row = next((row for row in board.rows if row.entry.name == entry.name and not row.estimate.is_missing), None)
         if row:
-            yield _place(board, row.place, format.number(row.estimate.score, digits(board.task)))
+            value = format.number(row.estimate.score, 0 if task.game else digits(task))
+            yield CardLine(place=row.place, name=(task.title or task.id, task.id), value=value)
 
 
-def _game_places(standings: Standings, entry: Entry) -> Iterator[CardLine]:
-    for board in standings.games:
-        row = next((row for row in board.rows if row.entry.name == entry.name), None)
-        if row:
-            yield _place(board, row.place, format.number(row.rating.elo, 0))
-
-
-def _place(board: TaskStandings | GameStandings, place: int, value: str) -> CardLine:
-    return CardLine(place=place, name=(board.task.title or board.task.id, board.task.id), value=value)
-
-
-def _lines(rows: list[tuple[int, Entry, str, tuple[float, float, float] | None]]) -> tuple[CardLine, ...]:
+def _lines(
+    rows: Sequence[Row | GameRow | OverallRow], decimals: int, axis: tuple[float, float] | None = None
+) -> tuple[CardLine, ...]:
     """The first rows."""
-    shown = rows[:CARD_LINES]
-    return tuple(CardLine(place=place, name=_called(entry), value=value, span=span) for place, entry, value, span in shown)
+    return tuple(
+        CardLine(
+            place=row.place, name=_called(row.entry), value=_scored(row.estimate, decimals), span=_span(row.estimate, axis)
+        )
+        for row in rows[:CARD_LINES]
+    )
 
 
 CARD_WIDTH, CARD_HEIGHT = 1200, 630

@@ -11,7 +11,6 @@ from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
-from leaderboard.charts.interval_bars import rating_estimate
 from leaderboard.comments.states import (
     AgentReport,
     GameReport,
@@ -22,7 +21,7 @@ from leaderboard.comments.states import (
     TaskReport,
 )
 from leaderboard.comments.text_charts import LEADER_SIGN, SCORE_SIGN, TextBar, text_chart, text_shares
-from leaderboard.core.standings import Estimate
+from leaderboard.core.entry import Estimate
 from leaderboard.scoring.metrics import better, digits, metrics_of, oriented_value, ranking
 from leaderboard.text.escape_markdown import cell, code
 from leaderboard.text.format import counted, number, ranks, seconds, size, span, tries_mark
@@ -314,7 +313,7 @@ def elo_to_leader(game: GameReport) -> Markup:
 def elo_bars(game: GameReport) -> str:
     """A text chart of the player, its previous version, and the best other player."""
     ratings = (game.rating, game.own_last, game.leader)
-    this, before, other = (rating_estimate(rating) if rating else None for rating in ratings)
+    this, before, other = (rating.estimate if rating else None for rating in ratings)
     leads = bool(this and other and this.score > other.score)
     return compared_bars(this, before, other, 0, leads=leads)
 

@@ -25,7 +25,7 @@ from leaderboard.comments.states import (
     TaskReport,
     WithdrawnEntry,
 )
-from leaderboard.core.standings import Estimate
+from leaderboard.core.entry import Estimate
 
 _EXAMPLE = "https://github.com/example/board"
 _RUN = f"{_EXAMPLE}/actions/runs/77"

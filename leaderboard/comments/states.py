@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.entry import Estimate
 from leaderboard.core.game_standings import Rating, WinCount
-from leaderboard.core.standings import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from leaderboard.charts.interval_bars import ChartScale, as_point
-from leaderboard.core.standings import Estimate
+from leaderboard.core.entry import Estimate
 from leaderboard.text.format import number
 
 # Characters of a bar.

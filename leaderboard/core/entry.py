@@ -1,11 +1,12 @@
-"""An entry: an agent that is on main now; and its rank."""
+"""An entry: an agent that is on main now; its score and its rank, or why it is kept off."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from evaluator.model.config.moderation import VerifiedEntry
+from evaluator.model.config.moderation import Exclusion, VerifiedEntry
 from evaluator.model.config.submission import Submission
 
 
@@ -81,3 +82,27 @@ class RankedEntry:
     def is_aside(self) -> bool:
         """Whether the row has no place and takes none: it is for comparison only, or another version holds the place."""
         return self.entry.is_aside or self.held_by is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A score and its 95 % interval. NaN means missing: no score, or an unknown spread."""
+
+    score: float
+    """In the unit of the metric that ranks."""
+    low: float
+    high: float
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no score."""
+        return math.isnan(self.score)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excluded:
+    """An entry that moderation keeps off the leaderboard: listed with the reason, never ranked."""
+
+    login: str
+    agent: str
+    exclusion: Exclusion

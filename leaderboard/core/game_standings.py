@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.moderation import Exclusion
 from evaluator.model.records.duel_record import Duel
-from leaderboard.core.entry import AgentName, Entry, RankedEntry
+from leaderboard.core.entry import AgentName, Entry, Estimate, Excluded, RankedEntry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +16,11 @@ class Rating:
     """400 points are odds of ten to one."""
     low: float
     high: float
+
+    @property
+    def estimate(self) -> Estimate:
+        """In the form that charts of scores take."""
+        return Estimate(score=self.elo, low=self.low, high=self.high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,11 @@ class GameRow(RankedEntry):
     since: str
     """When its present version was validated first, in UTC."""
 
+    @property
+    def estimate(self) -> Estimate:
+        """Its rating, as rows of tasks have a score."""
+        return self.rating.estimate
+
 
 @dataclass(frozen=True, kw_only=True)
 class HeadToHead:
@@ -81,15 +90,6 @@ class GameFailure:
     """Position and move, or what ended it, in one line."""
     attempts: int
     """As in `GameRow`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GameExcluded:
-    """A player that moderation keeps off the leaderboard."""
-
-    login: str
-    agent: str
-    exclusion: Exclusion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,7 @@ class GameStandings:
     """What moving first is worth between equals; None if nobody moves first, or nobody is rated."""
     history: tuple[RatingSnapshot, ...] = ()
     """By day."""
-    excluded: tuple[GameExcluded, ...] = ()
+    excluded: tuple[Excluded, ...] = ()
     """By login and agent."""
     held: Mapping[AgentName, str] = field(default_factory=dict)
     """As in `TaskStandings`."""

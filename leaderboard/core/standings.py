@@ -1,30 +1,13 @@
 """The standings of tasks and across tasks: what ranking computes, and what pages, tables and feeds show."""
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.config.moderation import Exclusion
 from evaluator.model.records.result import Result
-from leaderboard.core.entry import AgentName, RankedEntry
-from leaderboard.core.entry import Entry as Entry
-from leaderboard.core.game_standings import GameStandings
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """A score and its 95 % interval. NaN means missing: no score, or an unknown spread."""
-
-    score: float
-    """In the unit of the metric that ranks."""
-    low: float
-    high: float
-
-    @property
-    def is_missing(self) -> bool:
-        """Whether there is no score."""
-        return math.isnan(self.score)
+from leaderboard.core.entry import AgentName, Entry, Estimate, Excluded, RankedEntry
+from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,15 +46,6 @@ class Failure:
     def claimed(self) -> float | None:
         """The score that a script reports of itself, on a task that lists such scores apart."""
         return self.result.script.claimed if self.result.script else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Excluded:
-    """An entry that moderation keeps off the leaderboard: listed with the reason, never ranked."""
-
-    login: str
-    agent: str
-    exclusion: Exclusion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +138,11 @@ class Standings:
         """All of them, tasks first."""
         return (*self.tasks, *self.games)
 
+    @cached_property
+    def entries(self) -> Mapping[AgentName, Entry]:
+        """Every entry on some leaderboard."""
+        return {entry.name: entry for board in self.boards for entry in entries_of(board)}
+
     @property
     def ranked_agents(self) -> int:
         """Agents with a place of their own on a task or in a game, each counted once."""
@@ -180,8 +159,17 @@ def results_of(standings: Standings) -> Iterator[Result]:
         yield from (failure.result for failure in board.failures)
 
 
-def entries_of(board: TaskStandings | GameStandings) -> Iterator[Entry]:
+Outcome = Row | Failure | GameRow | GameFailure | None
+"""What a leaderboard has of an entry; None while it waits."""
+
+
+def outcomes_of(board: TaskStandings | GameStandings) -> Iterator[tuple[Entry, Outcome]]:
     """All entries of a leaderboard: ranked, failed and waiting."""
-    yield from (row.entry for row in board.rows)
-    yield from (failure.entry for failure in board.failures)
-    yield from board.waiting
+    yield from ((row.entry, row) for row in board.rows)
+    yield from ((failure.entry, failure) for failure in board.failures)
+    yield from ((entry, None) for entry in board.waiting)
+
+
+def entries_of(board: TaskStandings | GameStandings) -> Iterator[Entry]:
+    """The same without what is known of them."""
+    return (entry for entry, _ in outcomes_of(board))

@@ -11,7 +11,7 @@ from evaluator.model.records.duel_record import PlayerRecord
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.standings import Standings, entries_of
+from leaderboard.core.standings import Standings
 
 
 def twin_fault(other: str) -> str:
@@ -66,4 +66,4 @@ def version_folders(entries: Iterable[Entry]) -> VersionFolders:
 
 def version_folders_of(standings: Standings) -> VersionFolders:
     """The folders of all versions on some leaderboard."""
-    return version_folders({entry.name: entry for board in standings.boards for entry in entries_of(board)}.values())
+    return version_folders(standings.entries.values())

@@ -8,9 +8,8 @@ from markupsafe import Markup
 from evaluator.model.records.duel_record import Duel
 from leaderboard.charts import history_charts, interval_bars
 from leaderboard.charts.social_cards import duel_card
-from leaderboard.core.entry import AgentName
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
-from leaderboard.core.standings import Entry
 from leaderboard.game_pictures.game_drawings import moves_of, position_text
 from leaderboard.game_pictures.match_replay import match_replay, side_names
 from leaderboard.game_pictures.opening_book import has_book, opening_book

@@ -9,9 +9,8 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Exclusion, Quarantine, VerifiedEntry
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.game_standings import GameExcluded
-from leaderboard.core.standings import Excluded, Standings, entries_of
+from leaderboard.core.entry import AgentName, Entry, Excluded
+from leaderboard.core.standings import Standings
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import ranking, value_or_none
 from leaderboard.site_context import FormerEntry, SiteContext
@@ -96,10 +95,11 @@ class ModerationLog:
 def moderation_log(standings: Standings, context: SiteContext) -> ModerationLog:
     """The content of the moderation log."""
     gone = context.departed
+    verified = [(entry, entry.verified) for _, entry in sorted(standings.entries.items()) if entry.verified]
     return ModerationLog(
         exclusions=tuple(sorted(_exclusions(standings, gone), key=lambda ruling: ruling.exclusion.since, reverse=True)),
         withdrawals=tuple(sorted(_withdrawals(standings, gone), key=lambda departure: departure.measured_at, reverse=True)),
-        verified=tuple(sorted(_verified(standings), key=lambda pair: pair[1].since, reverse=True)),
+        verified=tuple(sorted(verified, key=lambda pair: pair[1].since, reverse=True)),
         rescores=tuple(rescores(standings, context.results)),
         quarantines=tuple(sorted(context.quarantines, key=lambda quarantine: quarantine.until, reverse=True)),
     )
@@ -107,8 +107,7 @@ def moderation_log(standings: Standings, context: SiteContext) -> ModerationLog:
 
 def _exclusions(standings: Standings, former: Iterable[FormerEntry]) -> Iterator[ExclusionRow]:
     by_name: dict[AgentName, ExclusionRow] = {}
-    excluded: list[Excluded | GameExcluded | FormerEntry] = [e for board in standings.tasks for e in board.excluded]
-    excluded += [e for game in standings.games for e in game.excluded]
+    excluded: list[Excluded | FormerEntry] = [entry for board in standings.boards for entry in board.excluded]
     for entry in (*excluded, *former):
         if entry.exclusion:
             name = AgentName.folded(entry.login, entry.agent)
@@ -131,14 +130,6 @@ def _withdrawals(standings: Standings, former: Sequence[FormerEntry]) -> Iterato
         at = max((result.provenance.evaluated_at for result in results), default="")
         is_rehearsal = (login, agent) in rehearsals
         yield Withdrawal(login=login, agent=agent, measured_at=at, tasks=tasks, is_rehearsal=is_rehearsal)
-
-
-def _verified(standings: Standings) -> list[tuple[Entry, VerifiedEntry]]:
-    by_name: dict[AgentName, tuple[Entry, VerifiedEntry]] = {}
-    for entry in (entry for board in standings.boards for entry in entries_of(board)):
-        if entry.verified:
-            by_name.setdefault(entry.name, (entry, entry.verified))
-    return [by_name[name] for name in sorted(by_name)]
 
 
 def rescores(standings: Standings, results: Iterable[Result]) -> list[Rescore]:

@@ -251,7 +251,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
         result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_bars.interval_svg,
         duel_page=urls.duel_page, up=urls.up, rating_scale=interval_bars.rating_scale,
-        rating_estimate=interval_bars.rating_estimate, last_position=game_page.last_position,
+        last_position=game_page.last_position,
         ranking=metrics.ranking, others=metrics.other_metrics, digits=metrics.digits, arrow=metrics.arrow,
         better=metrics.better,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,

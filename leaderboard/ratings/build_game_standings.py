@@ -11,9 +11,8 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official
-from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.game_standings import (
-    GameExcluded,
     GameFailure,
     GameRow,
     GameStandings,
@@ -290,7 +289,7 @@ def _cycle(now: RatedPlayers | None, shown: Mapping[AgentVersion, str]) -> Prefe
     return PreferenceCycle(names=tuple(shown[now.players[i]] for i in cycle.players), share=cycle.share, triads=cycle.triads)
 
 
-def _excluded(task: Task, field: EligibleEntries, meetings: Iterable[CountedDuel]) -> tuple[GameExcluded, ...]:
+def _excluded(task: Task, field: EligibleEntries, meetings: Iterable[CountedDuel]) -> tuple[Excluded, ...]:
     """Excluded entries, and excluded agents without a folder that have official duels."""
     excluded = {entry.name: (entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)}
     for meeting in meetings:
@@ -298,6 +297,4 @@ def _excluded(task: Task, field: EligibleEntries, meetings: Iterable[CountedDuel
             why = field.moderation.of(player.login, player.agent, player.submission_digest)
             if why and player.name not in field.names:
                 excluded[AgentName(*player.name)] = (player.login, player.agent, why)
-    return tuple(
-        GameExcluded(login=login, agent=agent, exclusion=why) for _, (login, agent, why) in sorted(excluded.items())
-    )
+    return tuple(Excluded(login=login, agent=agent, exclusion=why) for _, (login, agent, why) in sorted(excluded.items()))

@@ -23,9 +23,9 @@ from leaderboard.comments.states import (
     TaskReport,
 )
 from leaderboard.core.eligibility import LOCAL
-from leaderboard.core.entry import AgentName
+from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.standings import Entry, Estimate, Failure, OverallRow, Row, Standings, TaskStandings, entries_of
+from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, entries_of
 from leaderboard.counting_results import counting_draws
 from leaderboard.game_pictures.game_drawings import moves_of, position_text
 from leaderboard.planning.reasons import Reason, reason_in_words

@@ -10,7 +10,7 @@ import numpy as np
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import JACKKNIFE_GROUPS, Metric
 from evaluator.model.records.result import Result
-from leaderboard.core.standings import Estimate
+from leaderboard.core.entry import Estimate
 from leaderboard.scoring.bootstrap import (
     Bounds,
     Floats,

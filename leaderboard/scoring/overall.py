@@ -29,9 +29,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from leaderboard.core.entry import AgentName
+from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.parallel import run_in_background
-from leaderboard.core.standings import Entry, Estimate, OverallRow, Row, TaskStandings
+from leaderboard.core.standings import OverallRow, Row, TaskStandings
 from leaderboard.scoring.bootstrap import FLOAT_BITS, LOWEST_EXPONENT, QUARTER, Floats, Indices, random_stream
 from leaderboard.scoring.intervals import (
     INTERVAL_QUANTILES,

@@ -5,8 +5,8 @@ from urllib.parse import quote, urlsplit
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel, sides
 from leaderboard.core.eligibility import LOCAL
-from leaderboard.core.entry import Entry
-from leaderboard.core.standings import Excluded, WithdrawnScore
+from leaderboard.core.entry import Entry, Excluded
+from leaderboard.core.standings import WithdrawnScore
 
 HOME_PAGE = "index.md"
 TASKS_PAGE = "tasks/index.md"

@@ -9,7 +9,8 @@ from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation, VerifiedEntry
 from evaluator.model.records.result import Result
 from leaderboard.build_standings import build_standings
-from leaderboard.core.standings import Entry, Standings
+from leaderboard.core.entry import Entry
+from leaderboard.core.standings import Standings
 from leaderboard.site_context import SiteContext
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples

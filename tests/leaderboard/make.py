@@ -13,7 +13,7 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.comments.states import TaskReport
-from leaderboard.core.standings import Entry
+from leaderboard.core.entry import Entry
 from leaderboard.reports.agent_reports import OfficialLeaderboard, preview_state
 
 NOON = "2026-01-01T12:00:00Z"

@@ -3,7 +3,7 @@
 from evaluator.model.config.challenge import Challenge, Limits
 from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier, WantedResult, with_self_hash
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.standings import Entry
+from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import MeasurementContext
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.result import PREVIEW_BEACON, Result
 from leaderboard.build_standings import build_standings
-from leaderboard.core.standings import Excluded
+from leaderboard.core.entry import Excluded
 from leaderboard.scoring.intervals import estimates
 from tests.leaderboard import make
 

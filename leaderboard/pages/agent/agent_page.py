@@ -10,10 +10,11 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
-from leaderboard.charts.interval_bars import ChartScale, chart_scale, interval_element, rating_estimate, task_scale
+from leaderboard.charts.interval_bars import ChartScale, chart_scale, interval_element, task_scale
 from leaderboard.charts.social_cards import HOME_CARD, card_files
+from leaderboard.core.entry import Estimate
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition, batches
-from leaderboard.core.standings import Estimate, Standings
+from leaderboard.core.standings import Standings
 from leaderboard.core.versions import version_folders_of
 from leaderboard.pages import episode_replays
 from leaderboard.pages.agent.profile import AgentProfile, agent_profiles
@@ -68,7 +69,7 @@ class _AgentPageRenderer:
         at, season = version_folders_of(standings), standings.challenge.season
         names = [profile.entry.name for profile in profiles]
         self._past = results_by_agent(context.results, season, names, at, official=standings.official)
-        tasks = [board.task for board in standings.tasks] + [board.task for board in standings.games]
+        tasks = [board.task for board in standings.boards]
         above, below = self._templates.page(_ANY_AGENT_PAGE, "agent_ends.html.jinja").split("<!-- the page -->")
         scales = _scales(standings)
         task_links = {task.id: Markup(urls.href(_ANY_AGENT_PAGE, urls.task_page(task.id))) for task in tasks}
@@ -160,8 +161,8 @@ def _point(score: float, scale: ChartScale) -> Markup:
 def _scales(standings: Standings) -> dict[str, ChartScale]:
     """The scale of each task and game by its id."""
     scales = {board.task.id: task_scale(board.task, (row.estimate for row in board.rows)) for board in standings.tasks}
-    ratings = {board.task.id: (rating_estimate(row.rating) for row in board.rows) for board in standings.games}
-    return scales | {game: chart_scale(estimates, [0.0]) for game, estimates in ratings.items()}
+    ratings = {board.task.id: chart_scale((row.estimate for row in board.rows), [0.0]) for board in standings.games}
+    return scales | ratings
 
 
 def _measured(profile: AgentProfile) -> list[tuple[Task, Result]]:

@@ -6,10 +6,10 @@ from typing import Any
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
-from leaderboard.core.entry import AgentName
+from leaderboard.core.entry import AgentName, Entry, RankedEntry
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition
-from leaderboard.core.standings import Entry, Failure, OverallRow, Row, Standings, TaskStandings, entries_of
+from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, outcomes_of
 from leaderboard.pages.game_page import Opponent, opponents_of
 
 
@@ -61,8 +61,7 @@ class AgentProfile:
 
 def agent_profiles(standings: Standings, share: Partition = SINGLE_PARTITION) -> tuple[AgentProfile, ...]:
     """The profiles of a share of all agents, sorted by login and agent."""
-    entries = {entry.name: entry for board in standings.boards for entry in entries_of(board)}
-    names = share.of(sorted(entries))
+    names = share.of(sorted(standings.entries))
     task_results: dict[AgentName, list[TaskResult]] = {name: [] for name in names}
     game_results: dict[AgentName, list[GameResult]] = {name: [] for name in names}
     for board in standings.tasks:
@@ -75,7 +74,7 @@ def agent_profiles(standings: Standings, share: Partition = SINGLE_PARTITION) ->
     overall = {row.entry.name: row for row in standings.overall}
     return tuple(
         AgentProfile(
-            entry=entries[name],
+            entry=standings.entries[name],
             overall=overall.get(name),
             task_results=tuple(task_results[name]),
             game_results=tuple(game_results[name]),
@@ -88,8 +87,8 @@ def _rows_and_failures(
     board: TaskStandings | GameStandings, chosen: Container[AgentName]
 ) -> Iterator[tuple[AgentName, dict[str, Any]]]:
     """Each chosen agent on a leaderboard with its row, its failure, or nothing while it waits."""
-    yield from ((name, {"row": row}) for row in board.rows if (name := row.entry.name) in chosen)
-    yield from ((name, {"failure": failure}) for failure in board.failures if (name := failure.entry.name) in chosen)
-    for entry in board.waiting:
+    for entry, outcome in outcomes_of(board):
         if entry.name in chosen:
-            yield entry.name, {"quarantine": entry.quarantined.get(board.task.id, "")}
+            words = entry.quarantined.get(board.task.id, "")
+            kind = "row" if isinstance(outcome, RankedEntry) else "failure"
+            yield entry.name, {kind: outcome} if outcome else {"quarantine": words}

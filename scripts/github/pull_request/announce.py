@@ -7,8 +7,7 @@ from evaluator.model.config.participants import People
 from evaluator.model.records.result import Provenance
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
-from leaderboard.core.entry import AgentName
-from leaderboard.core.standings import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.admission import tasks_by_name
 from leaderboard.planning.reasons import Reason, SubmissionsEnded, reason_in_words
 from leaderboard.reports.agent_reports import official_state

@@ -10,7 +10,7 @@ import pytest
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
 from leaderboard.build_standings import build_standings
-from leaderboard.core.game_standings import GameExcluded
+from leaderboard.core.entry import Excluded
 from leaderboard.site_context import FormerEntry
 from scripts.terminal_tables import standings_tables
 from tests.leaderboard import make
@@ -203,7 +203,7 @@ def test_a_moment_is_iso_also_where_only_words_are_known():
 def test_flags_and_reasons_of_a_game_are_told_too():
     who = game_samples.players()
     host = replace(who[0], host=True)
-    out = GameExcluded(login="eve", agent="x", exclusion=samples.excluded(samples.entry("x", "eve")).exclusion)
+    out = Excluded(login="eve", agent="x", exclusion=samples.excluded(samples.entry("x", "eve")).exclusion)
     made = game_samples.board(game_samples.TICTACTOE, [host, *who[1:2]], excluded=(out,), waiting=(who[2],))
     files = documents(game_samples.of(made))
 

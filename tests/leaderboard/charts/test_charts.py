@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leaderboard.charts.interval_bars import chart_scale, interval_svg, table_scale, task_strip
 from leaderboard.charts.interval_figure import score_plot
-from leaderboard.core.standings import Estimate
+from leaderboard.core.entry import Estimate
 from tests.leaderboard.pages import samples
 
 numbers = st.floats(-1e9, 1e9)

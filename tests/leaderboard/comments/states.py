@@ -25,8 +25,8 @@ from leaderboard.comments.states import (
     TaskReport,
     WithdrawnEntry,
 )
+from leaderboard.core.entry import Estimate
 from leaderboard.core.game_standings import Rating, WinCount
-from leaderboard.core.standings import Estimate
 
 HEAD, EVALUATOR, MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
 RUN = "https://github.com/example/board/actions/runs/77"

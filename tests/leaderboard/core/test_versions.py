@@ -7,8 +7,8 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
 from leaderboard.build_standings import build_standings
+from leaderboard.core.entry import Entry
 from leaderboard.core.owners import person_index
-from leaderboard.core.standings import Entry
 from leaderboard.core.versions import version_folders, without_twins
 from tests.leaderboard import make
 

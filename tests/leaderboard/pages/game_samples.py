@@ -11,6 +11,7 @@ import numpy as np
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from evaluator.model.records.trace import TraceLeaf
+from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import (
     GameFailure,
     GameRow,
@@ -21,7 +22,7 @@ from leaderboard.core.game_standings import (
     RatingSnapshot,
     WinCount,
 )
-from leaderboard.core.standings import Entry, Standings
+from leaderboard.core.standings import Standings
 from leaderboard.site_context import AllFrames, ReplayFrames
 from tests.leaderboard.pages import samples
 
@@ -167,7 +168,7 @@ def board(task: Task, entries: list[Entry], **fields: Any) -> GameStandings:
 
 def players() -> list[Entry]:
     """Four, one with the longest names and one baseline."""
-    long = samples.entry("a" * 40, "b" * 39, name="W" * 60, algorithm="m" * 60)
+    long = samples.long_names()
     names = [("minimax", "alice"), ("mcts", "bob")]
     return [*(samples.entry(*name) for name in names), long, samples.entry("random", "local", baseline=True)]
 

@@ -8,17 +8,8 @@ from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import Result, with_self_hash
-from leaderboard.core.standings import (
-    Entry,
-    Estimate,
-    Excluded,
-    Failure,
-    OverallRow,
-    Row,
-    Standings,
-    TaskStandings,
-    WithdrawnScore,
-)
+from leaderboard.core.entry import Entry, Estimate, Excluded
+from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.site_context import SiteContext
 
 REPOSITORY = "https://github.com/example/board"
@@ -174,16 +165,14 @@ def failed() -> Standings:
     return board(task_board(POLE, [], failures, [entry("late", "carol")]), official=False)
 
 
+def long_names() -> Entry:
+    fields = {"authors": ["An Author", "Another"], "url": "https://example.org/a?b=c"}
+    return entry("a" * 40, "b" * 39, name="W" * 60, algorithm="m" * 60, **fields)
+
+
 def crowded() -> Standings:
     """Long names, negative scores, waiting and failed ones, a baseline, a task with a slash."""
-    long = entry(
-        "a" * 40,
-        "b" * 39,
-        name="W" * 60,
-        algorithm="m" * 60,
-        authors=["An Author", "Another"],
-        url="https://example.org/a?b=c",
-    )
+    long = long_names()
     others = [entry(f"rule-{i}", f"user{i}", description="Two.\n\nParagraphs.") for i in range(5)]
     base = entry("random", "local", baseline=True)
     car = [row(long, CAR, 1, -104.2, 1.5, rank_high=3)]

@@ -11,7 +11,7 @@ from evaluator.model.records.result import with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
 from leaderboard.charts.interval_bars import ChartScale, interval_element
-from leaderboard.core.standings import Estimate
+from leaderboard.core.entry import Estimate
 from leaderboard.pages.agent.provenance import LISTED_VERSIONS
 from leaderboard.site_context import EpisodeReplay, SiteContext
 from leaderboard.text import escape_html, urls

@@ -6,7 +6,8 @@ import pytest
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
-from leaderboard.core.standings import Estimate, Standings, TaskStandings
+from leaderboard.core.entry import Estimate
+from leaderboard.core.standings import Standings, TaskStandings
 from leaderboard.pages.episode_replays import (
     chosen_results,
     replay_figure,

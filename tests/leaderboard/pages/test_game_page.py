@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from leaderboard.charts.history_charts import rating_history
-from leaderboard.core.game_standings import GameExcluded, HeadToHead, PreferenceCycle, RatingSnapshot
+from leaderboard.core.entry import Excluded
+from leaderboard.core.game_standings import HeadToHead, PreferenceCycle, RatingSnapshot
 from leaderboard.game_pictures.match_replay import match_replay
 from leaderboard.pages.game_page import CROSSTABLE_PLAYERS
 from leaderboard.site_context import ReplayFrames, SiteContext
@@ -135,7 +136,7 @@ def test_a_large_crosstable_is_cut():
 
 def test_an_excluded_player_is_listed_with_the_reason():
     ruled = samples.excluded(samples.entry("cheat", "mallory"))
-    gone = GameExcluded(login=ruled.login, agent=ruled.agent, exclusion=ruled.exclusion)
+    gone = Excluded(login=ruled.login, agent=ruled.agent, exclusion=ruled.exclusion)
     pages = render(games.of(dataclasses.replace(games.board(games.QUARTO, []), excluded=(gone,))), samples.CONTEXT)
 
     assert "cheat mallory 2026-05-01 host copies weights Discussion" in words(pages["tasks/quarto.md"])

@@ -9,7 +9,7 @@ from evaluator.model.config.metric import Metric
 from leaderboard.build_standings import build_standings
 from leaderboard.charts.interval_bars import chart_scale, interval_svg
 from leaderboard.comments.text_charts import TextBar, text_chart
-from leaderboard.core.standings import Estimate
+from leaderboard.core.entry import Estimate
 from leaderboard.site_context import SiteContext
 from leaderboard.text.format import number, span
 from tests.leaderboard import make

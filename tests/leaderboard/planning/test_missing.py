@@ -9,7 +9,7 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.standings import Entry
+from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import (
     INTERNAL_ERROR_TRIES,
     DuelWorkItem,

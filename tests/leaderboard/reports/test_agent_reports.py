@@ -11,8 +11,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
-from leaderboard.core.entry import AgentName
-from leaderboard.core.standings import Entry, Estimate
+from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.reports.agent_reports import (
     OfficialLeaderboard,
     official_state,

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from leaderboard.core.standings import Estimate, Row
+from leaderboard.core.entry import Estimate
+from leaderboard.core.standings import Row
 from leaderboard.scoring.significance import smallest_difference
 from tests.leaderboard import make
 

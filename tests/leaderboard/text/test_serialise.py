@@ -13,8 +13,7 @@ from evaluator.model.config.metric import Metric
 from evaluator.model.visible_text import visible
 from leaderboard.api.agents import (
     AgentContext,
-    entered_agents,
-    gather_documents,
+    outcomes_by_agent,
     short_numbers,
     task_document_of_agent,
 )
@@ -96,7 +95,7 @@ def test_a_row_is_the_same_in_all_documents(name: str) -> None:
     board = standings.tasks[0]
     rows = task_rows(board, api_inputs(standings, CONTEXT))
     table = task_table(board, rows)
-    agents = gather_documents(standings, entered_agents(standings))
+    agents = outcomes_by_agent(standings, standings.entries)
 
     for (row, beside), document, cells in zip(task_improvements(board), rows, table["rows"], strict=True):
         printed = ranked_row(row, task, beside)
@@ -104,8 +103,8 @@ def test_a_row_is_the_same_in_all_documents(name: str) -> None:
         assert {key: document[key] for key in printed} == printed
         assert list(document["metrics"]) == [name, "Length"]
         assert dict(zip(table["columns"], cells, strict=True))["metric:Length"] == printed["metrics"]["Length"]
-        context = AgentContext(entry=row.entry, facts=api_inputs(standings, CONTEXT), recorded=())
-        agent = task_document_of_agent(*agents[row.entry.name].rows[0], context)
+        context = AgentContext(entry=row.entry, facts=api_inputs(standings, CONTEXT))
+        agent = task_document_of_agent(*agents[row.entry.name][0], context)
         assert {key: agent[key] for key in printed.keys() & agent.keys()} == {
             key: printed[key] for key in printed if key not in ("login", "agent", "name", "improvement_on_next")
         }

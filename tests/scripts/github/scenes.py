@@ -14,7 +14,7 @@ from evaluator.model.config.challenge import SubmissionLimits, Task
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.standings import Entry
+from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
 from scripts.console import CommandError
 from scripts.git.git_repository import GitRepository

@@ -9,7 +9,7 @@ from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.records.result import Provenance
-from leaderboard.core.standings import Entry
+from leaderboard.core.entry import Entry
 from leaderboard.core.store import RESULT
 from scripts.git.git_repository import GitRepository
 from tests.github.server import GitHubStandIn

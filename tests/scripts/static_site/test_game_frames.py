@@ -14,7 +14,8 @@ from evaluator.environments import quarto
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.build_standings import build_standings
-from leaderboard.core.standings import Entry, Standings
+from leaderboard.core.entry import Entry
+from leaderboard.core.standings import Standings
 from leaderboard.site_context import AllFrames
 from scripts.static_site.game_frames import downscaled, frames, png_data_url, rendered_matches
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder

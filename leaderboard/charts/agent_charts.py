@@ -3,7 +3,6 @@
 A leaderboard has thousands of these pages, so each chart is one or two paths. The HTML consists of numbers alone.
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from leaderboard.scoring.bootstrap import Floats, by_length, sorted_values
+from leaderboard.scoring.intervals import row_sums
 from leaderboard.scoring.metrics import LearningCurve, learning_curve
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, span
@@ -65,11 +65,10 @@ def return_spreads(samples: Sequence[Sequence[float]]) -> list[tuple[ReturnSprea
 
 def _spreads(ordered: Floats) -> list[ReturnSpread]:
     """Of ascending values, shape (results, episodes)."""
-    count = ordered.shape[1]
-    means = [math.fsum(values) / count for values in ordered.tolist()]
-    deviations = np.sqrt(((ordered - np.array(means)[:, np.newaxis]) ** 2).mean(axis=1))
+    means = row_sums(ordered) / ordered.shape[1]
+    deviations = np.sqrt(((ordered - means[:, np.newaxis]) ** 2).mean(axis=1))
     quartiles = [_quantile(ordered, share).tolist() for share in (0.25, 0.5, 0.75)]
-    columns = (ordered[:, 0].tolist(), *quartiles, ordered[:, -1].tolist(), means, deviations.tolist())
+    columns = (ordered[:, 0].tolist(), *quartiles, ordered[:, -1].tolist(), means.tolist(), deviations.tolist())
     return [ReturnSpread(*values) for values in zip(*columns, strict=True)]
 
 

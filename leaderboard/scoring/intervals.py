@@ -12,7 +12,6 @@ from evaluator.model.config.metric import JACKKNIFE_GROUPS, Metric
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import Estimate
 from leaderboard.scoring.bootstrap import (
-    Bounds,
     Floats,
     ResampledScores,
     Scoring,
@@ -160,7 +159,7 @@ def scores(ordered: Floats, scoring: Scoring) -> Floats:
     size = ordered.shape[1]
     cut = trimmed_mean(size, scoring)
     kept = ordered[:, cut : size - cut]
-    means = np.array([math.fsum(row) for row in kept.tolist()]) / kept.shape[1]
+    means = row_sums(kept) / kept.shape[1]
     # The mean of n equal numbers may differ from them by rounding.
     rounded: Floats = np.clip(means, kept[:, 0], kept[:, -1])
     return rounded
@@ -197,7 +196,7 @@ def estimates(
         columns.low[rows] = centre - (margin + np.maximum(-longer, 0)) * reach
         columns.high[rows] = centre + (margin + np.maximum(longer, 0)) * reach
         columns.centre[rows], columns.error[rows], columns.size[rows] = centre, error, size
-    columns.score[:] = _points(returns, task.score, None) if task.bounds else columns.centre
+    columns.score[:] = _points(returns, task.score) if task.bounds else columns.centre
     lowest, highest = task.bounds or (-np.inf, np.inf)
     columns.low[:] = np.minimum(np.maximum(columns.low, lowest), columns.score)
     columns.high[:] = np.maximum(np.minimum(columns.high, highest), columns.score)
@@ -219,20 +218,21 @@ def _spread(sample: Floats, task: ResampledScores, centre: Floats) -> tuple[Floa
     winsorized = np.clip(sample, sample[:, cut, None], sample[:, count - cut - 1, None])
     # Of a mean nothing is cut, so its scores are these means.
     deviations = winsorized - (centre if task.score == "mean" else scores(winsorized, "mean"))[:, None]
-    squares = _row_sums(deviations * deviations)
+    squares = row_sums(deviations * deviations)
     error, skewness = np.sqrt(squares / max(size * (size - 1), 1)), np.zeros(len(sample))
     if task.score == "median":
         for rows, drawn in resampled_scores(sample.tolist(), EpisodeMetric(id=task.id, score="median", bounds=None)):
-            error[rows] = standard_error(deviation(drawn), np.array(count))
+            # A bootstrap divides by n where an unbiased variance divides by n − 1; this corrects it.
+            error[rows] = deviation(drawn) / math.sqrt(1 - 1 / max(count, 2))
     elif task.score == "mean" and count > 2:
         bias = math.sqrt(count * (count - 1)) / (count - 2)
         variance = np.where(squares > 0, squares / count, 1)
-        skewness = bias * _row_sums(deviations * deviations * deviations) / count / (variance * np.sqrt(variance))
+        skewness = bias * row_sums(deviations * deviations * deviations) / count / (variance * np.sqrt(variance))
     is_unknown = (size < 2) | ((squares == 0) & (count < MIN_EQUAL_VALUES))
     return np.where(is_unknown, np.inf, error), np.full(len(sample), float(size)), skewness
 
 
-def _row_sums(values: Floats) -> Floats:
+def row_sums(values: Floats) -> Floats:
     """The sum of each row, exactly rounded."""
     return np.array([math.fsum(row) for row in values.tolist()])
 
@@ -281,7 +281,7 @@ def pooled_values(draws: Sequence[Draws], task: Task, metric: Metric) -> list[fl
             else pooled_values([pooled], task, metric)[0]
             for pooled, single in zip(draws, is_single, strict=True)
         ]
-    points: list[float] = _points([pooled_episodes(metric, pooled) for pooled in draws], how.score, None).tolist()
+    points: list[float] = _points([pooled_episodes(metric, pooled) for pooled in draws], how.score).tolist()
     return points
 
 
@@ -332,38 +332,14 @@ def intervals(measured: EstimateArrays) -> list[Estimate]:
     return [Estimate(score=score, low=low, high=high) for score, low, high in zip(*columns, strict=True)]
 
 
-def sizes(returns: Sequence[Sequence[float]], task: ResampledScores) -> Floats:
-    """The number of values resampled for each result, pseudo-episodes included, shape (results,)."""
-    return np.array([len(values) for values in returns], dtype=np.float64) + (2 if task.bounds else 0)
-
-
-def regularised_scores(returns: Sequence[Sequence[float]], task: ResampledScores) -> Floats:
-    """The score of each result with its pseudo-episodes, shape (results,)."""
-    return _points(returns, task.score, task.bounds)
-
-
 def deviation(drawn: Floats) -> Floats:
     """The standard deviation of each row, shape (rows,); exactly 0 if all values are equal."""
     deviations: Floats = (drawn - drawn[:, :1]).std(axis=1)
     return deviations
 
 
-def standard_error(spread: Floats, size: Floats) -> Floats:
-    """The standard error from the standard deviation of resampled scores.
-
-    A bootstrap divides by n where an unbiased variance divides by n − 1; this corrects it. One value has no spread, which
-    does not make it certain: its error is infinite.
-
-    Args:
-        spread: standard deviations, shape (entries,).
-        size: the number of values resampled, shape (entries,).
-    """
-    corrected = spread / np.sqrt(1 - 1 / np.maximum(size, 2))
-    return np.where(size > 1, corrected, np.inf)
-
-
-def _points(returns: Sequence[Sequence[float]], scoring: Scoring, bounds: Bounds) -> Floats:
+def _points(returns: Sequence[Sequence[float]], scoring: Scoring) -> Floats:
     points = np.empty(len(returns))
     for chosen in by_length(returns):
-        points[chosen] = scores(sorted_values([returns[i] for i in chosen], bounds), scoring)
+        points[chosen] = scores(sorted_values([returns[i] for i in chosen], None), scoring)
     return points

@@ -177,13 +177,13 @@ class BoardHistory:
 
     def events(self, limit: int) -> tuple[BoardEvent, ...]:
         """The newest `limit` events of all leaderboards, newest first, of entries that are on them now."""
-        events = [event for board in self._standings.tasks for event in self.events_of(board, limit)]
-        events += [event for game in self._standings.games for event in game_events(game, limit)]
-        return tuple(_newest(events, limit))
+        return _newest((event for board in self._standings.boards for event in self.events_of(board, limit)), limit)
 
-    def events_of(self, board: TaskStandings, limit: int) -> tuple[BoardEvent, ...]:
-        """The newest `limit` events of one task, newest first."""
-        return tuple(_newest(_task_events(board, self._steps(board), limit), limit))
+    def events_of(self, board: TaskStandings | GameStandings, limit: int) -> tuple[BoardEvent, ...]:
+        """The newest `limit` events of one task or game, newest first."""
+        if isinstance(board, GameStandings):
+            return _newest(_first_ratings(board), limit)
+        return _newest(_task_events(board, self._steps(board), limit), limit)
 
     def leads(self) -> tuple[LeadChange, ...]:
         """Who began to lead which task or game when, newest first, among the agents that are on the leaderboard now."""
@@ -209,13 +209,8 @@ class BoardHistory:
         return self._versions[board.task.id]
 
 
-def game_events(board: GameStandings, limit: int) -> tuple[BoardEvent, ...]:
-    """The newest `limit` players of a game, newest first."""
-    return tuple(_newest(_first_ratings(board), limit))
-
-
-def _newest(events: Iterable[BoardEvent], limit: int) -> list[BoardEvent]:
-    return sorted(events, key=lambda event: (event.at, event.task.id, event.entry.name), reverse=True)[:limit]
+def _newest(events: Iterable[BoardEvent], limit: int) -> tuple[BoardEvent, ...]:
+    return tuple(sorted(events, key=lambda event: (event.at, event.task.id, event.entry.name), reverse=True)[:limit])
 
 
 def _task_events(board: TaskStandings, steps: Sequence[_HistoryStep], limit: int) -> Iterator[BoardEvent]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, cast
+from urllib.parse import quote
 
 import numpy as np
 from pydantic import Field
@@ -27,7 +28,7 @@ from leaderboard.api.documents import (
 )
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.leaderboards import cost_document, measured_document, played_document
-from leaderboard.api.standings_json import exclusion_document, flags, overall_scores, place_document
+from leaderboard.api.standings_json import claim_document, exclusion_document, flags, overall_scores, place_document
 from leaderboard.api.table import failure_reason
 from leaderboard.charts.agent_charts import curve_points
 from leaderboard.core.entry import AgentName, Entry
@@ -294,9 +295,9 @@ def agent_files(
     for name, outcomes in agents.items():
         entry = facts.standings.entries[name]
         document = agent_document(entry, outcomes, overall.get(name), facts)
-        yield serialise.agent_file(entry.login, entry.agent), serialise.json_document(document)
+        yield urls.agent_file(entry.login, entry.agent), serialise.json_document(document)
     for former in departed:
-        yield serialise.agent_file(former.login, former.agent), serialise.json_document(_former_agent(former))
+        yield urls.agent_file(former.login, former.agent), serialise.json_document(_former_agent(former))
 
 
 def agent_document(entry: Entry, outcomes: TaskOutcomes, overall: OverallRow | None, facts: ApiInputs) -> AgentJson:
@@ -306,7 +307,7 @@ def agent_document(entry: Entry, outcomes: TaskOutcomes, overall: OverallRow | N
         "login": entry.login, "agent": entry.agent, "name": manifest.name, **flags(entry), "state": "entered",
         "algorithm": manifest.algorithm, "authors": list(manifest.authors), "kind": manifest.kind, "entry": manifest.entry,
         "enters": "all" if manifest.tasks == "all" else list(manifest.tasks),
-        "page": serialise.agent_address(entry.login, entry.agent),
+        "page": urls.agent_address(entry.login, entry.agent),
         **_optional_manifest(entry, facts),
         "overall": None if overall is None else {**place_document(overall), **overall_scores(overall)},
         "tasks": [task_document_of_agent(task, outcome, context) for task, outcome in outcomes],
@@ -352,10 +353,10 @@ def task_document_of_agent(task: Task, outcome: Outcome, context: AgentContext) 
 
 
 def _failed(task: Task, failure: Failure, context: AgentContext) -> AgentFailedJson:
-    result, claimed = failure.result, failure.claimed
-    claim: ClaimJson = {} if claimed is None else {"claimed": serialise.finite(claimed)}
+    result = failure.result
     return {
-        "task": task.id, "verdict": result.verdict, "state": "failed" if claimed is None else "self-reported", **claim,
+        "task": task.id, "verdict": result.verdict,
+        "state": "failed" if failure.claimed is None else "self-reported", **claim_document(failure),
         "message": failure_reason(result), "log_tail": result.log_tail, "attempts": failure.attempts,
         "evaluated_at": result.provenance.evaluated_at, "cost": cost_document(result.cost),
         **_result(task, result, context),
@@ -406,7 +407,7 @@ def _script(result: Result, task: Task) -> DetailsJson:
 def _replay(replay: EpisodeReplay) -> ReplayJson:
     return {
         "which": replay.which, "number": replay.number, "total": replay.total, "length": replay.length,
-        "file": serialise.address(replay.file), "columns": replay.columns, "width": replay.width, "height": replay.height,
+        "file": quote(replay.file), "columns": replay.columns, "width": replay.width, "height": replay.height,
         "steps": list(replay.steps),
     }  # fmt: skip
 
@@ -452,7 +453,7 @@ def _former_agent(former: FormerEntry) -> FormerAgentJson:
         "login": former.login, "agent": former.agent, "name": former.agent,
         "state": "excluded" if exclusion else "withdrawn", "rehearsal": former.is_rehearsal,
         "exclusion": exclusion_document(exclusion) if exclusion else None,
-        "page": serialise.agent_address(former.login, former.agent), "tasks": [], "runs": [],
+        "page": urls.agent_address(former.login, former.agent), "tasks": [], "runs": [],
         "recorded": [
             {"task": result.task, "verdict": result.verdict, "evaluated_at": result.provenance.evaluated_at}
             for result in former.results

@@ -12,7 +12,7 @@ from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, Outcome, OverallRow, Row
 from leaderboard.scoring.metrics import digits
 from leaderboard.site_context import FormerEntry
-from leaderboard.text import format, serialise
+from leaderboard.text import format, serialise, urls
 
 # White text has a contrast of at least 4.5 on each of these: the first three places, other places, faults, all else.
 _PLACE_COLOURS = {1: "8a6500", 2: "5c6670", 3: "8c4a1f"}
@@ -44,7 +44,7 @@ def badge_files(
     title = facts.standings.challenge.title
     ranked = sum(not row.is_aside for row in facts.standings.overall)
     counts = {board.task.id: sum(not row.is_aside for row in board.rows) for board in facts.standings.boards}
-    parts = {task_id: serialise.segment(task_id) for task_id in counts}
+    parts = {task_id: urls.segment(task_id) for task_id in counts}
     for name, outcomes in agents.items():
         folder = f"badges/{facts.standings.entries[name].shown}"
         yield from _both(f"{folder}/overall", overall_badge(title, overall.get(name), ranked))
@@ -93,7 +93,7 @@ def _former(former: FormerEntry, title: str, tasks: Mapping[str, Task]) -> Itera
     yield from _both(f"{folder}/overall", _badge(title, word, _NEUTRAL))
     for task_id in sorted({result.task for result in former.results} & set(tasks)):
         label = tasks[task_id].title or task_id
-        yield from _both(f"{folder}/{serialise.segment(task_id)}", _badge(label, word, _NEUTRAL))
+        yield from _both(f"{folder}/{urls.segment(task_id)}", _badge(label, word, _NEUTRAL))
 
 
 def _badge(label: str, message: str, color: str) -> BadgeJson:

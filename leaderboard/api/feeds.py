@@ -4,13 +4,13 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NotRequired
+from urllib.parse import quote
 
-from evaluator.model.config.challenge import Task
 from leaderboard.api.documents import ClosedObject, UtcTime
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.history import BoardEvent, BoardHistory, game_events
+from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.scoring import metrics
-from leaderboard.text import format, serialise
+from leaderboard.text import format, serialise, urls
 
 # Events of a feed.
 FEED_LIMIT = 50
@@ -84,21 +84,12 @@ class Feed:
 def feed_files(facts: ApiInputs, past: BoardHistory) -> Iterator[tuple[str, bytes]]:
     """Two files for all tasks together and two for each task."""
     title = facts.standings.challenge.title
-    all_events: list[BoardEvent] = []
-    for task, events in _by_task(facts, past):
-        all_events += events
-        path = f"feeds/{serialise.segment(task.id)}"
+    for board in facts.standings.boards:
+        task, events = board.task, past.events_of(board, FEED_LIMIT)
+        path = f"feeds/{urls.segment(task.id)}"
         named = f"{title}: {task.title or task.id}"
-        yield from _both(Feed(path=path, title=named, page=serialise.task_address(task.id), events=events), facts)
-    all_events.sort(key=lambda event: (event.at, event.task.id, event.entry.name), reverse=True)
-    yield from _both(Feed(path="feeds/board", title=title, page="", events=all_events[:FEED_LIMIT]), facts)
-
-
-def _by_task(facts: ApiInputs, past: BoardHistory) -> Iterator[tuple[Task, tuple[BoardEvent, ...]]]:
-    for board in facts.standings.tasks:
-        yield board.task, past.events_of(board, FEED_LIMIT)
-    for game in facts.standings.games:
-        yield game.task, game_events(game, FEED_LIMIT)
+        yield from _both(Feed(path=path, title=named, page=urls.task_address(task.id), events=events), facts)
+    yield from _both(Feed(path="feeds/board", title=title, page="", events=past.events(FEED_LIMIT)), facts)
 
 
 def _both(feed: Feed, facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
@@ -145,7 +136,7 @@ def atom(feed: Feed, facts: ApiInputs) -> str:
         '<feed xmlns="http://www.w3.org/2005/Atom">'
         f"<id>{_stable_id(facts, feed.path)}</id><title>{serialise.xml(feed.title)}</title>"
         f"<updated>{serialise.xml(updated)}</updated>"
-        f'<link rel="self" type="application/atom+xml" href="{base}{serialise.xml(serialise.address(feed.path))}.atom"/>'
+        f'<link rel="self" type="application/atom+xml" href="{base}{serialise.xml(quote(feed.path))}.atom"/>'
         f'<link rel="alternate" type="text/html" href="{base}{serialise.xml(feed.page)}"/>'
         f"<author><name>{serialise.xml(facts.standings.challenge.title)}</name></author>"
         f"<generator>Pullrank</generator>{entries}</feed>\n"
@@ -153,7 +144,7 @@ def atom(feed: Feed, facts: ApiInputs) -> str:
 
 
 def _atom_entry(event: BoardEvent, base: str, facts: ApiInputs) -> str:
-    page = serialise.agent_address(event.entry.login, event.entry.agent)
+    page = urls.agent_address(event.entry.login, event.entry.agent)
     return (
         f"<entry><id>{_event_id(event, facts)}</id><title>{serialise.xml(feed_headline(event))}</title>"
         f"<updated>{event.at}</updated><published>{event.at}</published>"
@@ -177,12 +168,12 @@ def _links(feed: Feed, facts: ApiInputs) -> FeedLinksJson:
     site = facts.context.site_url
     if not site:
         return {}
-    return {"home_page_url": site + feed.page, "feed_url": f"{site}{serialise.address(feed.path)}.json"}
+    return {"home_page_url": site + feed.page, "feed_url": f"{site}{quote(feed.path)}.json"}
 
 
 def _item(event: BoardEvent, facts: ApiInputs) -> FeedItemJson:
     site, entry = facts.context.site_url, event.entry
-    link: FeedItemLinkJson = {"url": site + serialise.agent_address(entry.login, entry.agent)} if site else {}
+    link: FeedItemLinkJson = {"url": site + urls.agent_address(entry.login, entry.agent)} if site else {}
     return {
         "id": _event_id(event, facts),
         **link,

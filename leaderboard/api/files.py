@@ -8,16 +8,16 @@ from leaderboard.api.feeds import feed_files
 from leaderboard.api.index import index_files
 from leaderboard.api.inputs import api_inputs
 from leaderboard.api.leaderboards import game_leaderboard_files, game_rows, task_leaderboard_files, task_rows
-from leaderboard.api.openapi import openapi_files
-from leaderboard.api.openmetrics import openmetrics_files
-from leaderboard.api.status import status_files
+from leaderboard.api.openapi import openapi_document
+from leaderboard.api.openmetrics import openmetrics_document
+from leaderboard.api.status import status_document
 from leaderboard.api.table import game_table, task_table
 from leaderboard.core.entry import AgentName
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition
 from leaderboard.core.standings import Standings
 from leaderboard.history import BoardHistory
 from leaderboard.site_context import SiteContext
-from leaderboard.text import serialise
+from leaderboard.text import serialise, urls
 
 
 def api_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
@@ -31,15 +31,15 @@ def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tu
     """The documents of the whole site and of each task."""
     facts = api_inputs(standings, context)
     yield from index_files(facts)
-    yield from openapi_files(facts)
+    yield "api/openapi.json", serialise.json_document(openapi_document(facts))
     for board in standings.tasks:
         rows = task_rows(board, facts)
         table = task_table(board, rows, context.reproduced)
-        yield serialise.task_file(board.task.id, "table.json"), serialise.json_document(table)
+        yield urls.task_file(board.task.id, "table.json"), serialise.json_document(table)
         yield from task_leaderboard_files(board, rows)
     for game in standings.games:
         players = game_rows(game)
-        yield serialise.task_file(game.task.id, "table.json"), serialise.json_document(game_table(game, players))
+        yield urls.task_file(game.task.id, "table.json"), serialise.json_document(game_table(game, players))
         yield from game_leaderboard_files(game, players)
 
 
@@ -48,9 +48,9 @@ def feed_and_status_files(
 ) -> Iterator[tuple[str, bytes]]:
     """The state of every submission, feeds and counters; `history` may be given where it is at hand."""
     facts = api_inputs(standings, context)
-    yield from status_files(facts)
+    yield "api/status.json", serialise.json_document(status_document(facts))
     yield from feed_files(facts, history or BoardHistory(standings, tuple(facts.results)))
-    yield from openmetrics_files(facts)
+    yield "metrics.txt", openmetrics_document(facts).encode("utf-8", "replace")
 
 
 def agent_document_files(standings: Standings, context: SiteContext, share: Partition) -> Iterator[tuple[str, bytes]]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
+from urllib.parse import quote
 
 from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.identifiers import safe_path_segment
@@ -12,7 +13,7 @@ from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import links_document, metric_document, overall_improvements, overall_row
 from leaderboard.health import REFUSED_PLAYERS, health
 from leaderboard.scoring.metrics import metrics_of
-from leaderboard.text import format, serialise
+from leaderboard.text import format, serialise, urls
 
 # Address templates. Each part must be percent-encoded. `result` is on the branch `results`, with the first twelve digits of
 # its key.
@@ -216,9 +217,9 @@ def _phase(task: Task, facts: ApiInputs, states: dict[str, format.ShownPhase]) -
 
 def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
     def at(name: str) -> str | None:
-        return None if is_hidden else serialise.address(serialise.task_file(task.id, name))
+        return None if is_hidden else quote(urls.task_file(task.id, name))
 
-    part = serialise.segment(task.id)
+    part = urls.segment(task.id)
     return {
         "id": task.id, "segment": safe_path_segment(task.id), "badge": part, "digest": task.digest(),
         "title": task.title or task.id, "description": task.description, "kind": format.task_kind(task),
@@ -226,10 +227,10 @@ def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
         "metrics": [] if task.game else [metric_document(metric) for metric in metrics_of(task)],
         "anchors": {"random": _anchor(task.random), "reference": _anchor(task.reference)},
         "episodes": task.matches if task.game else task.counted, "weight": task.weight, "phase": phase,
-        "hidden": is_hidden, "page": serialise.task_address(task.id), "leaderboard": at("leaderboard.json"),
+        "hidden": is_hidden, "page": urls.task_address(task.id), "leaderboard": at("leaderboard.json"),
         "table": at("table.json"), "csv": at("leaderboard.csv"),
-        "feed": None if is_hidden else serialise.address(f"feeds/{part}.json"),
-        "atom": None if is_hidden else serialise.address(f"feeds/{part}.atom"),
+        "feed": None if is_hidden else quote(f"feeds/{part}.json"),
+        "atom": None if is_hidden else quote(f"feeds/{part}.atom"),
     }  # fmt: skip
 
 

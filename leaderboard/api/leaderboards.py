@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Cost
 from leaderboard.api.documents import (
-    ClaimJson,
     CostJson,
     DuelsJson,
     FailureJson,
@@ -22,6 +21,7 @@ from leaderboard.api.documents import (
 )
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import (
+    claim_document,
     entry_document,
     excluded_document,
     failure_document,
@@ -38,7 +38,7 @@ from leaderboard.api.table import game_csv, task_csv
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Failure, Row, TaskStandings
-from leaderboard.text import serialise
+from leaderboard.text import serialise, urls
 
 # Rows of a leaderboard that is sorted by date.
 MAX_ROWS_BY_DATE = 500
@@ -66,9 +66,9 @@ def task_leaderboard_files(board: TaskStandings, rows: list[RowJson]) -> Iterato
     document: LeaderboardJson = {
         "task": board.task.id, "order": "place", "count": len(rows), "rows": rows, **_unranked(board),
     }  # fmt: skip
-    yield serialise.task_file(board.task.id, "leaderboard.json"), serialise.json_document(document)
+    yield urls.task_file(board.task.id, "leaderboard.json"), serialise.json_document(document)
     yield from _by_date(board.task.id, rows)
-    yield serialise.task_file(board.task.id, "leaderboard.csv"), task_csv(board.task, rows)
+    yield urls.task_file(board.task.id, "leaderboard.csv"), task_csv(board.task, rows)
 
 
 def game_leaderboard_files(game: GameStandings, rows: list[GameRowJson]) -> Iterator[tuple[str, bytes]]:
@@ -79,11 +79,11 @@ def game_leaderboard_files(game: GameStandings, rows: list[GameRowJson]) -> Iter
         "waiting": standings["waiting"], "excluded": standings["excluded"], "anchor": standings["anchor"],
         "prior": standings["prior"], "cycle": standings["cycle"], "moving_first": standings["moving_first"], "withdrawn": [],
     }  # fmt: skip
-    yield serialise.task_file(task_id, "leaderboard.json"), serialise.json_document(document)
+    yield urls.task_file(task_id, "leaderboard.json"), serialise.json_document(document)
     yield from _by_date(task_id, rows)
-    yield serialise.task_file(task_id, "leaderboard.csv"), game_csv(rows)
+    yield urls.task_file(task_id, "leaderboard.csv"), game_csv(rows)
     duels: DuelsJson = {"task": task_id, "crosstable": standings["crosstable"], "history": standings["history"]}
-    yield serialise.task_file(task_id, "duels.json"), serialise.json_document(duels)
+    yield urls.task_file(task_id, "duels.json"), serialise.json_document(duels)
 
 
 def measured_document(row: Row, task: Task) -> MeasuredJson:
@@ -140,9 +140,8 @@ def _unranked(board: TaskStandings) -> TaskUnrankedJson:
 
 
 def _failure(failure: Failure) -> FailureJson:
-    claim: ClaimJson = {} if failure.claimed is None else {"claimed": serialise.finite(failure.claimed)}
     return {
-        **failure_document(failure), **claim, "attempts": failure.attempts,
+        **failure_document(failure), **claim_document(failure), "attempts": failure.attempts,
         "evaluated_at": failure.result.provenance.evaluated_at, **links_document(failure.entry),
     }  # fmt: skip
 
@@ -154,5 +153,5 @@ def _by_date(task_id: str, rows: Sequence[RowJson | GameRowJson]) -> Iterator[tu
         "task": task_id, "order": "oldest", "count": len(rows), "rows": ascending[:MAX_ROWS_BY_DATE],
     }  # fmt: skip
     newest: LeaderboardByDateJson = {**oldest, "order": "newest", "rows": ascending[: -MAX_ROWS_BY_DATE - 1 : -1]}
-    yield serialise.task_file(task_id, "leaderboard-oldest.json"), serialise.json_document(oldest)
-    yield serialise.task_file(task_id, "leaderboard-newest.json"), serialise.json_document(newest)
+    yield urls.task_file(task_id, "leaderboard-oldest.json"), serialise.json_document(oldest)
+    yield urls.task_file(task_id, "leaderboard-newest.json"), serialise.json_document(newest)

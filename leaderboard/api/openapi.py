@@ -1,6 +1,5 @@
 """The description of all documents, as OpenAPI 3.1; the schemas are generated from the documents' types."""
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -19,7 +18,6 @@ from leaderboard.api.feeds import FeedJson
 from leaderboard.api.index import HealthJson, IndexJson, OverallJson, TaskJson, document_links
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.status import StatusJson
-from leaderboard.text import serialise
 
 # A link's name, what is found there, and its type, or the media type of what is not described further.
 _DOCUMENTS: tuple[tuple[str, str, Any], ...] = (
@@ -64,11 +62,6 @@ class _Schemas(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         """For no field."""
         return False
-
-
-def openapi_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
-    """The one document."""
-    yield "api/openapi.json", serialise.json_document(openapi_document(facts))
 
 
 def openapi_document(facts: ApiInputs) -> dict[str, Any]:

@@ -18,11 +18,6 @@ BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 10800.0)
 Labels = tuple[tuple[str, str], ...]
 
 
-def openmetrics_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
-    """The one document."""
-    yield "metrics.txt", openmetrics_document(facts).encode("utf-8", "replace")
-
-
 def openmetrics_document(facts: ApiInputs) -> str:
     """All metric families, and the end mark."""
     return "".join([*_counters(facts), *_histogram(facts.results), *_gauges(facts), "# EOF\n"])

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 from typing import cast
+from urllib.parse import quote
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion
 from leaderboard.api.documents import (
+    ClaimJson,
     CountJson,
     EntryJson,
     EstimateJson,
@@ -40,7 +42,7 @@ from leaderboard.core.standings import Failure, OverallRow, Row, Standings, Task
 from leaderboard.scoring.metrics import metrics_of, value_or_none
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED, common_scale
 from leaderboard.scoring.significance import Improvement, compared_values, improvement, mean_improvement
-from leaderboard.text import serialise
+from leaderboard.text import serialise, urls
 
 # A former entry does not say whether its name is hidden, so this is read from the name that it has meanwhile.
 _ANONYMOUS_LOGIN = re.compile(r"entry-[0-9a-f]{8}")
@@ -105,8 +107,8 @@ def waiting_document(entry: Entry, task: Task) -> WaitingJson:
 
 def links_document(entry: Entry) -> LinksJson:
     """The addresses of an agent's page and document."""
-    file = serialise.agent_file(entry.login, entry.agent)
-    return {"page": serialise.agent_address(entry.login, entry.agent), "api": serialise.address(file)}
+    file = urls.agent_file(entry.login, entry.agent)
+    return {"page": urls.agent_address(entry.login, entry.agent), "api": quote(file)}
 
 
 def flags(entry: Entry) -> FlagsJson:
@@ -216,6 +218,11 @@ def failure_document(failure: Failure) -> UnscoredJson:
     """An entry without a score."""
     result = failure.result
     return {**entry_document(failure.entry), "verdict": result.verdict, "message": result.message}
+
+
+def claim_document(failure: Failure) -> ClaimJson:
+    """The score that a script only claims."""
+    return {} if failure.claimed is None else {"claimed": serialise.finite(failure.claimed)}
 
 
 def exclusion_document(exclusion: Exclusion) -> ExclusionJson:

@@ -1,6 +1,5 @@
 """Where every submission stands, for the page that looks one up."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from evaluator.model.config.challenge import Task
@@ -11,7 +10,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, Outcome, Row, outcomes_of
 from leaderboard.site_context import FormerEntry
-from leaderboard.text import serialise
+from leaderboard.text import urls
 
 State = list[Any]
 """A word and its detail: ranked and a place, failed and a verdict, refused, excluded or withdrawn and a reason."""
@@ -65,11 +64,6 @@ _NEXT_STEPS = {
 }
 
 
-def status_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
-    """The one document."""
-    yield "api/status.json", serialise.json_document(status_document(facts))
-
-
 def status_document(facts: ApiInputs) -> StatusJson:
     """Every agent by login and folder, with its state on each task."""
     standings = facts.standings
@@ -91,9 +85,7 @@ def status_document(facts: ApiInputs) -> StatusJson:
             for verdict in Verdict
             if verdict is not Verdict.OK
         },
-        "tasks": [
-            {"id": task.id, "title": task.title or task.id, "page": serialise.task_address(task.id)} for task in tasks
-        ],
+        "tasks": [{"id": task.id, "title": task.title or task.id, "page": urls.task_address(task.id)} for task in tasks],
         "agents": [agents[name] for name in sorted(agents)],
     }
 
@@ -119,7 +111,7 @@ def _agent(entry: Entry, facts: ApiInputs, tasks: int) -> StatusAgentJson:
         "algorithm": entry.submission.algorithm,
         "kind": entry.submission.kind.value,
         "pull": facts.context.pulls.get(entry.name),
-        "page": serialise.agent_address(entry.login, entry.agent),
+        "page": urls.agent_address(entry.login, entry.agent),
         "tasks": [None] * tasks,
     }
 
@@ -134,6 +126,6 @@ def _former_agent(former: FormerEntry, tasks: list[str]) -> StatusAgentJson:
         "algorithm": "",
         "kind": "",
         "pull": None,
-        "page": serialise.agent_address(former.login, former.agent),
+        "page": urls.agent_address(former.login, former.agent),
         "tasks": [state if task in measured or former.exclusion else None for task in tasks],
     }

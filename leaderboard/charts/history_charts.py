@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 
 from markupsafe import Markup
 
@@ -58,9 +59,7 @@ def best_score_chart(records: Sequence[RecordScore], ends: tuple[str, str], deci
     up = ChartScale(low=low - margin, high=high + margin)
     points = [*((record.at, record.score) for record in records), (ends[1], values[-1])]
 
-    def height(value: float) -> float:
-        return _y(up, value)
-
+    height = partial(_y, up)
     line = _steps(0, points, ends, height, "best score")
     marks = [(value, number(value, decimals)) for value in ticks(up.low, up.high)]
     words = f"the best score from {day(ends[0])} to {day(ends[1])}: from {number(values[0], decimals)} to "
@@ -101,9 +100,7 @@ def rating_history(board: GameStandings) -> RatingHistory | None:
     margin = max(10.0, 0.06 * (high - low))
     across, up = ChartScale(low=days[0], high=max(days[-1], days[0] + 1)), ChartScale(low=low - margin, high=high + margin)
 
-    def height(rating: float) -> float:
-        return _y(up, rating)
-
+    height = partial(_y, up)
     lines = Markup("").join(
         _polyline(index, [(_x(across, at), height(elo)) for at, elo in _ratings_of(entry, days, board)], entry.shown)
         for index, entry in enumerate(shown)

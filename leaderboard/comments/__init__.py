@@ -1,1 +1,1 @@
-"""The bot's comment on a pull request: its states as typed values, and their text."""
+"""The bot's comment on a pull request: where its agents stand, its states as typed values, and their text."""

@@ -172,10 +172,6 @@ def _text_rounds(moves: Sequence[int]) -> str:
     return "\n".join(" – ".join(named[ply : ply + 2]) for ply in range(0, len(named), 2)) or "no choices yet"
 
 
-def _order_of_rounds(ply: int) -> int:
-    return ply % 2
-
-
 @lru_cache(maxsize=16)
 def rounds_kind(count: int) -> GameDrawing:
     """The kind of board for a match of `count` rounds."""
@@ -202,6 +198,6 @@ def rounds_kind(count: int) -> GameDrawing:
         ),
         words=tuple(f"shows {choice}" for choice in _CHOICES),
         render=_render_rounds,
-        order=_order_of_rounds,
+        order=_alternate,
         text=_text_rounds,
     )

@@ -9,7 +9,7 @@ from leaderboard.game_pictures.classic_games import CONNECT_FOUR, TICTACTOE, rou
 from leaderboard.game_pictures.quarto_board import QUARTO
 from leaderboard.game_pictures.svg import GameDrawing
 
-_GAME_VERSION = re.compile(r"_v[0-9]+$")
+GAME_VERSION = re.compile(r"_v[0-9]+$")
 _DRAWINGS = {
     "pettingzoo.classic.tictactoe": TICTACTOE,
     "pettingzoo.classic.connect_four": CONNECT_FOUR,
@@ -21,7 +21,7 @@ _DEFAULT_ROUNDS, _MOST_ROUNDS = 15, 200
 
 def drawing_of(task: Task) -> GameDrawing | None:
     """How a game is drawn; None for a game that only its environment can render."""
-    module = _GAME_VERSION.sub("", (task.game or "").partition(":")[0])
+    module = GAME_VERSION.sub("", (task.game or "").partition(":")[0])
     if module == _ROUNDS and task.kwargs.get("num_actions", 3) == 3:
         rounds = task.kwargs.get("max_cycles", _DEFAULT_ROUNDS)
         return rounds_kind(rounds) if isinstance(rounds, int) and 0 < rounds <= _MOST_ROUNDS else None

@@ -220,14 +220,14 @@ def _signed(value: int) -> int:
 
 
 def _messages(message: _Fields, number: int) -> list[_Fields]:
-    return [list(_fields(value)) for found, _, value in message if found == number and isinstance(value, bytes)]
+    return [list(_fields(value)) for key, _, value in message if key == number and isinstance(value, bytes)]
 
 
 def _texts(message: _Fields, number: int) -> tuple[str, ...]:
     return tuple(
         value.decode("utf-8", "replace")
-        for found, wire, value in message
-        if found == number and wire == _BYTES and isinstance(value, bytes)
+        for key, wire, value in message
+        if key == number and wire == _BYTES and isinstance(value, bytes)
     )
 
 
@@ -236,14 +236,14 @@ def _text(message: _Fields, number: int) -> str:
 
 
 def _number(message: _Fields, number: int) -> int:
-    return next((value for found, _, value in reversed(message) if found == number and isinstance(value, int)), 0)
+    return next((value for key, _, value in reversed(message) if key == number and isinstance(value, int)), 0)
 
 
 def _varints(message: _Fields, number: int) -> list[int]:
     """A repeated field of whole numbers, packed or not."""
     values: list[int] = []
-    for found, wire, value in message:
-        if found != number:
+    for key, wire, value in message:
+        if key != number:
             continue
         if isinstance(value, int):
             values.append(_signed(value))
@@ -257,7 +257,7 @@ def _varints(message: _Fields, number: int) -> list[int]:
 
 def _packed(message: _Fields, number: int, form: str) -> npt.NDArray[np.float64]:
     """A repeated field of floating-point numbers, packed or not."""
-    raw = b"".join(value for found, _, value in message if found == number and isinstance(value, bytes))
+    raw = b"".join(value for key, _, value in message if key == number and isinstance(value, bytes))
     if len(raw) % np.dtype(form).itemsize:
         raise NetworkRefused("it is damaged")
     return np.frombuffer(raw, form).astype(np.float64)

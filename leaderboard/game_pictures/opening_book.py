@@ -1,24 +1,22 @@
 """The leader's recorded matches of a board game, for visitors who play against it: data only, no agent runs on a page."""
 
 import json
-import re
 from collections.abc import Iterator
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.visible_text import one_line
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.game_pictures.game_drawings import moves_of
+from leaderboard.game_pictures.game_drawings import GAME_VERSION, moves_of
 
 # Matches in a book: at 42 moves each some 100 kB.
 BOOK_MATCHES = 2000
-_GAME_VERSION = re.compile(r"_v[0-9]+$")
 # Games whose rules site/assets/js/game-rules.js has; its keys are on the right.
 _PLAYABLE = {"pettingzoo.classic.tictactoe": "tictactoe", "pettingzoo.classic.connect_four": "connect_four"}
 
 
 def rules_name(task: Task) -> str | None:
     """What the page's script calls the rules of a game; None for a game that it does not have."""
-    return None if task.kwargs else _PLAYABLE.get(_GAME_VERSION.sub("", task.game or ""))
+    return None if task.kwargs else _PLAYABLE.get(GAME_VERSION.sub("", task.game or ""))
 
 
 def has_book(board: GameStandings) -> bool:

@@ -91,8 +91,14 @@ def final_position_svg(kind: GameDrawing, marks: Iterable[BoardMark], words: str
 
 def shared_ground(kind: GameDrawing) -> Markup:
     """The ground of all small pictures of a page, defined once."""
-    paths = "".join(f'<path class="{symbol.style}" d="M0 0{symbol.path}"/>' for symbol in kind.look.ground)
-    return Markup(f'<svg class="pr-shared" aria-hidden="true"><defs><g id="{_GROUND_ID}">{paths}</g></defs></svg>')
+    return Markup(
+        f'<svg class="pr-shared" aria-hidden="true"><defs><g id="{_GROUND_ID}">{ground_paths(kind)}</g></defs></svg>'
+    )
+
+
+def ground_paths(kind: GameDrawing) -> str:
+    """The shapes of the ground."""
+    return "".join(f'<path class="{symbol.style}" d="M0 0{symbol.path}"/>' for symbol in kind.look.ground)
 
 
 def packed_marks(marks: Iterable[BoardMark]) -> str:

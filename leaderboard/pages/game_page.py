@@ -13,6 +13,7 @@ from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, 
 from leaderboard.game_pictures.game_drawings import moves_of, position_text
 from leaderboard.game_pictures.match_replay import match_replay, side_names
 from leaderboard.game_pictures.opening_book import has_book, opening_book
+from leaderboard.ratings.duel_results import count_matches
 from leaderboard.site_context import AllFrames
 from leaderboard.text import format, urls
 
@@ -100,7 +101,7 @@ def render_game_pages(
         players = [entries.get(AgentName(*player.name)) for player in duel.players]
         names = side_names(duel, [player.submission.name if player else None for player in players])
         replay = match_replay(duel, board.task, frames, names)
-        counts = [_count(duel, side) for side in (0, 1)]
+        counts = [count_matches(duel.matches, side) for side in (0, 1)]
         pages[path] = page(
             path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=names,
             card=duel_card(board, duel),
@@ -109,11 +110,3 @@ def render_game_pages(
             assets=Markup(urls.up(path) + "assets/"), root=Markup(urls.up(path)),
         )  # fmt: skip
     return pages
-
-
-def _count(duel: Duel, side: int) -> WinCount:
-    wins = sum(match.winner == side for match in duel.matches)
-    ties = sum(match.winner is None and not match.offenders for match in duel.matches)
-    errors = sum(side in match.offenders for match in duel.matches)
-    score = sum(match.scores[side] for match in duel.matches)
-    return WinCount(wins=wins, ties=ties, losses=len(duel.matches) - wins - ties, errors=errors, score=score)

@@ -15,12 +15,12 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Row
 from leaderboard.game_pictures.game_drawings import drawing_of, moves_of
-from leaderboard.game_pictures.svg import BoardMark, GameDrawing
+from leaderboard.game_pictures.svg import BoardMark, GameDrawing, ground_paths
 from leaderboard.pages import episode_replays
 from leaderboard.site_context import REPLAYED_ENTRIES, SiteContext
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import format_utc
-from leaderboard.text.serialise import segment
+from leaderboard.text.urls import segment
 
 # Rows of the overall table on the home page, and on its own page.
 HOME_ROWS, MOST_ROWS = 10, 100
@@ -119,7 +119,6 @@ def _won_match(duel: Duel, side: Side | int) -> int | None:
 
 def _picture(kind: GameDrawing, marks: Iterable[BoardMark], count: int, words: str) -> Markup:
     wide, high = kind.look.board
-    ground = "".join(f'<path class="{symbol.style}" d="M0 0{symbol.path}"/>' for symbol in kind.look.ground)
     drawn = "".join(
         f'<path class="{kind.look.symbols[mark.symbol].style} pr-comes" style="--pr-when:{mark.begin / max(1, count):.3f}" '
         f'd="M{mark.x:g} {mark.y:g}{kind.look.symbols[mark.symbol].path}"/>'
@@ -128,7 +127,7 @@ def _picture(kind: GameDrawing, marks: Iterable[BoardMark], count: int, words: s
     )
     head = f'<svg class="pr-match" viewBox="0 0 {wide:g} {high:g}" role="img" aria-label="{escape(words)}">'
     # Our own shapes and numbers; the words are escaped.
-    return Markup(f"{head}{ground}{drawn}</svg>")
+    return Markup(f"{head}{ground_paths(kind)}{drawn}</svg>")
 
 
 HOME_GLOBALS: Mapping[str, object] = {

@@ -29,7 +29,7 @@ from leaderboard.scoring.metrics import any_sealed, digits
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED
 from leaderboard.scoring.significance import smallest_difference
 from leaderboard.site_context import SiteContext
-from leaderboard.text import escape_markdown, format, serialise, urls
+from leaderboard.text import escape_markdown, format, urls
 from leaderboard.text.format import day, number
 
 FORM_RULES = "submit/form.json"
@@ -90,11 +90,6 @@ class TaskHistory:
     """Chart of the places of the first entries; None if no entry has a place now."""
     tracks: tuple[RankHistory, ...]
     """The entries of that chart, in the order of their colours."""
-
-
-def task_documents(task_id: str) -> str:
-    """The folder of a task's API documents, as an address below the site's root."""
-    return f"api/tasks/{quote(safe_path_segment(task_id))}/"
 
 
 def forge_url(repository: str | None) -> str:
@@ -159,8 +154,8 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
     )  # fmt: skip
     pages[urls.TASKS_PAGE] = renderer.page(urls.TASKS_PAGE, "tasks.md.jinja")
     pages[urls.OVERALL_PAGE] = renderer.page(urls.OVERALL_PAGE, "overall.md.jinja")
-    ledger = moderation_log.moderation_log(standings, context)
-    pages[urls.LEDGER] = renderer.page(urls.LEDGER, "ledger.md.jinja", ledger=ledger)
+    log = moderation_log.moderation_log(standings, context)
+    pages[urls.MODERATION_LOG] = renderer.page(urls.MODERATION_LOG, "moderation_log.md.jinja", log=log)
     pages[urls.COMPARE] = renderer.page(urls.COMPARE, "compare.md.jinja")
     pages[urls.STATUS] = renderer.page(urls.STATUS, "status.md.jinja")
     leads = past.leads()
@@ -256,8 +251,9 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         better=metrics.better,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
         is_other_claim=interval_bars.is_other_claim,
-        task_file=serialise.task_file, address=serialise.address, citation=citation, page_address=urls.address,
-        documents=task_documents, scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
+        task_file=urls.task_file, address=quote, citation=citation, page_address=urls.address,
+        documents=urls.task_documents,
+        scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_RANGE=RANK_RANGE,
         task_scale=interval_bars.task_scale, score_plot=interval_figure.score_plot, rating_plot=interval_figure.rating_plot,
         heat=heat, span_ends=scale_ends, film_poster=episode_replays.film_poster, film_facts=episode_replays.film_facts,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import extras_needed_by, name_with_extras
@@ -156,43 +156,22 @@ class MeasurementContext:
         return beacons[0] if beacons[0] == beacons[1] else max(beacons, key=lambda beacon: self.order[beacon])
 
 
-@overload
-def missing_work(
-    challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], where: MeasurementContext
-) -> list[WorkItem]: ...
-
-
-@overload
 def missing_work(
     challenge: Challenge,
     entries: Iterable[Entry],
     results: Iterable[Result],
     where: MeasurementContext,
     duels: Iterable[Duel],
-) -> list[WorkItem | DuelWorkItem]: ...
-
-
-def missing_work(
-    challenge: Challenge,
-    entries: Iterable[Entry],
-    results: Iterable[Result],
-    where: MeasurementContext,
-    duels: Iterable[Duel] | None = None,
-) -> list[WorkItem] | list[WorkItem | DuelWorkItem]:
+) -> list[WorkItem | DuelWorkItem]:
     """List solo evaluations by login, agent and task, then the validations of all games, then their other duels.
 
-    An `internal_error` counts as recorded only after `INTERNAL_ERROR_TRIES` tries. Without `duels` games are left out.
+    An `internal_error` counts as recorded only after `INTERNAL_ERROR_TRIES` tries.
     """
-    entries = list(entries)
+    entries, duels = list(entries), list(duels)
     folders = version_folders(entries)
-    evaluations = _evaluations(challenge, entries, list(results), where, folders)
-    if duels is None:
-        return evaluations
-    recorded = list(duels)
-    wanted = [item for task in challenge.games for item in _duels(challenge, task, entries, recorded, where, folders)]
+    wanted = [item for task in challenge.games for item in _duels(challenge, task, entries, duels, where, folders)]
     wanted.sort(key=lambda item: not item.is_validation)
-    work: list[WorkItem | DuelWorkItem] = [*evaluations, *wanted]
-    return work
+    return [*_evaluations(challenge, entries, list(results), where, folders), *wanted]
 
 
 def _evaluations(

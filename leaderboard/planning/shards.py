@@ -62,11 +62,6 @@ class Packing:
     loads: tuple[float, ...]
     """Each shard's expected seconds."""
 
-    @property
-    def balance(self) -> float:
-        """The longest shard over the mean one; 1 is perfect."""
-        return max(self.loads) / statistics.fmean(self.loads) if any(self.loads) else 1.0
-
 
 def expected_seconds(
     items: Iterable[WorkItem | DuelWorkItem], results: Iterable[Result], duels: Iterable[Duel] = ()

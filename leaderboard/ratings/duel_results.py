@@ -143,27 +143,28 @@ def duel_totals(*duels: Duel, simultaneous: bool = False) -> DuelTotals:
     both sides offend, both lose, and the rating ignores the match. Both matches of an opening keep who moved first: the side
     that plays the game's first player, whoever made the moves of the opening.
     """
-    matches = [(match.winner, match.offenders, match.scores) for duel in duels for match in duel.matches]
+    matches = [match for duel in duels for match in duel.matches]
     games = [game for duel in duels for game in _with_moves(duel)]
     distinct = {_game(match, index, moves): index for index, (match, moves) in enumerate(games)}
     rated = {0: Counter[int | None]()} if simultaneous else {1: Counter[int | None](), -1: Counter[int | None]()}
     for index in distinct.values():
-        winner, offenders, _ = matches[index]
-        if winner is not None or not offenders:
-            rated[0 if simultaneous else (1, -1)[index % 2]][winner] += 1
+        match = matches[index]
+        if match.winner is not None or not match.offenders:
+            rated[0 if simultaneous else (1, -1)[index % 2]][match.winner] += 1
     return DuelTotals(
-        counts=(_count(matches, 0), _count(matches, 1)),
+        counts=(count_matches(matches, 0), count_matches(matches, 1)),
         rated={first: RatedTotals((count[0], count[1]), count[None]) for first, count in rated.items()},
     )
 
 
-def _count(matches: Sequence[tuple[int | None, tuple[int, ...], tuple[float, float]]], side: int) -> WinCount:
+def count_matches(matches: Sequence[MatchRecord], side: int) -> WinCount:
+    """What one side did in them."""
     wins = ties = errors = 0
-    for winner, offenders, _ in matches:
-        wins += winner == side
-        ties += winner is None and not offenders
-        errors += side in offenders
-    score = math.fsum(scores[side] for _, _, scores in matches)
+    for match in matches:
+        wins += match.winner == side
+        ties += match.winner is None and not match.offenders
+        errors += side in match.offenders
+    score = math.fsum(match.scores[side] for match in matches)
     return WinCount(wins=wins, ties=ties, losses=len(matches) - wins - ties, errors=errors, score=score)
 
 

@@ -7,13 +7,10 @@ import math
 import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import quote
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.visible_text import visible
-from leaderboard.text import urls
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 # Spreadsheets take text that begins with these for a formula, some of them also behind blanks.
@@ -26,8 +23,6 @@ _XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 _ESCAPED = re.compile("[&<>\"']")
 # Letters, digits and the characters of places and scores, none of them special in XML.
 _XML_SAFE = re.compile(r"[\w #.,·−\u202f]*")
-# Paths next to those of tasks.
-_RESERVED_SEGMENTS = ("overall", "board")
 
 
 def json_document(value: Any) -> bytes:
@@ -84,34 +79,3 @@ def xml(text: str) -> str:
     if _XML_SAFE.fullmatch(shown):
         return shown
     return _ESCAPED.sub(lambda match: _XML[match.group()], _NOT_XML.sub("\ufffd", shown))
-
-
-def segment(task_id: str) -> str:
-    """A task's part of a path. A reserved name gets a `_` in front, with which no task begins."""
-    plain = safe_path_segment(task_id)
-    return f"_{plain}" if plain.casefold() in _RESERVED_SEGMENTS else plain
-
-
-def task_file(task_id: str, name: str) -> str:
-    """A document of a task, as a path below the site's root."""
-    return f"api/tasks/{safe_path_segment(task_id)}/{name}"
-
-
-def agent_file(login: str, agent: str) -> str:
-    """The document of an agent, as a path below the site's root."""
-    return f"api/agents/{login}/{agent}.json"
-
-
-def address(path: str) -> str:
-    """The address below the site's root at which a file is served."""
-    return quote(path)
-
-
-def agent_address(login: str, agent: str) -> str:
-    """An agent's page, as an address below the site's root."""
-    return urls.address(urls.agent_page(login, agent))
-
-
-def task_address(task_id: str) -> str:
-    """A task's page, as an address below the site's root."""
-    return urls.address(urls.task_page(task_id))

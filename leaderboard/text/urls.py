@@ -13,11 +13,13 @@ TASKS_PAGE = "tasks/index.md"
 OVERALL_PAGE = "overall.md"
 COMPARE = "compare.md"
 STATUS = "status.md"
-LEDGER = "ledger.md"
+MODERATION_LOG = "ledger.md"
 TIMELINE = "timeline.md"
 ALL_AGENTS = "all-agents.md"
 # MkDocs serves these two at the address of their folder.
 _INDEX_NAMES = ("index", "readme")
+# Paths next to those of tasks.
+_RESERVED_SEGMENTS = ("overall", "board")
 
 
 def _file(name: str) -> str:
@@ -45,6 +47,37 @@ def duel_page(task_id: str, duel: Duel) -> str:
     # In an address "%" would have to be encoded again.
     pair = sides(*(player.name_as_written for player in duel.players)).replace("%", "~")
     return f"{task_page(task_id).removesuffix('.md')}/duels/{pair}/index.html"
+
+
+def segment(task_id: str) -> str:
+    """A task's part of a path. A reserved name gets a `_` in front, with which no task begins."""
+    plain = safe_path_segment(task_id)
+    return f"_{plain}" if plain.casefold() in _RESERVED_SEGMENTS else plain
+
+
+def task_file(task_id: str, name: str) -> str:
+    """A document of a task, as a path below the site's root."""
+    return f"api/tasks/{safe_path_segment(task_id)}/{name}"
+
+
+def task_documents(task_id: str) -> str:
+    """The folder of a task's documents, as an address below the site's root."""
+    return quote(task_file(task_id, ""))
+
+
+def agent_file(login: str, agent: str) -> str:
+    """The document of an agent, as a path below the site's root."""
+    return f"api/agents/{login}/{agent}.json"
+
+
+def agent_address(login: str, agent: str) -> str:
+    """An agent's page, as an address below the site's root."""
+    return address(agent_page(login, agent))
+
+
+def task_address(task_id: str) -> str:
+    """A task's page, as an address below the site's root."""
+    return address(task_page(task_id))
 
 
 def up(source: str) -> str:

@@ -11,7 +11,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import one_line, without_commands
-from leaderboard.text.serialise import agent_file
+from leaderboard.text.urls import agent_file
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.github.api.client import STATUS_CONTEXT, GitHub
 from scripts.github.api.responses import PullRequest, WorkflowRun

@@ -13,10 +13,10 @@ from evaluator.model.records.result import FirstAttempt
 from leaderboard.api.standings_json import game_document
 from leaderboard.build_standings import build_standings
 from leaderboard.comments import render_comment
+from leaderboard.comments.agent_reports import OfficialLeaderboard, official_state, standing
 from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_renderer import render_pages
-from leaderboard.reports.agent_reports import OfficialLeaderboard, official_state, standing
 from leaderboard.site_context import SiteContext
 from leaderboard.visibility import StandingsInput, anonymous_name, as_shown
 from tests.leaderboard.make import challenge, duel, entry, game, result, task

@@ -36,7 +36,7 @@ from leaderboard.pages.agent.table_rows import (
 from leaderboard.pages.html_frame import PageValues
 from leaderboard.pages.page_renderer import TemplateRenderer, Templates, template_environment
 from leaderboard.site_context import FormerEntry, SiteContext
-from leaderboard.text import escape_html, serialise, urls
+from leaderboard.text import escape_html, urls
 
 # A page at the same depth as all of them: relative links from it are valid on each.
 _ANY_AGENT_PAGE = "agents/_/_.md"
@@ -96,7 +96,7 @@ class _AgentPageRenderer:
             here=page, profile=profile, entry=entry, results=results,
             returns=self._rows.returns(measured),
             with_section={result.key for task, result in shown if self._needs_section(task, result)},
-            document=serialise.agent_file(entry.login, entry.agent), source=self._source(profile, results),
+            document=urls.agent_file(entry.login, entry.agent), source=self._source(profile, results),
             past=None if entry.anonymous else earlier_versions(profile, self._past.get(entry.name, ())),
             shared=row_facts(provenance.shared), column_heads=table_heads(provenance.columns),
             scores=self._rows.scores(profile.task_results),

@@ -4,6 +4,7 @@ import functools
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
@@ -19,7 +20,7 @@ from leaderboard.pages.agent.profile import AgentProfile
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import ranking, value_or_none
 from leaderboard.site_context import SiteContext
-from leaderboard.text import format, serialise, urls
+from leaderboard.text import format, urls
 from leaderboard.text.escape_html import escape_line, linked_line
 
 _ERROR = ":error"
@@ -281,12 +282,12 @@ def badge_snippets(challenge: Challenge, context: SiteContext, profile: AgentPro
     tasks = [entered.task for entered in profile.task_results] + [entered.board.task for entered in profile.game_results]
     if not challenge.badges or entry.anonymous or not tasks:
         return None
-    segments = [serialise.segment(task.id) for task in tasks]
+    segments = [urls.segment(task.id) for task in tasks]
     title = tasks[0].title or tasks[0].id
     if profile.overall:
         segments, title = ["overall", *segments], "overall"
-    image = context.site_url + serialise.address(f"badges/{entry.login}/{entry.agent}/{segments[0]}.svg")
-    page = context.site_url + serialise.agent_address(entry.login, entry.agent)
+    image = context.site_url + quote(f"badges/{entry.login}/{entry.agent}/{segments[0]}.svg")
+    page = context.site_url + urls.agent_address(entry.login, entry.agent)
     return BadgeSnippets(first=segments[0], others=tuple(segments[1:]), markdown=f"[![{_plain(title)}]({image})]({page})")
 
 

@@ -24,6 +24,7 @@ from evaluator.model.records.preview import AGENTS, DUELS, Preview, PreviewedAge
 from evaluator.model.records.result import Result, Tier, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
+from leaderboard.comments.agent_reports import OfficialLeaderboard, preview_state
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, NoRunReason, Refused, WithdrawnEntry
@@ -34,7 +35,6 @@ from leaderboard.core.owners import owner_groups
 from leaderboard.core.store import write_atomically
 from leaderboard.planning.admission import AdmissionContext
 from leaderboard.ratings.duel_results import validation_fault
-from leaderboard.reports.agent_reports import OfficialLeaderboard, preview_state
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull

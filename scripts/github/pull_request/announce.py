@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from evaluator.model.config.participants import People
 from evaluator.model.records.result import Provenance
+from leaderboard.comments.agent_reports import official_state
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.admission import tasks_by_name
 from leaderboard.planning.reasons import Reason, SubmissionsEnded, reason_in_words
-from leaderboard.reports.agent_reports import official_state
 from scripts.console import OK, say
 from scripts.git.beacon import known_origins
 from scripts.git.main_entries import entries_of_logins

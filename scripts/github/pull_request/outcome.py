@@ -7,6 +7,7 @@ from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.verdict import Verdict
+from leaderboard.comments.agent_reports import OfficialLeaderboard
 from leaderboard.comments.states import (
     Broken,
     CommentState,
@@ -23,7 +24,6 @@ from leaderboard.planning.admission import phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from leaderboard.planning.quota import OwnerAccounts
 from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
-from leaderboard.reports.agent_reports import OfficialLeaderboard
 from leaderboard.text.format import format_utc
 from scripts.git.beacon import VersionOrigins
 from scripts.git.path_guard import GuardedPaths

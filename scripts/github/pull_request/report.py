@@ -13,8 +13,8 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict
+from leaderboard.comments.agent_reports import preview_state
 from leaderboard.comments.states import NoRunReason
-from leaderboard.reports.agent_reports import preview_state
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from leaderboard.comments.agent_reports import standing
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, HelpText, Ranked
-from leaderboard.reports.agent_reports import standing
 from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls

@@ -32,13 +32,13 @@ def reasons(items: list[WorkItem]) -> list[tuple[str, str]]:
 
 
 def test_everything_is_wanted_where_nothing_is_recorded() -> None:
-    assert reasons(missing_work(CHALLENGE, [ENTRY], [], WHERE)) == [("A", "new"), ("B", "new")]
+    assert reasons(missing_work(CHALLENGE, [ENTRY], [], WHERE, [])) == [("A", "new"), ("B", "new")]
 
 
 def test_what_is_recorded_is_not_wanted_again() -> None:
     done = [recorded(CHALLENGE, ENTRY, "A", WHERE)]
 
-    assert reasons(missing_work(CHALLENGE, [ENTRY], done, WHERE)) == [("B", "new")]
+    assert reasons(missing_work(CHALLENGE, [ENTRY], done, WHERE, [])) == [("B", "new")]
 
 
 def test_two_tasks_of_the_same_settings_are_measured_each_for_itself() -> None:
@@ -47,15 +47,15 @@ def test_two_tasks_of_the_same_settings_are_measured_each_for_itself() -> None:
     done = [recorded(phases, ENTRY, "dev", WHERE)]
     failed = [recorded(phases, ENTRY, "test", WHERE, Verdict.INTERNAL_ERROR)] * INTERNAL_ERROR_TRIES
 
-    assert reasons(missing_work(phases, [ENTRY], done, WHERE)) == [("test", "new")]
-    assert reasons(missing_work(phases, [ENTRY], failed, WHERE)) == [("dev", "new")]
+    assert reasons(missing_work(phases, [ENTRY], done, WHERE, [])) == [("test", "new")]
+    assert reasons(missing_work(phases, [ENTRY], failed, WHERE, [])) == [("dev", "new")]
 
 
 def test_every_draw_of_a_version_is_wanted_whatever_came_of_the_others() -> None:
     """Else one could look at a draw at home, which anybody can compute, and leave before it is recorded."""
     stays = dataclasses.replace(WHERE, beacons={(("alice", "x"), "A"): ("aaa", "bbb", "ccc")})
     done = [recorded(CHALLENGE, ENTRY, "A", dataclasses.replace(WHERE, beacon="bbb"))]
-    wanted = [item for item in missing_work(CHALLENGE, [ENTRY], done, stays) if item.task_id == "A"]
+    wanted = [item for item in missing_work(CHALLENGE, [ENTRY], done, stays, []) if item.task_id == "A"]
 
     assert [(item.wanted.beacon, item.reason) for item in wanted] == [("aaa", "another draw"), ("ccc", "another draw")]
     assert all(item.is_awaited for item in wanted)
@@ -65,7 +65,7 @@ def test_a_failure_of_the_agent_is_a_record_and_one_of_ours_is_not() -> None:
     failed = recorded(CHALLENGE, ENTRY, "A", WHERE, Verdict.CRASHED)
     ours = recorded(CHALLENGE, ENTRY, "B", WHERE, Verdict.INTERNAL_ERROR)
 
-    assert reasons(missing_work(CHALLENGE, [ENTRY], [failed, ours], WHERE)) == [("B", "new")]
+    assert reasons(missing_work(CHALLENGE, [ENTRY], [failed, ours], WHERE, [])) == [("B", "new")]
 
 
 def test_each_change_is_named() -> None:
@@ -74,9 +74,10 @@ def test_each_change_is_named() -> None:
     other = dataclasses.replace(ENTRY, digest="2" * 64)
     newer = MeasurementContext(runtime_digest="3" * 64, beacon="preview")
 
-    assert reasons(missing_work(edited, [ENTRY], done, WHERE)) == [("A", "the task's settings changed")]
-    assert reasons(missing_work(CHALLENGE, [other], done, WHERE)) == [("A", "the agent changed"), ("B", "the agent changed")]
-    assert reasons(missing_work(CHALLENGE, [ENTRY], done, newer)) == [
+    assert reasons(missing_work(edited, [ENTRY], done, WHERE, [])) == [("A", "the task's settings changed")]
+    changed = [("A", "the agent changed"), ("B", "the agent changed")]
+    assert reasons(missing_work(CHALLENGE, [other], done, WHERE, [])) == changed
+    assert reasons(missing_work(CHALLENGE, [ENTRY], done, newer, [])) == [
         ("A", "the evaluator changed"),
         ("B", "the evaluator changed"),
     ]
@@ -86,13 +87,13 @@ def test_going_back_to_an_earlier_version_needs_no_run() -> None:
     other = dataclasses.replace(ENTRY, digest="2" * 64)
     done = [recorded(CHALLENGE, entry, task, WHERE) for entry in (ENTRY, other) for task in ("A", "B")]
 
-    assert missing_work(CHALLENGE, [ENTRY], done, WHERE) == []
+    assert missing_work(CHALLENGE, [ENTRY], done, WHERE, []) == []
 
 
 def test_a_task_that_is_not_entered_is_not_wanted() -> None:
     narrow = dataclasses.replace(ENTRY, submission=Submission(name="X", algorithm="y", tasks=("B",)))
 
-    assert reasons(missing_work(CHALLENGE, [narrow], [], WHERE)) == [("B", "new")]
+    assert reasons(missing_work(CHALLENGE, [narrow], [], WHERE, [])) == [("B", "new")]
 
 
 GAME = make.game()
@@ -133,10 +134,6 @@ def test_solo_tasks_come_first_then_validations_then_pairs() -> None:
     assert [type(item).__name__ for item in items[:4]] == ["WorkItem"] * 3 + ["DuelWorkItem"]
     assert wanted([CAROL, BOB, ALICE], first) == ["carol-carol: new", "alice-bob: new"]
     assert [item.is_validation for item in duels_of(items)] == [True, False]
-
-
-def test_games_are_planned_only_where_duels_are_given() -> None:
-    assert [type(item) for item in missing_work(GAMES, [ALICE], [], WHERE)] == [WorkItem]
 
 
 def test_a_game_comes_to_rest() -> None:
@@ -241,10 +238,10 @@ def test_a_renamed_folder_is_not_evaluated_again() -> None:
     done = [recorded(CHALLENGE, ENTRY, task, WHERE) for task in ("A", "B")]
     ours = [recorded(CHALLENGE, ENTRY, task, WHERE, Verdict.INTERNAL_ERROR) for task in ("A", "B")] * INTERNAL_ERROR_TRIES
 
-    assert missing_work(CHALLENGE, [renamed], done, WHERE) == []
-    assert missing_work(CHALLENGE, [dataclasses.replace(renamed, login="ALICE")], done, WHERE) == []
-    assert missing_work(CHALLENGE, [renamed], ours, WHERE) == []
-    assert reasons(missing_work(CHALLENGE, [dataclasses.replace(renamed, login="bob")], done, WHERE)) == [
+    assert missing_work(CHALLENGE, [renamed], done, WHERE, []) == []
+    assert missing_work(CHALLENGE, [dataclasses.replace(renamed, login="ALICE")], done, WHERE, []) == []
+    assert missing_work(CHALLENGE, [renamed], ours, WHERE, []) == []
+    assert reasons(missing_work(CHALLENGE, [dataclasses.replace(renamed, login="bob")], done, WHERE, [])) == [
         ("A", "new"),
         ("B", "new"),
     ]

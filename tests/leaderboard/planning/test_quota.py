@@ -25,7 +25,7 @@ def rules(quota=None, **fields):
 
 def held(season, entries, results, *, arrived=None, now=NOW, beacons=None):
     where = MeasurementContext(runtime_digest=digest("runtime"), beacon="test", beacons=beacons or {})
-    items = missing_work(season, entries, results, where)
+    items = missing_work(season, entries, results, where, [])
     accounts = OwnerAccounts(season, entries, results, [])
     kept, waiting = apply_quotas(season, items, accounts, arrived or {}, now)
     return [(i.entry.shown, i.task_id) for i in kept], [

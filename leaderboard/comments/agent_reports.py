@@ -29,7 +29,7 @@ from leaderboard.core.standings import Failure, OverallRow, Row, Standings, Task
 from leaderboard.counting_results import counting_draws
 from leaderboard.game_pictures.game_drawings import moves_of, position_text
 from leaderboard.planning.reasons import Reason, reason_in_words
-from leaderboard.ratings.duel_results import duel_totals, validation_fault
+from leaderboard.ratings.duel_results import count_matches, validation_fault
 from leaderboard.scoring.intervals import intervals, measured_estimate
 from leaderboard.visibility import anonymous_name, hidden
 
@@ -145,7 +145,7 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
     Once submissions have ended, among the final draws: nothing takes a place there any more, but scores can be compared.
     """
     final = recorded.final_beacon
-    played = {_name(agent.login, agent.agent): agent for agent in agents if agent.results or agent.duels}
+    played = {AgentName.folded(agent.login, agent.agent): agent for agent in agents if agent.results or agent.duels}
     # A renamed folder gives up its old name.
     versions = {(name[0], agent.submission_digest) for name, agent in played.items()}
     entries = [entry for entry in recorded.entries if entry.name not in played]
@@ -154,7 +154,7 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
     results = [
         result
         for result in recorded.results
-        if final in (None, result.beacon) and (_name(result.login, "").login, result.submission_digest) not in versions
+        if final in (None, result.beacon) and (result.login.casefold(), result.submission_digest) not in versions
     ]
     entries += [_entry(agent) for agent in played.values()]
     results += [result.model_copy(update=_AS_OFFICIAL) for agent in played.values() for result in agent.results]
@@ -169,10 +169,6 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
     )
 
 
-def _name(login: str, agent: str) -> AgentName:
-    return AgentName.folded(login, agent)
-
-
 def _entry(agent: PreviewedAgent) -> Entry:
     """An entry for the tasks that were played; of its manifest only matters whether it is a script."""
     kind = SubmissionKind.SCRIPT if any(result.script for result in agent.results) else SubmissionKind.POLICY
@@ -183,19 +179,19 @@ def _entry(agent: PreviewedAgent) -> Entry:
 
 
 def _agent(recorded: OfficialLeaderboard, then: Standings, agent: PreviewedAgent, *, overall: bool) -> AgentReport:
-    rows = []
+    rows, name = [], AgentName.folded(agent.login, agent.agent)
     played = {result.task: result for result in agent.results}
     for board, now in zip(then.tasks, recorded.now.tasks, strict=True):
         result = played.get(board.task.id)
         if result and result.task_digest == board.task.digest():
-            last = _row(now.rows, _name(agent.login, agent.agent))
+            last = _row(now.rows, name)
             row = _shown(board, result, last.estimate if last else None, last.place if last else None)
             failed = _failed_before(recorded, agent, board.task)
             if recorded.final_beacon or failed:
                 row = replace(row, place=None, rank_low=None, rank_high=None, with_leader=False, tries=1, own_place=None)
             rows.append(replace(row, failed_before=failed))
     overall = overall and recorded.final_beacon is None and not any(row.failed_before for row in rows)
-    shown = _overall(then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
+    shown = _overall(then, name) if overall and _scored(rows) > 1 else None
     return AgentReport(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
         games=_preview_games(then, recorded.now, agent, is_placed=recorded.final_beacon is None),
@@ -207,8 +203,7 @@ def _failed_before(recorded: OfficialLeaderboard, agent: PreviewedAgent, task: T
     drawn = [
         result
         for result in recorded.results
-        if (_name(result.login, "").login, result.submission_digest)
-        == (_name(agent.login, "").login, agent.submission_digest)
+        if (result.login.casefold(), result.submission_digest) == (agent.login.casefold(), agent.submission_digest)
         and (result.task, result.task_digest, result.season) == (task.id, task.digest(), recorded.challenge.season)
     ]
     draws = counting_draws(_entry(agent), drawn, official=True)
@@ -227,24 +222,22 @@ def _row(rows: Iterable[_RankedRow], name: AgentName) -> _RankedRow | None:
 def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskReport:
     """One result with its place on a leaderboard that contains it."""
     retryable = result.verdict.is_retryable
-    row = _row(board.rows, _name(result.login, result.agent))
+    row = _row(board.rows, AgentName.folded(result.login, result.agent))
     if result.verdict is not Verdict.OK or row is None:
         return TaskReport(task=board.task, result=result, retryable=retryable)
     placed = [other for other in board.rows if other.held_by is None]
     leader = next((other for other in placed if other is not row and not other.estimate.is_missing), None)
-    if row.estimate.is_missing:
-        return TaskReport(
-            task=board.task, result=result, estimate=row.estimate, others=row.others, entries=len(placed),
-            own_last=own_last, own_place=own_place, held_by=row.held_by, retryable=retryable,
-        )  # fmt: skip
     shown = TaskReport(
-        task=board.task, result=result, estimate=row.estimate, place=row.place, rank_low=row.rank_low,
-        rank_high=row.rank_high, with_leader=row.with_leader, tries=row.tries, entries=len(placed), own_last=own_last,
-        own_place=own_place, others=row.others, held_by=row.held_by,
-        leader=leader.estimate if leader else None,
-        leader_name=f"{leader.entry.login}/{leader.entry.agent}" if leader else None, retryable=retryable,
+        task=board.task, result=result, estimate=row.estimate, others=row.others, entries=len(placed), own_last=own_last,
+        own_place=own_place, held_by=row.held_by, retryable=retryable,
     )  # fmt: skip
-    return replace(shown, place=None, rank_low=None, rank_high=None) if row.held_by else shown
+    if row.estimate.is_missing:
+        return shown
+    shown = replace(
+        shown, with_leader=row.with_leader, tries=row.tries, leader=leader.estimate if leader else None,
+        leader_name=leader.entry.shown if leader else None,
+    )  # fmt: skip
+    return shown if row.held_by else replace(shown, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high)
 
 
 def _overall(board: Standings, name: AgentName) -> OverallReport | None:
@@ -305,7 +298,7 @@ def _waiting(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName,
 
 def standing(recorded: OfficialLeaderboard, login: str, agent: str) -> AgentReport | None:
     """Where an agent ranks officially; None if it is not on main."""
-    name = _name(login, agent)
+    name = AgentName.folded(login, agent)
     entry = next((entry for entry in recorded.entries if entry.name == name), None)
     if entry is None:
         return None
@@ -400,12 +393,11 @@ def _rated_game(board: GameStandings, name: AgentName, met: Iterable[Duel], base
     placed = [other for other in board.rows if other.held_by is None]
     leader = next((other for other in placed if other is not row), None)
     shown = GameReport(
-        task=board.task, meetings=meetings, rating=row.rating, place=row.place, rank_low=row.rank_low,
-        rank_high=row.rank_high, with_leader=row.with_leader, players=len(placed), anchor=board.anchor,
-        one_sided=row.entry.shown in board.prior, held_by=row.held_by,
+        task=board.task, meetings=meetings, rating=row.rating, with_leader=row.with_leader, players=len(placed),
+        anchor=board.anchor, one_sided=row.entry.shown in board.prior, held_by=row.held_by,
         leader=leader.rating if leader else None, leader_name=leader.entry.shown if leader else None,
     )  # fmt: skip
-    return replace(shown, place=None, rank_low=None, rank_high=None) if row.held_by else shown
+    return shown if row.held_by else replace(shown, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high)
 
 
 def _meeting(duel: Duel, name: AgentName, baselines: set[AgentName]) -> PreviewDuel:
@@ -414,8 +406,8 @@ def _meeting(duel: Duel, name: AgentName, baselines: set[AgentName]) -> PreviewD
     side = named.index(name) if name in named else [login for login, _ in named].index(name[0])
     other = duel.players[1 - side]
     return PreviewDuel(
-        opponent=f"{other.login}/{other.agent}", count=duel_totals(duel).counts[side], is_baseline=other.name in baselines,
-        fault=_fault(duel, side),
+        opponent=f"{other.login}/{other.agent}", count=count_matches(duel.matches, side),
+        is_baseline=other.name in baselines, fault=_fault(duel, side),
     )  # fmt: skip
 
 

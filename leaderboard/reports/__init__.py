@@ -1,1 +1,0 @@
-"""Where a pull request's agents would stand if they were merged, and where merged agents stand."""

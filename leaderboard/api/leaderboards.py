@@ -58,7 +58,13 @@ def task_rows(board: TaskStandings, facts: ApiInputs) -> list[RowJson]:
 
 def game_rows(game: GameStandings) -> list[GameRowJson]:
     """All rows of a game, by place."""
-    return [_game_row(row) for row in game.rows]
+    return [
+        {
+            **place_document(row), **entry_document(row.entry), **played_document(row), **_source(row.entry),
+            **links_document(row.entry),
+        }
+        for row in game.rows
+    ]  # fmt: skip
 
 
 def task_leaderboard_files(board: TaskStandings, rows: list[RowJson]) -> Iterator[tuple[str, bytes]]:
@@ -110,13 +116,6 @@ def cost_document(cost: Cost) -> CostJson:
     return {
         "cpu_seconds": cost.cpu_seconds, "wall_seconds": cost.wall_seconds, "peak_memory_bytes": cost.peak_memory_bytes,
         "steps": cost.steps,
-    }  # fmt: skip
-
-
-def _game_row(row: GameRow) -> GameRowJson:
-    return {
-        **place_document(row), **entry_document(row.entry), **played_document(row), **_source(row.entry),
-        **links_document(row.entry),
     }  # fmt: skip
 
 

@@ -233,9 +233,9 @@ def _duels(
                 season=challenge.season,
                 beacon=beacon,
             )
-            if (pair[0].name, pair[1].name, wanted.key()) not in done:
+            duel_id = (pair[0].name, pair[1].name, wanted.key())
+            if duel_id not in done:
                 reasons = earlier.reasons(pair, task.id, wanted)
-                duel_id = (pair[0].name, pair[1].name, wanted.key())
                 answering = _answering(failed.get(duel_id, ()))
                 items.append(
                     DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reasons=reasons, answering=answering)

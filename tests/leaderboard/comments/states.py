@@ -1,6 +1,5 @@
 """Every state of the comment, made by hand, with friendly or with hostile text in it."""
 
-import hashlib
 from typing import Any
 
 from evaluator.model.config.challenge import Anchor, Task
@@ -27,6 +26,7 @@ from leaderboard.comments.states import (
 )
 from leaderboard.core.entry import Estimate
 from leaderboard.core.game_standings import Rating, WinCount
+from tests.leaderboard.make import digest
 
 HEAD, EVALUATOR, MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
 RUN = "https://github.com/example/board/actions/runs/77"
@@ -39,10 +39,6 @@ TAXI = Task(id="Taxi-v4", title="Taxi")
 LAKE = Task(id="FrozenLake-v1", title="Frozen Lake", bounds=(0, 1), decimals=3)
 LANDER = Task(id="LunarLander-v3", title="Lunar Lander")
 WALKER = Task(id="BipedalWalker-v3", title="Bipedal Walker")
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def result(task: Task, verdict: Verdict = Verdict.OK, **fields: Any) -> Result:

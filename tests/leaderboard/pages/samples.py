@@ -1,6 +1,5 @@
 """Boards of every odd kind, made by hand."""
 
-import hashlib
 import random
 from typing import Any
 
@@ -11,6 +10,7 @@ from evaluator.model.records.result import Result, with_self_hash
 from leaderboard.core.entry import Entry, Estimate, Excluded
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.site_context import SiteContext
+from tests.leaderboard.make import digest
 
 REPOSITORY = "https://github.com/example/board"
 NOON = "2026-01-01T12:00:00Z"
@@ -31,10 +31,6 @@ CAR = Task(
 )
 PONG = Task(id="ALE/Pong-v5", env="module:Pong", episodes=10, kwargs={"frameskip": 4})
 TASKS = (POLE, CAR, PONG)
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def challenge(*tasks: Task, **fields: Any) -> Challenge:

@@ -16,7 +16,7 @@ import yaml
 
 from evaluator.host.docker.engine import Engine
 from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
-from evaluator.host.duels.verify_duel import verify_duel, violations
+from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
@@ -26,6 +26,7 @@ from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
+from leaderboard.ratings.duel_results import validation_fault
 from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams, sandboxes_for
 from tests.hostile.catalogue import AGENTS
 from tests.hostile.test_attacks import processes_named
@@ -274,7 +275,7 @@ def test_good_behaviour_in_self_play_buys_nothing(
 ) -> None:
     validation = fight(attack.order(alone=True), chosen["docker"])
 
-    assert violations(validation) == []
+    assert validation_fault(validation) is None
     duel = held(duels, attack, "docker")
     assert {match.winner for match in duel.matches if match.end is MatchEnd.ILLEGAL} == {0}
 
@@ -286,7 +287,7 @@ def test_who_breaks_a_rule_against_itself_does_not_enter(name: str, chosen: dict
     duel = fight(attack.order(alone=True), chosen["docker"])
 
     assert duel.verdict is Verdict.OK
-    assert violations(duel) != []
+    assert validation_fault(duel) is not None
 
 
 def test_nothing_is_left_behind(chosen: dict[str, SelectedSandbox], engine: Engine, duels: dict[str, Future[Duel]]) -> None:

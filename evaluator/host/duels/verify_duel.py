@@ -1,6 +1,6 @@
 """Verification of a duel: replaying its moves in the game, without the players, must give the same matches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import assert_never
 
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
@@ -11,9 +11,6 @@ from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Wan
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
-
-# As many of the last moves of a refused match are shown.
-SHOWN_LAST_MOVES = 60
 
 
 def check_duel_claims(duel: Duel) -> Iterator[str]:
@@ -132,28 +129,3 @@ def _end_fault(duel: Duel, match: MatchRecord, now: ReplayedGame, max_plies: int
 def _better(scores: tuple[float, float]) -> int | None:
     """The side with the greater return; None for equal ones."""
     return None if scores[0] == scores[1] else int(scores[1] > scores[0])
-
-
-def violations(duel: Duel) -> list[str]:
-    """Why a validation refuses its player: its fault, and each match in which it broke a rule; empty if it passed.
-
-    The duel's verdict must be ok: a duel that failed on our side says nothing about the player.
-    """
-    lines = []
-    player = next((player for player in duel.players if player.verdict is not Verdict.OK), None)
-    if player is not None:
-        lost = sum(match.end is MatchEnd.FORFEIT for match in duel.matches)
-        lines.append(f"{player.verdict}: {player.message} ({lost} of {len(duel.matches)} matches were forfeited)")
-    for index, (match, moves) in enumerate(zip(duel.matches, duel.match_moves(), strict=True)):
-        if match.offenders and match.end is not MatchEnd.FORFEIT:
-            fault = match.message or f"ply {match.plies}: {match.end}"
-            lines.append(f"match {index}, {fault}; {_after(moves)}")
-    return lines
-
-
-def _after(moves: Sequence[int]) -> str:
-    """The moves before a position; only the last ones of a long match."""
-    if not moves:
-        return "it was the first move"
-    dots = "… " if len(moves) > SHOWN_LAST_MOVES else ""
-    return f"after the moves {dots}{' '.join(map(str, moves[-SHOWN_LAST_MOVES:]))}"

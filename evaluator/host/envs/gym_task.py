@@ -96,18 +96,8 @@ class BudgetError(EnvironmentFault):
     """A task for training scripts leaves no steps for training."""
 
 
-def check_budget(task: Task) -> None:
-    """Check that a task for scripts has a time limit and leaves steps for training; its environment is not made.
-
-    Raises:
-        BudgetError: it does not.
-        EnvironmentFault: there is no such environment.
-    """
-    if task.script is not None:
-        _check_budget(task, task.max_episode_steps or _spec(task).max_episode_steps)
-
-
 def _check_budget(task: Task, time_limit: int | None) -> None:
+    """Check that a task for scripts has a time limit and leaves steps for training."""
     if task.script is None:
         return
     if time_limit is None:

@@ -61,14 +61,6 @@ class Agent:
         self.move += 1
         return self.move % 3
 """
-TIRES = """
-class Agent:
-    def __init__(self):
-        self.left = 40
-    def act(self, observation):
-        self.left -= 1
-        return self.left % 3 if self.left >= 0 else None
-"""
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TypeVar
 
 from evaluator.host.errors import AgentFault, SandboxClosed
@@ -15,21 +15,9 @@ ATTEMPTS = 2
 _Outcome = TypeVar("_Outcome")
 
 
-@dataclass
-class ShownFlag:
-    """Whether an agent was shown an observation in this attempt."""
-
-    is_set: bool = False
-    """Becomes true before the first observation is sent."""
-
-    def set(self) -> None:
-        """Note that an observation is about to be sent."""
-        self.is_set = True
-
-
-def may_retry(verdict: Verdict, shown: ShownFlag) -> bool:
-    """Whether to try again: if the start took too long, or failed because of us."""
-    return not shown.is_set and verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
+def may_retry(verdict: Verdict, shown: Event) -> bool:
+    """Whether to try again: if the start took too long, or failed because of us. `shown` is set before an observation is."""
+    return not shown.is_set() and verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
 
 
 def first_attempt(verdict: Verdict, message: str, wall_seconds: float) -> FirstAttempt:
@@ -48,6 +36,11 @@ def convert_internal_errors(attempt: Callable[[], _Outcome], failed: Callable[[s
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
         return failed(clean_text(f"{type(error).__name__} at {where}: {error}"))
+
+
+def prefer_specific(complaint: AgentFault, post_mortem: AgentFault) -> AgentFault:
+    """The sandbox's explanation of a crash, such as a limit, rather than the agent's own."""
+    return complaint if post_mortem.verdict is Verdict.CRASHED else post_mortem
 
 
 def with_traceback(log: str, fault: AgentFault | SandboxClosed | None) -> str:

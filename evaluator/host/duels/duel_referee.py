@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator import wire
+from evaluator.host.attempts.attempt import prefer_specific
 from evaluator.host.duels.connection import PlayerConnection
 from evaluator.host.duels.matches import (
     LiveMatch,
@@ -481,6 +482,5 @@ def _final_fault(seat: ConnectedPlayer, trouble: Trouble | None) -> AgentFault |
     elif isinstance(trouble, SandboxClosed):
         return seat.sandbox.post_mortem()
     elif trouble.verdict is Verdict.CRASHED:
-        worse = seat.sandbox.post_mortem()
-        return trouble if worse.verdict is Verdict.CRASHED else worse
+        return prefer_specific(trouble, seat.sandbox.post_mortem())
     return trouble

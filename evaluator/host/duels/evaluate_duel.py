@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
 
 from evaluator.host.attempts.attempt import (
     ATTEMPTS,
-    ShownFlag,
     clean_log,
     convert_internal_errors,
     first_attempt,
@@ -147,7 +147,7 @@ def evaluate_duel(
     """Play the duel. After a failure of ours, it is tried once more if no player was shown a position."""
     first: FirstAttempt | None = None
     for _ in range(ATTEMPTS):
-        shown, begun = ShownFlag(), time.monotonic()
+        shown, begun = Event(), time.monotonic()
         run = convert_internal_errors(
             partial(_attempt, request, opener, progress, shown), lambda message: _DuelRun(message=message)
         )
@@ -158,7 +158,7 @@ def evaluate_duel(
     return _to_duel(request, replace(run, first=first), kind, now())
 
 
-def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgress, shown: ShownFlag) -> _DuelRun:
+def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgress, shown: Event) -> _DuelRun:
     specs = request.specs()
     with contextlib.ExitStack() as stack:
         folders = [Path(stack.enter_context(scratch_folder("player"))) for _ in range(2)]

@@ -10,8 +10,9 @@ OPENING_LABEL = "pullrank-opening-1"
 PLAYER_LABEL = "pullrank-player-1"
 
 
-def _derive(label: str, season: str, beacon: str, submission_digest: str, task_id: str, index: int) -> str:
-    name = [label, season, beacon, submission_digest, task_id, index]
+def _derive(label: str, season: str, beacon: str, who: str | list[str], task_id: str, index: int) -> str:
+    """128 bits for one episode or match; `who` is the submission's digest, or the two of a duel."""
+    name = [label, season, beacon, who, task_id, index]
     return hashlib.sha256(canonical_json.canonical(name)).hexdigest()[:32]
 
 
@@ -32,25 +33,16 @@ def agent_seeds(season: str, beacon: str, submission_digest: str, task_id: str, 
 
 def opening_seeds(season: str, beacon: str, digests: tuple[str, str], task_id: str, matches: int) -> tuple[str, ...]:
     """One seed for each pair of matches, 32 hex digits, for the game and its opening."""
-    return tuple(_derive_duel(OPENING_LABEL, season, beacon, digests, task_id, i) for i in range(matches // 2))
+    return tuple(_derive(OPENING_LABEL, season, beacon, list(digests), task_id, i) for i in range(matches // 2))
 
 
 def player_seeds(
     season: str, beacon: str, digests: tuple[str, str], task_id: str, matches: int
 ) -> tuple[tuple[int, int], ...]:
     """The two sides' own seeds for each match, below 2**32; they reveal neither the opening nor each other."""
-    return tuple(
-        (
-            int(_derive_duel(PLAYER_LABEL, season, beacon, digests, task_id, 2 * i)[:8], 16),
-            int(_derive_duel(PLAYER_LABEL, season, beacon, digests, task_id, 2 * i + 1)[:8], 16),
-        )
-        for i in range(matches)
-    )
-
-
-def _derive_duel(label: str, season: str, beacon: str, digests: tuple[str, str], task_id: str, index: int) -> str:
-    name = [label, season, beacon, list(digests), task_id, index]
-    return hashlib.sha256(canonical_json.canonical(name)).hexdigest()[:32]
+    derived = [_derive(PLAYER_LABEL, season, beacon, list(digests), task_id, i) for i in range(2 * matches)]
+    numbers = [int(seed[:8], 16) for seed in derived]
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def environment_seed(seed: str, seed_bits: int) -> int:

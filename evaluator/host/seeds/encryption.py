@@ -32,13 +32,10 @@ def encrypt_result(
     """
     if result.sealed is not None or result.beacon != secret.beacon:
         raise ValueError("only a result of the sealed season, not sealed yet, can be sealed")
-    closed = _sealed_trace(trace, result, secret) if trace is not None else None
-    document = result.document()
-    nonce, ciphertext = _encrypt(
-        canonical_json.canonical(hidden_part(document)), MIN_RESULT_BYTES, _bound("result", result), secret
-    )
-    public = public_part(document, hashlib.sha256(closed).hexdigest() if closed else None)
-    return with_self_hash({**public, "sealed": {"score": score, "nonce": nonce, "ciphertext": ciphertext}}), closed
+    closed = None
+    if trace is not None:
+        closed = _trace_file(*_encrypt(trace, MIN_TRACE_BYTES, _bound("trace", result), secret))
+    return _sealed_result(result, hashlib.sha256(closed).hexdigest() if closed else None, score, secret), closed
 
 
 def decrypt_result(result: Result, secret: SeasonSecret) -> Result:
@@ -71,12 +68,15 @@ def with_new_provenance(result: Result, fields: dict[str, Any], secret: SeasonSe
     if result.sealed is None:
         raise ValueError("only a sealed result can be opened and sealed anew")
     updated = with_self_hash({**decrypt_result(result, secret).document(), **fields})
-    document = updated.document()
-    nonce, ciphertext = _encrypt(
-        canonical_json.canonical(hidden_part(document)), MIN_RESULT_BYTES, _bound("result", updated), secret
-    )
-    part = {"score": result.sealed.score, "nonce": nonce, "ciphertext": ciphertext}
-    return with_self_hash({**public_part(document, result.trace_sha256), "sealed": part})
+    return _sealed_result(updated, result.trace_sha256, result.sealed.score, secret)
+
+
+def _sealed_result(result: Result, trace_sha256: str | None, score: float | None, secret: SeasonSecret) -> Result:
+    document = result.document()
+    hidden = canonical_json.canonical(hidden_part(document))
+    nonce, ciphertext = _encrypt(hidden, MIN_RESULT_BYTES, _bound("result", result), secret)
+    part = {"score": score, "nonce": nonce, "ciphertext": ciphertext}
+    return with_self_hash({**public_part(document, trace_sha256), "sealed": part})
 
 
 def decrypt_trace(content: bytes, result: Result, secret: SeasonSecret) -> bytes:
@@ -91,10 +91,6 @@ def decrypt_trace(content: bytes, result: Result, secret: SeasonSecret) -> bytes
     if content != _trace_file(document["nonce"], document["ciphertext"]):
         raise ValueError("the trace is not in canonical form; a byte of it was changed")
     return _decrypt(document["nonce"], document["ciphertext"], _bound("trace", result), secret)
-
-
-def _sealed_trace(trace: bytes, result: Result, secret: SeasonSecret) -> bytes:
-    return _trace_file(*_encrypt(trace, MIN_TRACE_BYTES, _bound("trace", result), secret))
 
 
 def _trace_file(nonce: Any, ciphertext: Any) -> bytes:

@@ -7,17 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
 
 from evaluator.host.attempts.attempt import (
     ATTEMPTS,
-    ShownFlag,
     clean_log,
     convert_internal_errors,
     first_attempt,
     may_retry,
+    prefer_specific,
     with_traceback,
 )
 from evaluator.host.attempts.request import MeasurementRequest, sandbox_spec
@@ -81,33 +82,34 @@ class EvaluationRequest(MeasurementRequest):
             beacon=self.beacon,
         )
 
-    def _seed_arguments(self) -> tuple[str, str, str, str, int]:
-        task = self.gym_task.task
-        return self.season, self.beacon, self.folder.digest, task.id, task.counted
+    def _season_secret(self) -> SeasonSecret | None:
+        """Where the seeds of a sealed season come from; None where they are open.
 
-    def _episodes(self, count: int, first: int) -> tuple[str, ...]:
-        """Seeds of episodes.
+        Raises:
+            SecretError: it is missing; with other seeds anybody could derive the episodes.
+        """
+        sha256 = secret_hash(self.beacon)
+        if sha256 is not None and (self.secret is None or self.secret.sha256 != sha256):
+            raise SecretError("these episodes come from a secret that is not at hand; nothing is played without it")
+        return self.secret if sha256 else None
+
+    def seeds(self, first: int = 0, count: int | None = None) -> tuple[str, ...]:
+        """The environment seeds of so many episodes from the number `first` on, of all that count where `count` is None.
 
         Raises:
             SecretError: they come from a secret that is missing.
         """
-        if (sha256 := secret_hash(self.beacon)) is None:
-            return episode_seeds(*self._seed_arguments()[:4], count, first)
-        return _require_secret(self.secret, sha256).episode_seeds(self.season, self.gym_task.task.id, count, first)
-
-    def seeds(self, first: int = 0) -> tuple[str, ...]:
-        """The environment seed of each counted episode, the first of which has the number `first`."""
-        return self._episodes(self.gym_task.task.counted, first)
-
-    def seed_of(self, index: int) -> str:
-        """The environment seed of one episode of a script."""
-        return self._episodes(1, index)[0]
+        task = self.gym_task.task
+        count = task.counted if count is None else count
+        if secret := self._season_secret():
+            return secret.episode_seeds(self.season, task.id, count, first)
+        return episode_seeds(self.season, self.beacon, self.folder.digest, task.id, count, first)
 
     def _agent_seeds(self) -> tuple[int, ...]:
-        season, _, digest, task_id, count = self._seed_arguments()
-        if (sha256 := secret_hash(self.beacon)) is None:
-            return agent_seeds(*self._seed_arguments())
-        return _require_secret(self.secret, sha256).agent_seeds(season, digest, task_id, count)
+        task = self.gym_task.task
+        if secret := self._season_secret():
+            return secret.agent_seeds(self.season, self.folder.digest, task.id, task.counted)
+        return agent_seeds(self.season, self.beacon, self.folder.digest, task.id, task.counted)
 
     @property
     def allowed(self) -> Limits:
@@ -118,13 +120,6 @@ class EvaluationRequest(MeasurementRequest):
         """The episodes to play."""
         pairs = zip(self.seeds(), self._agent_seeds(), strict=True)
         return tuple(EpisodeSpec(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))
-
-
-def _require_secret(secret: SeasonSecret | None, sha256: str) -> SeasonSecret:
-    """The secret with this hash; without it anybody could derive the episodes."""
-    if secret is None or secret.sha256 != sha256:
-        raise SecretError("these episodes come from a secret that is not at hand; nothing is played without it")
-    return secret
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +175,7 @@ def evaluate_agent(
     """
     first: FirstAttempt | None = None
     for _ in range(ATTEMPTS):
-        shown = ShownFlag()
+        shown = Event()
         run = _attempt(request, kind, opener, _Callbacks(progress=progress, shown=shown.set, partials=partials))
         if first is not None or not may_retry(run.verdict, shown):
             break
@@ -297,7 +292,7 @@ def _play_rest(
         fault = caught
     usage = sandbox.usage()
     if fault.verdict is Verdict.CRASHED:
-        fault = _more_specific(fault, sandbox.post_mortem())
+        fault = prefer_specific(fault, sandbox.post_mortem())
     usage = usage.or_larger(sandbox.usage())  # only now it is known whether the memory's limit was reached
     sandbox.end()
     if sandbox.kind is SandboxKind.PROCESS and _lacks_an_extra(fault, request.folder.submission.needs):
@@ -325,7 +320,7 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
 
     def seed_of(episode: int) -> str:
         _before_showing(sandbox, callbacks)
-        return request.seed_of(episode)
+        return request.seeds(episode, 1)[0]
 
     session = ScriptSession(
         offer=ScriptTask(gym_task=request.gym_task, rules=rules, seed_of=seed_of),
@@ -345,11 +340,6 @@ def _before_showing(sandbox: Sandbox, callbacks: _Callbacks) -> None:
     """End the sandbox's start, and note that an observation follows."""
     sandbox.limit_share()
     callbacks.shown()
-
-
-def _more_specific(complaint: AgentFault, post_mortem: AgentFault) -> AgentFault:
-    """Prefer the sandbox's explanation of a crash, such as a limit, to the agent's own."""
-    return complaint if post_mortem.verdict is Verdict.CRASHED else post_mortem
 
 
 def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetime) -> Evaluation:

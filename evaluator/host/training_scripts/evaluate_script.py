@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator import wire
+from evaluator.host.attempts.attempt import prefer_specific
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
@@ -38,12 +39,10 @@ class ScriptSession:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServedScript:
-    """What a script played."""
+class ScriptOutcome:
+    """What a script played, and how serving it ended."""
 
     episodes: tuple[ScriptEpisode, ...]
-    steps: int
-    """Environment steps of all episodes."""
     counts_from: int
     """Number of the first episode begun after the training steps; the number of all episodes if none was."""
     exhausted: bool
@@ -52,6 +51,11 @@ class ServedScript:
     """Numbers of float actions that were clipped to the space."""
     notices: tuple[str, ...]
     """Requests of the script that were refused or ignored, each once."""
+    exit_code: int | None
+    """The script's exit code; None where it did not end by itself."""
+    fault: AgentFault | None
+    hung_up: bool
+    """Whether the sandbox closed its end."""
 
 
 class FrameReader:
@@ -88,18 +92,6 @@ class FrameReader:
         return op, self._view[head:end]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScriptOutcome:
-    """How serving ended."""
-
-    served: ServedScript
-    exit_code: int | None
-    """The script's exit code; None where it did not end by itself."""
-    fault: AgentFault | None
-    hung_up: bool
-    """Whether the sandbox closed its end."""
-
-
 def serve_script(session: ScriptSession, stream: ByteStream) -> ScriptOutcome:
     """Serve a script to its end. However it ends, all that was played is in the outcome."""
     server = RemoteEnvServer(session.offer)
@@ -115,12 +107,10 @@ def serve_script(session: ScriptSession, stream: ByteStream) -> ScriptOutcome:
         fault = caught
     except SandboxClosed:
         hung_up = True
-    episodes = server.finish()
-    served = ServedScript(
-        episodes=episodes, steps=server.steps, counts_from=server.counts_from, exhausted=server.exhausted,
-        clipped=server.clipped, notices=notices,
+    return ScriptOutcome(
+        episodes=server.finish(), counts_from=server.counts_from, exhausted=server.exhausted, clipped=server.clipped,
+        notices=notices, exit_code=exit_code, fault=fault, hung_up=hung_up,
     )  # fmt: skip
-    return ScriptOutcome(served=served, exit_code=exit_code, fault=fault, hung_up=hung_up)
 
 
 def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) -> tuple[int, tuple[str, ...]]:
@@ -222,7 +212,7 @@ def _fault(outcome: ScriptOutcome, post_mortem: Callable[[], AgentFault]) -> tup
     cause = post_mortem()
     if isinstance(cause, ExitError) and outcome.fault is None and cause.code is not None:
         return None, cause.code
-    return (outcome.fault if outcome.fault and cause.verdict is Verdict.CRASHED else cause), None
+    return (prefer_specific(outcome.fault, cause) if outcome.fault else cause), None
 
 
 @dataclass(frozen=True)
@@ -243,7 +233,7 @@ class _ScriptEnding:
         except ClaimFault as fault:
             claim, unclaimed = None, str(fault)
         verdict, message = self._verdict(claim, unclaimed)
-        served = self.outcome.served
+        served = self.outcome
         if verdict is not Verdict.OK:
             listed = self.rules.self_reported and verdict is Verdict.INVALID and claim is not None
             record = ScriptRecord(claimed=claim, exit_code=self.code) if listed else None
@@ -267,7 +257,7 @@ class _ScriptEnding:
 
     def _verdict(self, claim: float | None, unclaimed: str | None) -> tuple[Verdict, str]:
         # Without an episode the run is not over, even if the script asked for more steps at once than there are.
-        over = self.outcome.served.exhausted and bool(self.outcome.served.episodes)
+        over = self.outcome.exhausted and bool(self.outcome.episodes)
         if self.fault is not None and not (over and self.fault.verdict is Verdict.CRASHED):
             return self.fault.verdict, str(self.fault)
         if over:  # all episodes that count are played, whatever the script did afterwards
@@ -276,7 +266,7 @@ class _ScriptEnding:
             return Verdict.CRASHED, ENDED.format(code=self.code)
         if unclaimed is not None:
             return Verdict.INVALID, unclaimed
-        if not self.outcome.served.episodes:
+        if not self.outcome.episodes:
             return Verdict.INVALID, OWN_ENVIRONMENT
         return Verdict.OK, ""
 

@@ -285,10 +285,10 @@ def done(report: object) -> bytes:
 def test_a_script_that_says_it_is_done_is_believed_in_its_exit_code_alone() -> None:
     outcome = served(done({"exit_code": 0, "notices": ["a" * 9999, 3, "\x1b[2J"] + ["b"] * 99, "returns": [1e9]}))
 
-    assert (outcome.exit_code, outcome.fault, outcome.served.episodes) == (0, None, ())
-    assert len(outcome.served.notices) == 19
-    assert max(map(len, outcome.served.notices)) == 300
-    assert "\x1b" not in "".join(outcome.served.notices)
+    assert (outcome.exit_code, outcome.fault, outcome.episodes) == (0, None, ())
+    assert len(outcome.notices) == 19
+    assert max(map(len, outcome.notices)) == 300
+    assert "\x1b" not in "".join(outcome.notices)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,21 +67,21 @@ class _Pin(NamedTuple):
 
     name: str
     line: str
+    hashes: list[str]
     required_by: set[str]
 
 
-def _parse(text: str) -> Iterator[_Pin]:
+def _parse(text: str) -> list[_Pin]:
     """The packages of a lock in uv's format: a line for each version, then its hashes, then what requires it."""
-    pin = None
+    packages: list[_Pin] = []
     for line in text.splitlines():
         if match := _PIN.fullmatch(line):
-            if pin:
-                yield pin
-            pin = _Pin(match[1], match[1] + match[2], set())
-        elif pin and (comment := line.strip()).startswith("#"):
-            pin.required_by.add(comment.removeprefix("#").strip().removeprefix("via").strip())
-    if pin:
-        yield pin
+            packages.append(_Pin(match[1], match[1] + match[2], [], set()))
+        elif packages and (match := _HASH.match(line)):
+            packages[-1].hashes.append(match[1])
+        elif packages and (comment := line.strip()).startswith("#"):
+            packages[-1].required_by.add(comment.removeprefix("#").strip().removeprefix("via").strip())
+    return packages
 
 
 def pins(text: str) -> list[str]:
@@ -92,13 +92,9 @@ def pins(text: str) -> list[str]:
 def locked_hashes(text: str) -> dict[tuple[str, str], tuple[str, ...]]:
     """Name and version of every package of a lock to the SHA-256 of each file that may be installed for it."""
     hashes: dict[tuple[str, str], tuple[str, ...]] = {}
-    key = ("", "")
-    for line in text.splitlines():
-        if match := _PIN.fullmatch(line):
-            key = (match[1], match[2].removeprefix("==").partition(";")[0].strip())
-            hashes.setdefault(key, ())
-        elif match := _HASH.match(line):
-            hashes[key] += (match[1],)
+    for pin in _parse(text):
+        key = pin.name, pin.line.partition("==")[2].partition(";")[0].strip()
+        hashes[key] = (*hashes.get(key, ()), *pin.hashes)
     return hashes
 
 

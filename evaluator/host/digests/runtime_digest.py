@@ -8,7 +8,6 @@ import functools
 import hashlib
 import importlib.metadata
 import platform
-import re
 import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -60,7 +59,6 @@ def runtime_digest_of_protocol_1(base: str) -> str:
 SHOWN_PACKAGES = ("gymnasium", "numpy", "box2d", "pettingzoo")
 # The main packages of each extra.
 MAIN_PACKAGES = {"torch": ("torch",), "sb3": ("stable-baselines3", "torch"), "onnx": ("onnxruntime",), "grpc": ("grpcio",)}
-_LOCKED_VERSION = re.compile(r"^([a-z0-9-]+)==([^ ;]+)", re.MULTILINE)
 
 
 def runtime_digest(base: str) -> str:
@@ -97,7 +95,7 @@ def _lock_digest(extra: str) -> str:
 
 def contents(extra: str) -> dict[str, str]:
     """The packages of an extra's lock: name to version."""
-    return dict(_LOCKED_VERSION.findall(lock_file(extra).decode()))
+    return dict(image_files.locked_hashes(lock_file(extra).decode()).keys())
 
 
 def versions(extras: Sequence[str] = ()) -> dict[str, str]:

@@ -90,7 +90,7 @@ def rebuild(extras: Extras = "") -> int:
     engine, names = _engine(), extras.split()
     base = base_image(os.environ)
     try:
-        evaluator_image.ensure_with_extras(engine, base, lambda line: None, names)
+        evaluator_image.ensure_evaluator_image(engine, base, lambda line: None, names)
         name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base), names)
         here = evaluator_image.image_digest(engine, name)
         again = evaluator_image.rebuilt_digest(engine, base, lambda line: None, names)
@@ -111,7 +111,7 @@ def sbom(
     engine, names = _engine(), extras.split()
     base = base_image(os.environ)
     try:
-        evaluator_image.ensure_with_extras(engine, base, lambda line: None, names)
+        evaluator_image.ensure_evaluator_image(engine, base, lambda line: None, names)
         name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base), names)
         made = bill_of_materials(engine, name, [image_lock(), *(lock_file(one).decode() for one in names)])
     except EngineError as error:

@@ -156,7 +156,7 @@ def with_torch() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def models(engine: Engine, with_torch: None) -> dict[str, bytes]:
     """Small models, saved by the same versions that load them."""
-    image = evaluator_image.ensure_with_extras(engine, base(), lambda line: None, ("sb3",))
+    image = evaluator_image.ensure_evaluator_image(engine, base(), lambda line: None, ("sb3",))
     command = [PYTHON, "-c", MAKER, json.dumps(MODELS)]
     made = engine._api.create_container(image, command, environment={"HOME": "/tmp"})["Id"]
     try:

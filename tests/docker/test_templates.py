@@ -47,7 +47,7 @@ def images(engine: Engine) -> Iterator[None]:
     """The images with extras are there: how long a build takes is no matter of templates."""
     with torch_index():
         for name in ADAPTER_EXTRAS.values():
-            evaluator_image.ensure_with_extras(engine, base(), lambda line: None, (name,))
+            evaluator_image.ensure_evaluator_image(engine, base(), lambda line: None, (name,))
         yield
 
 

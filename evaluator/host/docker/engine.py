@@ -44,6 +44,10 @@ def is_orphan(label: str, *, running: bool) -> bool:
     return owner.has_ended or (owner.boot != current_boot() and not running)
 
 
+def _owner_label() -> dict[str, str]:
+    return {OWNER_LABEL: json.dumps(vars(this_process()), sort_keys=True)}
+
+
 OWNER_LABEL = "org.pullrank.owner"
 _USUAL_ADDRESS, _PID_FILE = "unix:///var/run/docker.sock", Path("/var/run/docker.pid")
 # The kernel's struct ucred: the process id, then user and group.
@@ -111,21 +115,19 @@ class Engine:
         """Whether the engine shares this machine's file system, so that a mounted Unix socket reaches it."""
         return sys.platform == "linux" and self._api.base_url.startswith("http+docker")
 
-    def runtimes(self) -> frozenset[str]:
-        """Names of the engine's runtimes."""
+    def runtimes(self) -> dict[str, Any]:
+        """The engine's runtimes, by name."""
         with _engine_errors("ask the engine for its runtimes"):
-            return frozenset(self._api.info().get("Runtimes", {}))
+            return self._api.info().get("Runtimes") or {}
 
     def gvisor_fault(self) -> str | None:
         """What is wrong with the engine's gVisor, in one line; None if it can be used."""
-        with _engine_errors("ask the engine for its runtimes"):
-            return runtime_fault(self._api.info().get("Runtimes") or {})
+        return runtime_fault(self.runtimes())
 
     def cards_fault(self, image: str, gpus: int, runtime: str | None) -> str | None:
         """Why a container cannot be handed so many graphics cards, in one line; None if one was just started with them."""
-        with _engine_errors("ask the engine for its runtimes"):
-            if runtime == GVISOR_RUNTIME and (fault := cards_fault(self._api.info().get("Runtimes") or {})):
-                return fault
+        if runtime == GVISOR_RUNTIME and (fault := cards_fault(self.runtimes())):
+            return fault
         options: dict[str, Any] = {
             "binds": {}, "runtime": runtime, "stdin": False, "loopback": False, "processors": (), "environment": {},
             "gpus": gpus,
@@ -166,9 +168,8 @@ class Engine:
     @contextlib.contextmanager
     def exported(self, image: str) -> Iterator[tarfile.TarFile]:
         """Every file of an image as an archive that is read forwards, by way of a container that never starts."""
-        owner = json.dumps(vars(this_process()), sort_keys=True)
         with _engine_errors(f"read image {image}"):
-            container = self._api.create_container(image, ["true"], network_disabled=True, labels={OWNER_LABEL: owner})["Id"]
+            container = self._api.create_container(image, ["true"], network_disabled=True, labels=_owner_label())["Id"]
             try:
                 pieces: Iterator[bytes] = self._api.export(container)
                 with tarfile.open(fileobj=io.BufferedReader(_Pieces(pieces)), mode="r|") as tar:
@@ -271,7 +272,6 @@ class Engine:
         `options`: environment, binds, runtime, stdin, loopback, processors (none for all), and optionally working_dir and
         gpus, the number of graphics cards.
         """
-        owner = this_process()
         host_config = self._api.create_host_config(
             **locked_down(limits, options["runtime"], loopback=options["loopback"]),
             binds=options["binds"],
@@ -292,7 +292,7 @@ class Engine:
                 stdin_open=options["stdin"],
                 network_disabled=True,
                 working_dir=options.get("working_dir"),
-                labels={OWNER_LABEL: json.dumps(vars(owner), sort_keys=True)},
+                labels=_owner_label(),
                 host_config=host_config,
             )
         return str(made["Id"])

@@ -68,44 +68,29 @@ def _place(path: str) -> str:
     return f"{folder}/{_HOME}/{path}"
 
 
-def ensure_evaluator_image(engine: Engine, base: str, tell: Callable[[str], None]) -> str:
-    """The id of the evaluator image, built if it does not exist.
-
-    Raises:
-        EngineError: it cannot be built.
-    """
-    return _ensure(engine, image_tag(base_identity(engine, base)), build_archive, _arguments(base, ()), tell)
-
-
-def ensure_with_extras(engine: Engine, base: str, tell: Callable[[str], None], extras: Sequence[str]) -> str:
+def ensure_evaluator_image(engine: Engine, base: str, tell: Callable[[str], None], extras: Sequence[str] = ()) -> str:
     """The id of the evaluator image with extras, built if it does not exist.
 
     Raises:
         EngineError: it cannot be built.
     """
-    if not extras:
-        return ensure_evaluator_image(engine, base, tell)
     name = image_tag(base_identity(engine, base), extras)
     try:
-        return _ensure(engine, name, lambda: build_archive(extras), _arguments(base, extras), tell)
+        image_id = engine.image_id(name)
+        if image_id is None:
+            engine.build(build_archive(extras), name, _arguments(base, extras), tell)
+            image_id = _without_time(engine, name, tell)
     except EngineError as error:
+        if not extras:
+            raise
         advice = f"{WHEELS} names an index where torch's CPU build is"
         raise EngineError(f"the extras {', '.join(extras)} cannot be had: {error}; {advice}") from error
+    return image_id
 
 
 def _arguments(base: str, extras: Sequence[str]) -> dict[str, str]:
     """The arguments of a build. Without extras there is only the base, so that an index makes no other layers."""
     return {"BASE_IMAGE": base} | ({"EXTRAS": " ".join(extras), "WHEELS": os.environ.get(WHEELS, "")} if extras else {})
-
-
-def _ensure(
-    engine: Engine, name: str, context: Callable[[], bytes], arguments: dict[str, str], tell: Callable[[str], None]
-) -> str:
-    image_id = engine.image_id(name)
-    if image_id is None:
-        engine.build(context(), name, arguments, tell)
-        image_id = _without_time(engine, name, tell)
-    return image_id
 
 
 def rebuilt_digest(engine: Engine, base: str, tell: Callable[[str], None], extras: Sequence[str] = ()) -> str:

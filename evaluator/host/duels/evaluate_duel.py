@@ -222,19 +222,21 @@ def _stop_sandbox(sandbox: Sandbox | None) -> _PlayerRun:
 
 def _to_duel(request: DuelRequest, run: _DuelRun, kind: SandboxKind, now: datetime) -> Duel:
     wanted = request.wanted()
-    identity = wanted.model_dump(exclude={"submission_digests"})
+    matches = run.tally.matches if run.tally else ()
     fields: dict[str, Any] = {
         "schema": duels.DUEL_SCHEMA,
         "key": wanted.key(),
         **request.record_fields(now),
         "task": request.game.task.id,
-        **identity,
+        **wanted.model_dump(exclude={"submission_digests"}),
         "players": [_player(player, run, side) for side, player in enumerate(request.contenders)],
         "sandbox": kind,
         "verdict": Verdict.OK if run.tally else Verdict.INTERNAL_ERROR,
         "message": run.message,
         "seeds": request.seeds(),
-        **(_match_fields(run.tally.matches) if run.tally else {}),
+        "matches": [_match(match) for match in matches],
+        "moves": _pack(match.moves for match in matches) if matches else None,
+        "milliseconds": _pack(match.milliseconds for match in matches) if matches else None,
         "limits": request.limits,
         "image_digest": _our_image(request, run),
         "first_attempt": run.first,
@@ -270,14 +272,6 @@ def _player(player: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
             steps=run.tally.moves[side] if run.tally else 0,
         ),
     )
-
-
-def _match_fields(matches: tuple[PlayedMatch, ...]) -> dict[str, Any]:
-    return {
-        "matches": [_match(match) for match in matches],
-        "moves": _pack(match.moves for match in matches),
-        "milliseconds": _pack(match.milliseconds for match in matches),
-    }
 
 
 def _match(match: PlayedMatch) -> MatchRecord:

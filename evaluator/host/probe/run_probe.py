@@ -180,7 +180,8 @@ def escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeChec
             "room": tempfile.gettempdir(),
         }
         result = _evaluate(chosen, limits, "escape_attempts", orders)
-    findings = dict(json.loads(line.removeprefix("probe ")) for line in _findings(result))
+    lines = [line for line in result.log_tail.splitlines() if line.startswith("probe [") and line.endswith("]")]
+    findings = dict(json.loads(line.removeprefix("probe ")) for line in lines)
     for name, words in ATTEMPT_PROMISES.items():
         fault = findings.get(name, "the probe did not get so far")
         promised = name not in NOT_PROMISED[chosen.kind]
@@ -196,10 +197,6 @@ def _machine_names() -> list[str]:
         with contextlib.suppress(OSError):
             texts.append(Path(path).read_text().strip())
     return [text for text in texts if text]
-
-
-def _findings(result: Result) -> list[str]:
-    return [line for line in result.log_tail.splitlines() if line.startswith("probe [") and line.endswith("]")]
 
 
 def _fork_check(chosen: SelectedSandbox, limits: Limits) -> ProbeCheck:

@@ -191,15 +191,11 @@ def read_body(stream: ByteStream, op: wire.Op, size: int, deadline: float) -> me
     have = stream.fill(view, wire.HEADER.size, deadline)
     length, got = wire.HEADER.unpack_from(view)
     if got != op or length != size:
-        _refuse(stream, view[wire.HEADER.size : have], (length, got, op, size), deadline)
+        require_error_frame(length, got, op, size)
+        raise read_error_frame(_rest(stream, view[wire.HEADER.size : have], length, deadline))
     if have < len(view):
         stream.fill(view[have:], len(view) - have, deadline)
     return view[wire.HEADER.size :]
-
-
-def _refuse(stream: ByteStream, begun: memoryview, seen: tuple[int, int, int, int], deadline: float) -> None:
-    require_error_frame(*seen)
-    raise read_error_frame(_rest(stream, begun, seen[0], deadline))
 
 
 def require_error_frame(length: int, got: int, op: int, size: int) -> None:

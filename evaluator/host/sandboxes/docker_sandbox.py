@@ -16,6 +16,7 @@ from typing import Any
 
 from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import START_CPUS, Engine, EngineError
+from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
@@ -150,7 +151,7 @@ SOURCES = "/opt/pullrank"
 # The variable that gives an agent's own image the address to connect to.
 CHANNEL = "PULLRANK_CHANNEL"
 _SANDBOX_VARIABLES = {"PYTHONDONTWRITEBYTECODE": "1"}
-RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: "runsc"}
+RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: GVISOR_RUNTIME}
 STATE_SECONDS = 2.0
 # The name of a thread that removes a container; a process ends after it.
 REMOVAL = "removal"

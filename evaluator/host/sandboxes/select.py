@@ -54,7 +54,11 @@ def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | Non
     reap_processes()
     try:
         kind = SandboxKind.DOCKER if wanted == "auto" else SandboxKind(wanted)
-        return _PREPARE[kind](kind, base, tell, over_socket, gpus)
+        match kind:
+            case SandboxKind.PROCESS:
+                return process_sandbox(gpus=gpus)
+            case SandboxKind.DOCKER | SandboxKind.GVISOR:
+                return _container_sandbox(kind, base, tell, over_socket, gpus)
     except EngineError as error:
         if wanted != "auto":
             raise
@@ -77,7 +81,7 @@ def _handed_cards(engine: "Engine", image: str, kind: SandboxKind, gpus: int) ->
     return {"gpus": Devices(wanted=gpus, cards=card_models(cards)[:gpus])}
 
 
-def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: bool | None, gpus: int) -> SelectedSandbox:
+def _container_sandbox(kind: SandboxKind, base: str, tell: Say, over_socket: bool | None, gpus: int) -> SelectedSandbox:
     # Docker's client is imported only where it is used: the process sandbox starts without it.
     from evaluator.host.docker import evaluator_image
     from evaluator.host.docker.engine import Engine
@@ -92,7 +96,7 @@ def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: boo
     config = DockerConfig(
         engine=engine,
         image=evaluator_image.ensure_evaluator_image(engine, base, tell),
-        with_extras=functools.cache(functools.partial(evaluator_image.ensure_with_extras, engine, base, tell)),
+        with_extras=functools.cache(functools.partial(evaluator_image.ensure_evaluator_image, engine, base, tell)),
         kind=kind,
         over_socket=engine.is_local if over_socket is None else over_socket,
     )
@@ -114,10 +118,3 @@ def process_sandbox(notice: str = PROCESS_NOTICE, gpus: int = 0) -> SelectedSand
         kind=SandboxKind.PROCESS, opener=ProcessSandbox, base="process", notice=notice,
         gpus=Devices(wanted=gpus) if gpus else None, gpus_fault="the process sandbox hands out none" if gpus else None,
     )  # fmt: skip
-
-
-_PREPARE: dict[SandboxKind, Callable[[SandboxKind, str, Say, bool | None, int], SelectedSandbox]] = {
-    SandboxKind.DOCKER: _prepare_container,
-    SandboxKind.GVISOR: _prepare_container,
-    SandboxKind.PROCESS: lambda *arguments: process_sandbox(gpus=arguments[-1]),
-}

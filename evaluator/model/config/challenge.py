@@ -285,11 +285,9 @@ class Task(Frozen):
         if self.game is not None:
             fields = {"game", "kwargs", "matches", "opening", "max_plies", "clock", "lanes", "seed_bits"}
             return {**self.model_dump(mode="json", include=fields), **code}
-        fields = {
-            "kwargs", "episodes", "max_episode_steps", "lanes", "clip", "grid", "reusable", "seed_bits",
-        }  # fmt: skip
+        fields = {"kwargs", "episodes", "max_episode_steps", "lanes", "clip", "grid", "reusable", "seed_bits"}
         # Later settings are included only where they are used, so that other tasks keep their digest.
-        fields |= {name for name in ("script",) if getattr(self, name) is not None}
+        fields |= {"script"} if self.script else set()
         functions = sorted({m.kind for m in self.metrics if m.is_own})
         own = {"functions": functions} if functions else {}
         return {"env": self.env_id, **self.model_dump(mode="json", include=fields), **own, **code}

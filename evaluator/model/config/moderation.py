@@ -8,6 +8,9 @@ from pydantic import Field, StringConstraints, model_validator
 from evaluator.model.base import Frozen
 from evaluator.model.identifiers import AgentName, Digest, Login, LongLine, Url
 
+_Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+_Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+
 
 class Exclusion(Frozen):
     """The exclusion of one entry, or of all entries of a login."""
@@ -18,7 +21,7 @@ class Exclusion(Frozen):
     """Which folder; all of them when it and the digest are left out."""
     digest: Digest | None = None
     """Which version, too, in whatever folder of the login: renaming the folder does not end the exclusion."""
-    since: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+    since: _Day
     """The day, in quotes: "2026-05-01"."""
     who: Login
     """The maintainer who decided."""
@@ -45,7 +48,7 @@ class VerifiedEntry(Frozen):
     """Which folder; all of them when left out. Of no account beside a digest."""
     digest: Digest | None = None
     """Which version, in whatever folder; whatever the folder holds later, too, when left out."""
-    since: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+    since: _Day
     """The day, in quotes: "2026-05-01"."""
     who: Login
     """The maintainer who looked."""
@@ -69,11 +72,8 @@ class RehearsalEntry(Frozen):
     """Which folder."""
     digest: Digest
     """The version's digest, as its results have it."""
-    since: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+    since: _Day
     """The day, in quotes: "2026-05-01"."""
-
-
-_Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
 
 
 class Quarantine(Frozen):
@@ -129,7 +129,7 @@ class Erasure(Frozen):
     """The version's digest, as its results have it."""
     script: bool = False
     """Whether it was a script."""
-    since: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+    since: _Day
     """The day, in quotes: "2026-05-01"."""
 
 

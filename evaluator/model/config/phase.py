@@ -96,10 +96,6 @@ class Phase(Frozen):
             raise misplaced(("end",), f"phase '{self.id}' ends ({self.end}) before it starts ({self.start}); correct one")
         return self
 
-    def is_open(self, at: datetime) -> bool:
-        """Whether a version merged at that moment counts."""
-        return self.active and not self.is_before(at) and not self.is_over(at)
-
     def is_before(self, at: datetime) -> bool:
         """Whether it has not begun."""
         return self.start is not None and at < to_utc(self.start)

@@ -69,11 +69,11 @@ class EpisodeRecorder:
         self._seen: list[list[bytes]] = []
         self._done: list[list[Array]] = []
         self._earned: list[list[Any]] = []
-        self.lanes = [_Open(len(observations), len(actions)) for _ in range(lanes)]
+        self.lanes = [OpenEpisode(len(observations), len(actions)) for _ in range(lanes)]
 
     def begin(self, lane: int, observation: Sequence[bytes]) -> None:
         """Start an episode on a lane; `deal` was called before."""
-        self.lanes[lane] = _Open(len(self._leaves), len(self._actions))
+        self.lanes[lane] = OpenEpisode(len(self._leaves), len(self._actions))
         self.lanes[lane].checksum.see(observation)
 
     def step(self, observations: list[bytes], actions: list[Array], rewards: list[Any]) -> None:
@@ -110,8 +110,8 @@ class EpisodeRecorder:
         return fewer
 
 
-class _Open:
-    """One lane's live episode."""
+class OpenEpisode:
+    """What is recorded of an episode that goes on."""
 
     def __init__(self, observations: int, actions: int) -> None:
         self.checksum = EpisodeChecksum(observations)
@@ -119,8 +119,8 @@ class _Open:
         self._total = 0.0
         self._length = 0
 
-    def take(self, seen: list[Array], done: list[Array], earned: Array) -> None:
-        """Add steps, shape (steps, ...) each."""
+    def take(self, seen: Sequence[Array], done: Sequence[Array], earned: Array) -> None:
+        """Add steps, shape (steps, ...) each: copies of the actions, and of observations as many as there are."""
         self.checksum.see([np.ascontiguousarray(leaf) for leaf in seen])
         self.checksum.earn(np.ascontiguousarray(earned))
         for kept, leaf in zip(self._kept, done, strict=True):
@@ -129,8 +129,8 @@ class _Open:
             self._total += reward
         self._length += len(earned)
 
-    def close(self, *, terminated: bool, truncated: bool, clipped: int) -> PlayedEpisode:
-        """The finished episode."""
+    def close(self, *, terminated: bool, truncated: bool, clipped: int = 0) -> PlayedEpisode:
+        """The episode, ended or abandoned."""
         return PlayedEpisode(
             total=self._total,
             length=self._length,

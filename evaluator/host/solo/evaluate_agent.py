@@ -38,7 +38,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
 from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, evaluator_code
 from evaluator.host.solo.referee import EpisodeSpec, SoloOutcome, SoloRun, play_episodes
 from evaluator.host.training_scripts.evaluate_script import ScriptPerformance, ScriptSession, evaluate_script
-from evaluator.host.training_scripts.script_env_server import ScriptEpisode, ScriptTask
+from evaluator.host.training_scripts.script_env_server import ScriptTask
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import EXTRA_MODULES, SubmissionKind
@@ -389,7 +389,7 @@ def _lacks_an_extra(fault: AgentFault, needs: Sequence[str]) -> bool:
     return missing or any(f"which has the extra {extra}, or install it" in str(fault) for extra in needs)
 
 
-def _episodes(run: _EvaluationRun) -> tuple[PlayedEpisode | ScriptEpisode, ...]:
+def _episodes(run: _EvaluationRun) -> tuple[PlayedEpisode, ...]:
     """Every played episode, for the trace."""
     return run.performance.episodes if run.performance else run.outcome.episodes if run.outcome else ()
 
@@ -438,7 +438,7 @@ def _cost(run: _EvaluationRun) -> Cost:
     )
 
 
-def _trace(key: str, episodes: Sequence[PlayedEpisode | ScriptEpisode]) -> Trace:
+def _trace(key: str, episodes: Sequence[PlayedEpisode]) -> Trace:
     leaves = zip(*(episode.actions for episode in episodes), strict=True)
     return Trace(
         schema=1,

@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from evaluator import wire
 from evaluator.host.envs.gym_task import GymTask
-from evaluator.host.envs.recorder import EpisodeChecksum
+from evaluator.host.envs.recorder import OpenEpisode, PlayedEpisode
 from evaluator.host.envs.spaces import IllegalActionError
 from evaluator.host.errors import AgentFault
 from evaluator.host.usage import MIB, own_memory_bytes
@@ -28,40 +28,30 @@ MAX_HELD_STEPS = 1 << 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScriptEpisode:
-    """One episode of a script."""
+class ScriptEpisode(PlayedEpisode):
+    """One episode of a script; of integers its actions have a type that holds them."""
 
     index: int
     """Its number in the order of starting; its seed follows from it."""
-    total: float
-    """Rewards so far, summed in order as Python floats."""
-    length: int
     ended_at: int
     """Steps that the script had taken in all its environments when it ended."""
     finished: bool
     """Whether it came to its end."""
-    checksum: str
-    """Over observations, rewards and end flags."""
-    actions: tuple[Array, ...]
-    """One array per leaf, shape (length, *leaf shape); integers in a type that holds them."""
 
 
-class OpenEpisode:
+class ScriptRecorder:
     """The recorder of an open episode; a step costs three appends."""
 
-    __slots__ = ("_actions", "_checksum", "_earned", "_folded", "_held", "_leaves", "_length", "_seen", "_total", "index")
+    __slots__ = ("_actions", "_earned", "_episode", "_held", "_leaves", "_seen", "index")
 
     def __init__(self, index: int, leaves: tuple[wire.Leaf, ...], observation: Sequence[bytes]) -> None:
         self.index = index
         self._leaves = leaves
-        self._checksum = EpisodeChecksum(len(observation))
+        self._episode = OpenEpisode(len(observation), len(leaves))
         self._seen: list[Sequence[bytes]] = [observation]
         self._held = 0
         self._actions: list[Sequence[bytes]] = []
         self._earned: list[float] = []
-        self._folded: list[list[Array]] = [[] for _ in leaves]
-        self._length = 0
-        self._total = 0.0
 
     def step(self, action: Sequence[bytes], observation: Sequence[bytes], reward: float) -> None:
         """Add a step; the action is the one that the environment got."""
@@ -74,29 +64,21 @@ class OpenEpisode:
 
     def _fold(self) -> None:
         """Turn the buffered steps into hashes, sums and arrays."""
-        if self._seen:
-            self._checksum.see([b"".join(leaf) for leaf in zip(*self._seen, strict=True)])
-        self._checksum.earn(np.array(self._earned, "<f8").tobytes())
+        if not self._seen:
+            return
+        seen = [np.frombuffer(b"".join(leaf), np.uint8) for leaf in zip(*self._seen, strict=True)]
+        done = []
         for number, leaf in enumerate(self._leaves):
             raw = np.frombuffer(b"".join([action[number] for action in self._actions]), leaf.dtype)
-            self._folded[number].append(_narrow(raw.reshape(len(self._actions), *leaf.shape)))
-        for reward in self._earned:  # in order, as a plain loop sums
-            self._total += reward
-        self._length += len(self._earned)
+            done.append(_narrow(raw.reshape(len(self._actions), *leaf.shape)))
+        self._episode.take(seen, done, np.array(self._earned, "<f8"))
         self._seen, self._actions, self._earned, self._held = [], [], [], 0
 
     def close(self, ended_at: int, *, terminated: bool, truncated: bool) -> ScriptEpisode:
         """The episode, ended or abandoned."""
         self._fold()
-        return ScriptEpisode(
-            index=self.index,
-            total=self._total,
-            length=self._length,
-            ended_at=ended_at,
-            finished=terminated or truncated,
-            checksum=self._checksum.close(self._length, terminated=terminated, truncated=truncated),
-            actions=tuple(np.concatenate(folded) for folded in self._folded),
-        )
+        played = self._episode.close(terminated=terminated, truncated=truncated)
+        return ScriptEpisode(index=self.index, ended_at=ended_at, finished=terminated or truncated, **vars(played))
 
 
 def _narrow(values: Array) -> Array:
@@ -123,7 +105,7 @@ class EnvSlot:
     def __init__(self) -> None:
         self.environment: gymnasium.Env[Any, Any] | None = None
         self.step: Any = None
-        self.live: OpenEpisode | None = None
+        self.live: ScriptRecorder | None = None
         self.limit = 0
 
 
@@ -320,10 +302,10 @@ class RemoteEnvServer:
             words = f"{made} open environments take {more // MIB} MiB of the referee's {MAX_ENVIRONMENT_BYTES // MIB} MiB"
             raise AgentFault(Verdict.OUT_OF_MEMORY, f"{words}; open fewer at once")
 
-    def _open(self, observation: list[bytes]) -> OpenEpisode:
+    def _open(self, observation: list[bytes]) -> ScriptRecorder:
         """The recorder of a new episode; called in the order of starting."""
         self._opened += 1
-        return OpenEpisode(self._opened - 1, self._decoder.leaves, observation)
+        return ScriptRecorder(self._opened - 1, self._decoder.leaves, observation)
 
     def _abandon(self, slot: EnvSlot) -> None:
         if slot.live is not None:

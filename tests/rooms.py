@@ -68,11 +68,15 @@ def order(folder: SubmissionFolder, task: Task, **changes: object) -> Evaluation
     return EvaluationRequest(**{**fields, **changes})  # type: ignore[arg-type]
 
 
+def evaluate(wanted: EvaluationRequest, chosen: SelectedSandbox | None = None) -> Evaluation:
+    """A result and its trace, at a time that is always the same."""
+    box = chosen or process()
+    return evaluate_agent(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), lambda done: None)
+
+
 def evaluated(source: str, task: Task, chosen: SelectedSandbox | None = None, **changes: object) -> Evaluation:
     """A result and its trace."""
-    box = chosen or process()
-    wanted = order(folder(source), task, **changes)
-    return evaluate_agent(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), lambda done: None)
+    return evaluate(order(folder(source), task, **changes), chosen)
 
 
 class SameSeeds(EvaluationRequest):
@@ -87,9 +91,7 @@ def on_the_same_seeds(
     folder: SubmissionFolder, task: Task, chosen: SelectedSandbox | None = None, **changes: object
 ) -> Evaluation:
     """What an agent reaches in the episodes that every other one is given here, too."""
-    box = chosen or process()
-    wanted = SameSeeds(**vars(order(folder, task, **changes)))
-    return evaluate_agent(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None)
+    return evaluate(SameSeeds(**vars(order(folder, task, **changes))), chosen)
 
 
 def duel_order(one: str, other: str | None, task: Task, **changes: object) -> DuelRequest:

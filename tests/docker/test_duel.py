@@ -1,13 +1,10 @@
 """Two players in two containers: the same matches as in processes, and neither reaches the other."""
 
-import os
-
 import pytest
 
-from evaluator.host.digests.image_files import default_base
 from evaluator.host.docker.engine import Engine
 from evaluator.host.envs.pettingzoo_game import open_game, replay
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes, Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
@@ -21,16 +18,8 @@ CONNECT_FOUR = Task(
 )
 
 
-@pytest.fixture(params=["socket", "standard streams"])
-def box(request: pytest.FixtureRequest, docker: SelectedSandbox) -> SelectedSandbox:
-    """The docker sandbox, over either kind of channel."""
-    if request.param == "socket":
-        return docker
-    return select_sandbox("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
-
-
-def test_matches_in_containers_are_those_in_processes(box: SelectedSandbox) -> None:
-    tally = duelled((RANDOM, RANDOM), CONNECT_FOUR, box)
+def test_matches_in_containers_are_those_in_processes(either_channel: SelectedSandbox) -> None:
+    tally = duelled((RANDOM, RANDOM), CONNECT_FOUR, either_channel)
 
     game = open_game(CONNECT_FOUR)
     assert tally.faults == (None, None)
@@ -45,10 +34,10 @@ def test_matches_in_gvisor_are_those_in_processes(gvisor: SelectedSandbox) -> No
     assert [m.moves for m in duelled((RANDOM, RANDOM), CONNECT_FOUR, process()).matches] == [m.moves for m in tally.matches]
 
 
-def test_a_hung_player_loses_by_its_own_clock_and_half_an_answer_holds_nobody_up(box: SelectedSandbox) -> None:
+def test_a_hung_player_loses_by_its_own_clock_and_half_an_answer_holds_nobody_up(either_channel: SelectedSandbox) -> None:
     task = Task(id="tiny", game=TINY, opening=0, matches=4, clock=ClockSettings(move_seconds=1, bank_seconds=1))
 
-    tally = duelled((ZERO, HALF_AN_ANSWER), task, box)
+    tally = duelled((ZERO, HALF_AN_ANSWER), task, either_channel)
 
     assert tally.faults[0] is None
     assert tally.faults[1] is not None

@@ -3,7 +3,6 @@
 import base64
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, read_fold
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.sandboxes.docker_sandbox import PYTHON
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
+from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.adapters import sb3
@@ -26,7 +25,7 @@ from tests.docker import onnx_file
 from tests.docker.extras import torch_index
 from tests.evaluator import foreign_agents
 from tests.hostile.arena import base
-from tests.rooms import folder, on_the_same_seeds, order
+from tests.rooms import evaluate, folder, on_the_same_seeds, order
 
 pytestmark = pytest.mark.docker
 TASK = Task(id="CartPole-v1", env="CartPole-v1", episodes=4)
@@ -39,14 +38,7 @@ PATIENT = Limits(answer_seconds=60, start_seconds=300)
 def played(chosen: SelectedSandbox, folder: SubmissionFolder, task: Task = TASK, **changes: object) -> Evaluation:
     """What came of it, with seeds that do not hang on the file."""
     wanted = order(folder, task, **{"limits": PATIENT, **changes})
-    return evaluate_agent(wanted, chosen.kind, chosen.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None)
-
-
-@pytest.fixture(params=["docker", "gvisor"])
-def container(request: pytest.FixtureRequest) -> SelectedSandbox:
-    """Both container sandboxes."""
-    selected: SelectedSandbox = request.getfixturevalue(request.param)
-    return selected
+    return evaluate(wanted, chosen)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import UIDS, Engine
 from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
-from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.submission import parse_reference
 from evaluator.model.records.duel_record import Duel, MatchEnd
@@ -60,7 +59,7 @@ def misfit(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def ended(entry: str, chosen: SelectedSandbox, limits: Limits = LIMITS, image_mib: int = 64, task: Task = TASK) -> Result:
     order = rooms.order(folder_of(entry, image_mib=image_mib), task, limits=limits)
-    return evaluate_agent(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None).result
+    return rooms.evaluate(order, chosen).result
 
 
 @pytest.mark.attack(

@@ -32,15 +32,9 @@ LIMITS = Limits(answer_seconds=20, start_seconds=60, cpu_seconds=20)
 TASK = Task(id="CartPole-v1", env="CartPole-v1", episodes=2)
 
 
-@pytest.fixture(params=["docker", "gvisor"])
-def box(request: pytest.FixtureRequest) -> SelectedSandbox:
-    chosen: SelectedSandbox = request.getfixturevalue(request.param)
-    return chosen
-
-
-def ended(box: SelectedSandbox, adapter: str, name: str, content: bytes) -> Result:
+def ended(container: SelectedSandbox, adapter: str, name: str, content: bytes) -> Result:
     submission = folder("", foreign_agents.manifest(adapter, name), **{name: content})
-    return played(box, submission, TASK, limits=LIMITS).result
+    return played(container, submission, TASK, limits=LIMITS).result
 
 
 def tensor(name: str, dims: list[int], kind: int, raw: bytes | None = None, elsewhere: str | None = None) -> bytes:
@@ -90,7 +84,7 @@ def test_onnx_weights_outside_of_the_folder(place: str, docker: SelectedSandbox,
     tries="Brings an ONNX network of a few hundred bytes that makes a tensor of 64 GiB when it is asked.",
     outcome="crashed or out_of_memory",
 )
-def test_onnx_that_makes_a_huge_tensor(box: SelectedSandbox, engine: Engine) -> None:
+def test_onnx_that_makes_a_huge_tensor(container: SelectedSandbox, engine: Engine) -> None:
     shape = tensor("shape", [2], INT64, struct.pack("<2q", 1 << 17, 1 << 17))
     nodes = [
         node("ConstantOfShape", ["shape"], ["big"]),
@@ -100,7 +94,7 @@ def test_onnx_that_makes_a_huge_tensor(box: SelectedSandbox, engine: Engine) -> 
     ]
     graph = graph_of(nodes, [shape, tensor("w", [4, 2], FLOAT, bytes(32))], ENDS)
 
-    result = ended(box, "onnx", "model.onnx", model(graph))
+    result = ended(container, "onnx", "model.onnx", model(graph))
 
     assert result.verdict in (Verdict.CRASHED, Verdict.OUT_OF_MEMORY, Verdict.TIMEOUT), (result.verdict, result.log_tail)
     assert our_containers(engine) == []

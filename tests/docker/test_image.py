@@ -1,9 +1,5 @@
 """The evaluator image: the same sources give the same name and the same id, and nothing of ours but two sources."""
 
-import io
-import tarfile
-from collections.abc import Iterator
-
 import pytest
 
 from evaluator.host.digests.image_files import sandbox_sources
@@ -31,22 +27,11 @@ def test_other_base_has_another_name() -> None:
     assert evaluator_image.image_tag("one") != evaluator_image.image_tag("two")
 
 
-def exported(engine: Engine, reference: str) -> set[str]:
-    """The path of every file of an image, by way of a container that never starts."""
-    container = engine._api.create_container(reference, ["true"])["Id"]
-    try:
-        stream: Iterator[bytes] = engine._api.export(container)
-        data = io.BytesIO(b"".join(stream))
-    finally:
-        engine._api.remove_container(container, force=True)
-    with tarfile.open(fileobj=data) as tar:
-        return {member.name for member in tar}
-
-
 @pytest.fixture(scope="module")
 def files(engine: Engine, built: str) -> set[str]:
     """Those of the image that every other test runs in."""
-    return exported(engine, built)
+    with engine.exported(built) as tar:
+        return {member.name for member in tar}
 
 
 def test_building_again_gives_the_same_image_to_the_last_byte(engine: Engine, built: str) -> None:

@@ -1,13 +1,11 @@
 """Agents that draw from common generators, in real containers: the same choices again, over either kind of channel."""
 
-import os
 from datetime import UTC, datetime
 
 import pytest
 
-from evaluator.host.digests.image_files import default_base
 from evaluator.host.envs.gym_task import load_gym_task
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits
@@ -27,11 +25,9 @@ EVALAI = foreign_agents.EVALAI.replace("import time", "import time, random", 1).
 PATIENT = Limits(answer_seconds=60, start_seconds=300)
 
 
-@pytest.fixture(params=["docker", "standard streams", "gvisor"])
-def box(request: pytest.FixtureRequest, docker: SelectedSandbox) -> SelectedSandbox:
+@pytest.fixture(params=["docker", "standard_streams", "gvisor"])
+def box(request: pytest.FixtureRequest) -> SelectedSandbox:
     """Both container sandboxes, and both kinds of channel."""
-    if request.param == "standard streams":
-        return select_sandbox("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
     selected: SelectedSandbox = request.getfixturevalue(request.param)
     return selected
 

@@ -1,12 +1,9 @@
 """Scripts in containers: the same episodes as in processes, over either kind of channel, and their hostile kin."""
 
-import os
-
 import pytest
 
-from evaluator.host.digests.image_files import default_base
 from evaluator.host.envs.gym_task import load_gym_task
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.verdict import Verdict
@@ -30,16 +27,8 @@ print('{{"score": 1e9}}')
 STEPPED = 'struct.pack("<IB", 48, 13) + bytes(16) + struct.pack("<d", 1e9) + bytes(24)'
 
 
-@pytest.fixture(params=["socket", "standard streams"])
-def box(request: pytest.FixtureRequest, docker: SelectedSandbox) -> SelectedSandbox:
-    """The docker sandbox, over either kind of channel."""
-    if request.param == "socket":
-        return docker
-    return select_sandbox("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
-
-
-def test_a_script_in_a_container_plays_what_it_plays_in_a_process(box: SelectedSandbox) -> None:
-    done = script(HONEST, LAKE, box)
+def test_a_script_in_a_container_plays_what_it_plays_in_a_process(either_channel: SelectedSandbox) -> None:
+    done = script(HONEST, LAKE, either_channel)
 
     assert (done.result.verdict, done.result.message) == (Verdict.OK, "")
     assert done.result.returns == script(HONEST).result.returns
@@ -66,7 +55,7 @@ def test_a_hosts_own_metric_is_measured_of_a_script_in_a_container(docker: Selec
     assert verify_result("x", result.serialised(), done.trace, load_gym_task(task)).status is VerificationStatus.VERIFIED
 
 
-def test_exit_codes_and_limits_are_told_from_outside(box: SelectedSandbox) -> None:
+def test_exit_codes_and_limits_are_told_from_outside(either_channel: SelectedSandbox) -> None:
     limits = Limits(memory_mib=128, cpu_seconds=20)
     ends = {
         "sys.exit(3)": Verdict.CRASHED,
@@ -75,7 +64,7 @@ def test_exit_codes_and_limits_are_told_from_outside(box: SelectedSandbox) -> No
         "x = [bytes(10**6) + b'1' for _ in range(10**4)]": Verdict.OUT_OF_MEMORY,
     }
     for source, verdict in ends.items():
-        result = script(source, LAKE, box, limits=limits).result
+        result = script(source, LAKE, either_channel, limits=limits).result
         assert (result.verdict, source) == (verdict, source), result.message
         if verdict is not Verdict.CRASHED:  # what ends at once can be over before it is read
             assert (result.cost.cpu_seconds or 0) > 0.05, source  # Python starts and loads the environment's library

@@ -1,12 +1,15 @@
 """Scripts for tests, and what comes of them in a real process: small tasks, the referee's own environments."""
 
 import textwrap
-from datetime import UTC, datetime
+from typing import Any
 
+from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
+from evaluator.host.solo.evaluate_agent import Evaluation
+from evaluator.host.solo.verify_result import Finding, verify_result
 from evaluator.model.config.challenge import Task
-from tests.rooms import folder, order, process
+from evaluator.model.records.result import with_self_hash
+from tests.rooms import evaluate, folder, order
 
 MANIFEST = b"name: Test\nalgorithm: none\nkind: script\nentry: submission.py\n"
 LAKE = Task.model_validate(
@@ -44,10 +47,14 @@ def play(env, count, act=lambda observation: 1):
 
 def script(source: str, task: Task = LAKE, chosen: SelectedSandbox | None = None, **changes: object) -> Evaluation:
     """What comes of a script; `PLAY` stands before it."""
-    box = chosen or process()
     manifest = changes.pop("manifest", MANIFEST)
     assert isinstance(manifest, bytes)
     whole = PLAY + textwrap.dedent(source)
     files = {"submission.py": whole.encode(), "agent.py": b""}
-    wanted = order(folder("", manifest, **files), task, **changes)
-    return evaluate_agent(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), lambda done: None)
+    return evaluate(order(folder("", manifest, **files), task, **changes), chosen)
+
+
+def verified(done: Evaluation, task: Task = LAKE, document: dict[str, Any] | None = None) -> Finding:
+    """What the verification says of a script's result, or of another document with the hash that fits it."""
+    result = with_self_hash(document) if document else done.result
+    return verify_result("x", result.serialised(), done.trace, load_gym_task(task))

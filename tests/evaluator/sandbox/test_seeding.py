@@ -5,20 +5,19 @@ import random
 import subprocess
 import sys
 import textwrap
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from evaluator.host.digests.image_files import ROOT
-from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
+from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.script_runs import LAKE, script
-from tests.rooms import duel_order, duelled, evaluated, folder, order, process
+from tests.rooms import duel_order, duelled, evaluate, evaluated, folder, order
 
 POLE = Task.model_validate({
     "id": "CartPole-v1", "episodes": 12, "max_episode_steps": 30, "lanes": {"shared": 4, "separate": 4}
@@ -168,17 +167,7 @@ def _script_seeds(source: str) -> list[int]:
 def test_an_adapted_agent_draws_the_same_again() -> None:
     source = "import random\ndef act(observation):\n    return random.choice([0, 1])\n"
     manifest = b"name: Test\nalgorithm: none\nadapter: function\n"
-    box = process()
-    one, other = (
-        evaluate_agent(
-            order(folder(source, manifest), POLE),
-            box.kind,
-            box.opener,
-            lambda: datetime(2026, 1, 2, tzinfo=UTC),
-            lambda n: None,
-        )
-        for _ in range(2)
-    )
+    one, other = (evaluate(order(folder(source, manifest), POLE)) for _ in range(2))
 
     assert actions(one) == actions(other)
 

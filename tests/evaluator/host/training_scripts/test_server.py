@@ -1,7 +1,6 @@
 """Scripts in a real process: what is measured of them, and every way in which one can end."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +10,15 @@ from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.seeds.derive import episode_seeds
-from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.verify_result import VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed_score
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.parse import parse_trace
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from tests.evaluator.script_runs import LAKE, POLE, script
-from tests.rooms import ANGLE_RULE, evaluated, order, process
+from tests.evaluator.script_runs import LAKE, POLE, script, verified
+from tests.rooms import ANGLE_RULE, evaluate, evaluated, order
 
 RULES = ScriptRules(last=4, worst=-5)
 SHOW = 'print(json.dumps({"score": 0.5}))'
@@ -120,7 +118,7 @@ def test_what_the_referee_played_is_measured_and_verified() -> None:
     assert (result.script.counts_from, sum(result.script.lengths[:-10])) == (len(result.script.returns) - 10, 1000)
     assert result.script.claimed == pytest.approx(sum(result.returns) / 10)
     assert result.cost.steps == sum(result.script.lengths)
-    finding = verify_result("x", result.serialised(), done.trace, load_gym_task(LAKE))
+    finding = verified(done)
     assert (finding.status, finding.faults, finding.steps) == (VerificationStatus.VERIFIED, (), result.cost.steps)
 
 
@@ -129,7 +127,7 @@ def test_a_changed_return_of_any_episode_is_refuted() -> None:
     document = done.result.document()
     document["script"]["returns"][0] += 1
 
-    finding = verify_result("x", with_self_hash(document).serialised(), done.trace, load_gym_task(LAKE))
+    finding = verified(done, document=document)
 
     assert finding.status is VerificationStatus.REFUTED
     assert "episode 0 returns" in finding.faults[0]
@@ -140,7 +138,7 @@ def test_counting_other_episodes_is_refuted() -> None:
     document = done.result.document()
     document["returns"][3] = 1.0
 
-    finding = verify_result("x", with_self_hash(document).serialised(), done.trace, load_gym_task(LAKE))
+    finding = verified(done, document=document)
 
     assert "the episodes that count are not those that the rules name" in finding.faults
 
@@ -180,7 +178,7 @@ def test_a_vector_trains_and_the_run_ends_with_the_episodes_that_count(mode: str
     assert result.script.steps < 2000  # 64 short episodes each round: the ten that count end long before the budget
     assert result.script.counts_from is not None
     assert not set(range(result.script.counts_from, result.script.counts_from + 10)) & set(result.script.unfinished)
-    assert verify_result("x", result.serialised(), done.trace, load_gym_task(LAKE)).status is VerificationStatus.VERIFIED
+    assert verified(done).status is VerificationStatus.VERIFIED
 
 
 def test_ended_environments_rest_in_disabled_mode() -> None:
@@ -330,9 +328,7 @@ def test_actions_of_boxes_are_clipped_and_verified() -> None:
     )
 
     assert (done.result.verdict, done.result.metrics) == (Verdict.OK, {"clipped_actions": 80.0})
-    assert (
-        verify_result("x", done.result.serialised(), done.trace, load_gym_task(task)).status is VerificationStatus.VERIFIED
-    )
+    assert verified(done, task).status is VerificationStatus.VERIFIED
 
 
 def test_resetting_bad_starts_away_does_not_pay() -> None:
@@ -365,9 +361,7 @@ def test_looking_at_starts_is_no_way_to_choose_among_them() -> None:
     assert done.result.script.counts_from is not None
     assert done.result.script.counts_from > 50
     assert set(done.result.returns) == {-1.0}
-    assert (
-        verify_result("x", done.result.serialised(), done.trace, load_gym_task(LAKE)).status is VerificationStatus.VERIFIED
-    )
+    assert verified(done).status is VerificationStatus.VERIFIED
 
 
 def test_looking_at_starts_without_a_step_uses_up_the_budget() -> None:
@@ -377,9 +371,7 @@ def test_looking_at_starts_without_a_step_uses_up_the_budget() -> None:
     assert done.result.script is not None
     assert len(done.result.script.returns) == 2002
     assert set(done.result.returns) == {-1.0}
-    assert (
-        verify_result("x", done.result.serialised(), done.trace, load_gym_task(LAKE)).status is VerificationStatus.VERIFIED
-    )
+    assert verified(done).status is VerificationStatus.VERIFIED
     assert parse_trace(done.trace or b"").steps() == 0
 
 
@@ -398,9 +390,7 @@ def test_many_episodes_begun_at_the_end_of_the_budget_are_not_played_beyond_it()
     assert done.result.script is not None
     assert done.result.script.steps <= 3000
     assert done.result.returns == (0.0,) * 5
-    assert (
-        verify_result("x", done.result.serialised(), done.trace, load_gym_task(POLE)).status is VerificationStatus.VERIFIED
-    )
+    assert verified(done, POLE).status is VerificationStatus.VERIFIED
 
 
 def test_a_perfect_player_of_one_environment_has_steps_enough() -> None:
@@ -435,7 +425,7 @@ def test_a_record_that_counts_from_elsewhere_is_refuted() -> None:
             )
         else:
             document["script"].pop("counts_from")
-        finding = verify_result("x", with_self_hash(document).serialised(), done.trace, load_gym_task(LAKE))
+        finding = verified(done, document=document)
         assert finding.status is VerificationStatus.REFUTED
         assert words in " ".join(finding.faults)
 
@@ -478,8 +468,7 @@ def test_an_example_learns_and_says_what_was_measured() -> None:
     assert task is not None
 
     wanted = order(read_folder(root / "example_agents/q-learning", SubmissionLimits()), task)
-    box = process()
-    result = evaluate_agent(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None).result
+    result = evaluate(wanted).result
 
     assert result.verdict is Verdict.OK, result.log_tail
     assert result.script is not None

@@ -63,7 +63,7 @@ def test_a_registry_that_is_not_there_is_named(engine: Engine, small: str) -> No
 def test_publish_hands_on_the_digest_and_pushes_once(
     engine: Engine, registry: Registry, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluator.host.docker.evaluator_image.image_tag", lambda base: small)
+    monkeypatch.setattr("evaluator.host.docker.evaluator_image.image_tag", lambda base, extras=(): small)
     place = f"{registry.address}/Host/Board/evaluator"
     outputs = []
     for number in range(2):
@@ -86,7 +86,7 @@ def test_ensure_fetches_what_is_not_here(
 ) -> None:
     target = f"{registry.address}/host/board/evaluator"
     digest = engine.push(small, f"{target}:x", None)
-    monkeypatch.setattr("evaluator.host.docker.evaluator_image.image_tag", lambda base: "pullrank-test:fetched")
+    monkeypatch.setattr("evaluator.host.docker.evaluator_image.image_tag", lambda base, extras=(): "pullrank-test:fetched")
 
     assert command.ensure(f"{target}@{digest}") == 0
     assert engine.image_id("pullrank-test:fetched") == engine.image_id(small)
@@ -96,7 +96,7 @@ def test_pull_takes_the_registrys_image_or_says_who_puts_it_there(
     engine: Engine, registry: Registry, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = f"{registry.address}/host/board/evaluator"
-    monkeypatch.setattr("evaluator.host.docker.evaluator_image.image_tag", lambda base: small)
+    monkeypatch.setattr("evaluator.host.docker.evaluator_image.image_tag", lambda base, extras=(): small)
     with pytest.raises(CommandError, match="run the workflow 'image' on main"):
         command.pull(target, output=tmp_path / "output")
     assert not (tmp_path / "output").exists()

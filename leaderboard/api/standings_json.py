@@ -41,7 +41,13 @@ from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings,
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of, value_or_none
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED, common_scale
-from leaderboard.scoring.significance import Improvement, compared_values, improvement, mean_improvement
+from leaderboard.scoring.significance import (
+    NO_VALUES,
+    Improvement,
+    compared_values,
+    improvements_on_next,
+    mean_improvement,
+)
 from leaderboard.text import serialise, urls
 
 # A former entry does not say whether its name is hidden, so this is read from the name that it has meanwhile.
@@ -176,22 +182,25 @@ def overall_scores(row: OverallRow) -> OverallScoresJson:
 
 def task_improvements(board: TaskStandings) -> Iterator[tuple[Row, NextJson]]:
     """Each row of a task, and how it compares with the next one."""
-    episodes = [compared_values(board.task, row.draws) for row in board.rows]
-    for row, values, next_values in zip(board.rows, episodes, [*episodes, []][1:], strict=True):
-        yield row, _next([improvement(values, next_values)] if values and next_values else [])
+    compared = improvements_on_next(compared_values(board.task, row.draws) for row in board.rows)
+    for row, on_next in zip(board.rows, compared, strict=True):
+        yield row, _next([on_next] if on_next else [])
 
 
 def overall_improvements(standings: Standings) -> Iterator[tuple[OverallRow, NextJson]]:
     """Each row of the overall leaderboard, and how it compares with the next one on the tasks that both have played."""
     rows = standings.overall
-    by_name: dict[AgentName, dict[str, list[float]]] = {row.entry.name: {} for row in rows}
+    on_tasks: list[list[Improvement]] = [[] for _ in rows]
     for board in standings.tasks:
-        for scored in board.rows if any(common_scale(board.task)) else ():
-            if scored.entry.name in by_name and (values := compared_values(board.task, scored.draws)):
-                by_name[scored.entry.name][board.task.id] = values
-    for index, row in enumerate(rows):
-        by_task, next_by_task = by_name[row.entry.name], by_name[rows[index + 1].entry.name] if index + 1 < len(rows) else {}
-        yield row, _next([improvement(by_task[task], next_by_task[task]) for task in by_task if task in next_by_task])
+        if not any(common_scale(board.task)):
+            continue
+        draws = {scored.entry.name: scored.draws for scored in board.rows}
+        names = (row.entry.name for row in rows)
+        values = (compared_values(board.task, draws[name]) if name in draws else NO_VALUES for name in names)
+        for compared, on_next in zip(on_tasks, improvements_on_next(values), strict=True):
+            compared.extend([on_next] if on_next else [])
+    for row, compared in zip(rows, on_tasks, strict=True):
+        yield row, _next(compared)
 
 
 def _next(tasks: Sequence[Improvement]) -> NextJson:

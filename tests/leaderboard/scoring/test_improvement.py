@@ -134,9 +134,9 @@ def test_values_are_those_of_the_metric_that_ranks():
     success = make.task(metrics=[{"name": "Success", "kind": "success_rate", "direction": "higher", "threshold": 2}])
     result = make.result(make.entry("a"), [1.0, 2.0, 3.0], on=lower, lengths=[5, 6, 7])
 
-    assert compared_values(lower, [result]) == [-5, -6, -7]
-    assert compared_values(success, [result]) == [0, 1, 1]
-    assert compared_values(make.task(), [result, result]) == [1, 2, 3, 1, 2, 3]
+    assert compared_values(lower, [result]).tolist() == [-5, -6, -7]
+    assert compared_values(success, [result]).tolist() == [0, 1, 1]
+    assert compared_values(make.task(), [result, result]).tolist() == [1, 2, 3, 1, 2, 3]
 
 
 def test_rows_are_compared_with_the_next_one():

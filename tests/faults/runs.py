@@ -4,6 +4,7 @@ import atexit
 import copy
 import functools
 import hashlib
+import html
 import json
 import os
 import re
@@ -129,7 +130,10 @@ def site_names(place: Place) -> Snapshot:
 
 
 def _digest(path: Path) -> str:
-    return hashlib.sha256(_TIMES.sub(b"T", path.read_bytes())).hexdigest()
+    content = path.read_bytes()
+    if path.suffix == ".html":  # a citation's time is escaped
+        content = html.unescape(content.decode()).encode()
+    return hashlib.sha256(_TIMES.sub(b"T", content)).hexdigest()
 
 
 def closed(place: Place) -> Snapshot:

@@ -13,7 +13,6 @@ from leaderboard.api.openmetrics import openmetrics_document
 from leaderboard.api.status import status_document
 from leaderboard.api.table import game_table, task_table
 from leaderboard.core.entry import AgentName
-from leaderboard.core.parallel import SINGLE_PARTITION, Partition
 from leaderboard.core.standings import Standings
 from leaderboard.history import BoardHistory
 from leaderboard.site_context import SiteContext
@@ -24,7 +23,7 @@ def api_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str,
     """Path below the site's root and content, one file after the other: all of them together need too much memory."""
     yield from leaderboard_files(standings, context)
     yield from feed_and_status_files(standings, context)
-    yield from agent_document_files(standings, context, SINGLE_PARTITION)
+    yield from agent_document_files(standings, context)
 
 
 def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
@@ -53,11 +52,11 @@ def feed_and_status_files(
     yield "metrics.txt", openmetrics_document(facts).encode("utf-8", "replace")
 
 
-def agent_document_files(standings: Standings, context: SiteContext, share: Partition) -> Iterator[tuple[str, bytes]]:
-    """The documents of a part of the agents, and their badges where challenge.yml asks for them."""
-    names, gone = share.of(sorted(standings.entries)), context.departed
-    facts, agents = api_inputs(standings, context, set(names)), outcomes_by_agent(standings, names)
-    departed = share.of([one for one in gone if AgentName.folded(one.login, one.agent) not in standings.entries])
+def agent_document_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
+    """The documents of all agents, and their badges where challenge.yml asks for them."""
+    facts, agents = api_inputs(standings, context), outcomes_by_agent(standings, sorted(standings.entries))
+    gone = context.departed
+    departed = [one for one in gone if AgentName.folded(one.login, one.agent) not in standings.entries]
     yield from agent_files(facts, agents, departed)
     if standings.challenge.badges:
         yield from badge_files(facts, agents, departed)

@@ -1,7 +1,7 @@
 """What all documents are built from: the standings, the context of pages, and all recorded results by agent."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,14 +59,12 @@ class ApiInputs:
         return min(moments, default=result.provenance.evaluated_at)
 
 
-def api_inputs(standings: Standings, context: SiteContext, names: Collection[AgentName] | None = None) -> ApiInputs:
-    """Group the results that count by agent; only those of `names`, where they are given."""
+def api_inputs(standings: Standings, context: SiteContext) -> ApiInputs:
+    """Group the results that count by agent."""
     recorded: dict[AgentName, list[Result]] = {}
     folders = version_folders_of(standings)
     for result in _counting(context.results or results_of(standings), standings):
-        name = folders.of(result)
-        if names is None or name in names:
-            recorded.setdefault(name, []).append(result)
+        recorded.setdefault(folders.of(result), []).append(result)
     by_agent = {name: tuple(results) for name, results in recorded.items()}
     return ApiInputs(standings=standings, context=context, recorded=by_agent)
 

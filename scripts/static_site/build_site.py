@@ -74,8 +74,9 @@ def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, SiteContex
 def make(table: Standings, context: SiteContext, root: Path) -> Path:
     """Build the site in a folder that has mkdocs.yml and site/; returns the site's folder.
 
-    Two processes share the work. First the documents, half of the agents each: one process begins with the leaderboards, the
-    other with the pages for MkDocs, which then runs at the same time. Then the agents' pages, half each.
+    Two processes share the work. First one writes the documents of the leaderboards, which takes as long as the pages for
+    MkDocs and the documents of the agents, which the other one writes; MkDocs runs beside them. Then they write half of the
+    agents' pages each.
     """
     site, fresh, framed = (root / "build" / name for name in ("site", "site-new", "site-framed"))
     for old in (fresh, framed):
@@ -84,7 +85,7 @@ def make(table: Standings, context: SiteContext, root: Path) -> Path:
 
     def boards() -> list[str]:
         made = chain(card_pictures(table, context, root / "build"), documents.leaderboard_files(table, context))
-        return _write(fresh, chain(made, documents.agent_document_files(table, context, Partition(1, 2))))
+        return _write(fresh, made)
 
     history = BoardHistory(table, context.results)
     with run_in_background(boards) as written:
@@ -92,7 +93,7 @@ def make(table: Standings, context: SiteContext, root: Path) -> Path:
         with _mkdocs(table, context, root, framed):
             made = chain(
                 documents.feed_and_status_files(table, context, history),
-                documents.agent_document_files(table, context, Partition(0, 2)),
+                documents.agent_document_files(table, context),
             )
             drawn = pictures(context.episodes, root / "build")
             first_frames = poster_files(posters(table, context.episodes), root / "build")

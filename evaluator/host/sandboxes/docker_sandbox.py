@@ -329,9 +329,12 @@ class DockerSandbox:
         if self._watch.reason:
             return AgentFault(Verdict.TIMEOUT, self._watch.reason)
         self._refuse_foreign_stop(state)
-        if state.get("OOMKilled") or (state.get("ExitCode") == _KILLED and self._ran_out_of_memory()):
-            return self._watch.out_of_memory()
         code = None if state.get("Running") else state.get("ExitCode")
+        if state.get("OOMKilled") or (code == _KILLED and self._ran_out_of_memory()):
+            return self._watch.out_of_memory()
+        # gVisor may take longer to end than we wait, after the kernel has killed what it runs.
+        if code is None and self._id and self._engine.ran_out_of_memory(self._id):
+            return self._watch.out_of_memory()
         if self._own and code in _NOT_RUN and self._stream is None:
             return ExitError(f"the image's entrypoint cannot be run (exit code {code}); see the end of the log", code)
         return exit_fault(code)

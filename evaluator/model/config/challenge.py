@@ -239,6 +239,15 @@ class Task(Frozen):
         return self
 
     @model_validator(mode="after")
+    def _with_a_digest(self) -> Self:
+        try:
+            self.digest()
+        except ValueError as error:
+            words = "a whole number of a task's settings must lie between -2**53 and 2**53, so that the settings have a digest"
+            raise ValueError(f"{words}; correct 'kwargs' or the setting that is beyond") from error
+        return self
+
+    @model_validator(mode="after")
     def _named_metrics(self) -> Self:
         anchors = (self.random.score, self.reference.score) if self.random and self.reference else None
         terms = MetricTerms(ties=self.ties, score=self.score, anchors=anchors, for_scripts=self.script is not None)

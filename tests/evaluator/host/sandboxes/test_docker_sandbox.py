@@ -21,6 +21,7 @@ from evaluator.model.records.verdict import Verdict
 LIMITS = Limits(memory_mib=100)
 MIB = 1 << 20
 KILLED: dict[str, Any] = {"Running": False, "OOMKilled": False, "ExitCode": 137}
+STILL_RUNNING = {"Running": True, "ExitCode": 0}
 
 
 class Table:
@@ -90,6 +91,8 @@ def opened(tmp_path: Path) -> Iterator[Any]:
         (KILLED, True, None, Verdict.OUT_OF_MEMORY),
         ({**KILLED, "OOMKilled": True}, False, None, Verdict.OUT_OF_MEMORY),
         ({**KILLED, "ExitCode": 1}, False, 100 * MIB, Verdict.CRASHED),
+        (STILL_RUNNING, True, None, Verdict.OUT_OF_MEMORY),  # gVisor ends late
+        (STILL_RUNNING, False, 100 * MIB, Verdict.CRASHED),
     ],
 )
 def test_a_kill_at_the_memory_limit_is_out_of_memory(

@@ -243,8 +243,7 @@ class Task(Frozen):
         try:
             self.digest()
         except ValueError as error:
-            words = "a whole number of a task's settings must lie between -2**53 and 2**53, so that the settings have a digest"
-            raise ValueError(f"{words}; correct 'kwargs' or the setting that is beyond") from error
+            raise ValueError("a whole number is beyond 2**53, so the task's settings have no digest; correct it") from error
         return self
 
     @model_validator(mode="after")

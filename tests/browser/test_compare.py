@@ -196,3 +196,15 @@ def test_it_opens_with_two_that_differ_and_an_axis_within_the_bounds(visit):
     ticks = section(page, "Every episode").locator("svg .pr-tick").all_text_contents()
     assert ticks
     assert max(float(tick) for tick in ticks) <= 500
+
+
+def test_bars_have_an_axis_of_the_compared_entries(visit):
+    page = visit("compare/?task=CartPole-v1&agents=alice/first,bob/second")
+
+    bars = section(page, "Scores").locator(".pr-bar .pr-span")
+    expect(bars).to_have_count(2)
+    sides = bars.evaluate_all(
+        "all => all.flatMap(one => [one.x.baseVal.value, one.x.baseVal.value + one.width.baseVal.value])"
+    )
+    assert max(sides) - min(sides) > 80
+    expect(section(page, "Scores").locator("th .pr-ends")).to_have_attribute("data-low", re.compile(r"\d"))

@@ -22,7 +22,7 @@ export function sections(entries, data) {
   const unplayed = entries.filter((one) => !one.values.length);
   return [
     section("Scores", scores(entries, data, decimals),
-      note(`${data.metric}: ${data.direction} is better. Bars are 95 % intervals; vertical lines are the scores of the random agent and of the reference.`)),
+      note(`${data.metric}: ${data.direction} is better. Bars are 95 % intervals on an axis of these entries alone; vertical lines, where it reaches them, are the scores of the random agent and of the reference.`)),
     ...(unplayed.length ? [note(`${unplayed.map((one) => one.name).join(", ")}: no episodes that are shown on this task.`)] : []),
     ...(played.length ? episodes(played, data, decimals) : []),
     ...together(played, data),
@@ -79,16 +79,16 @@ function ofEpisodes(measure) {
 
 function scores(entries, data, decimals) {
   const marks = [data.random, data.reference].filter((one) => one !== undefined).map(Number);
-  const scale = scaleOf(entries.flatMap(({ row }) => estimateOf(row)), marks);
-  return table("Scores", ["Entry", "Place", "Ranks", right(data.metric), "95 % interval", right("Episodes"), right("Attempts")],
+  const scale = axisOf(entries.flatMap(({ row }) => estimateOf(row)), marks);
+  return table("Scores", ["Entry", "Place", "Ranks", right(data.metric), intervalHead(scale, decimals), right("Episodes"), right("Attempts")],
     entries.map((one) => [named(one), ...standing(one.row), ...scored(one.row.estimate, scale, decimals, wordFor(one.row)),
       right(one.row.episodes ?? "–"), right(one.row.attempts ?? "–")]));
 }
 
 function ratings(entries) {
   const estimates = entries.map(({ row }) => row.rating && { score: row.rating.elo, low: row.rating.low, high: row.rating.high });
-  const scale = scaleOf(estimates.flatMap((one) => (one ? [one.score, one.low, one.high] : [])), [0]);
-  return table("Ratings", ["Player", "Place", "Ranks", right("Rating"), "95 % interval", right("Won"), right("Drawn"), right("Lost"), right("Opponents")],
+  const scale = axisOf(estimates.flatMap((one) => (one ? [one.score, one.low, one.high] : [])), [0]);
+  return table("Ratings", ["Player", "Place", "Ranks", right("Rating"), intervalHead(scale, 0), right("Won"), right("Drawn"), right("Lost"), right("Opponents")],
     entries.map((one, index) => [named(one), ...standing(one.row), ...scored(estimates[index], scale, 0),
       ...["wins", "draws", "losses", "opponents"].map((name) => right(one.row[name] ?? "–"))]));
 }
@@ -139,14 +139,14 @@ function cross(entries, label, cell) {
 function overall(entries) {
   const known = entries.filter((one) => one.overall?.estimate);
   if (!known.length) return [];
-  const scale = scaleOf(known.flatMap(({ overall: row }) => estimateOf(row)), [0, 1]);
+  const scale = axisOf(known.flatMap(({ overall: row }) => estimateOf(row)), [0, 1]);
   const tasks = [...new Set(known.flatMap((one) => Object.keys(one.overall.normalised ?? {})))]
     .filter((task) => known.some((one) => isScored(one, task)));
   const shared = known.length > 1 ? tasks.filter((task) => known.every((one) => isScored(one, task))) : [];
   const sharedHead = shared.length ? [right(`On the ${shared.length} that all have`)] : [];
   const sharedCell = (one) => (shared.length ? [right(number(mean(shared.map((task) => counts(one.overall.normalised[task]))), 2))] : []);
   return [section("Across all tasks",
-    table("Across all tasks", ["Entry", "Place", "Ranks", right("Tasks"), right("Overall"), "95 % interval", ...sharedHead, ...tasks.map((task) => right(task))],
+    table("Across all tasks", ["Entry", "Place", "Ranks", right("Tasks"), right("Overall"), intervalHead(scale, 3), ...sharedHead, ...tasks.map((task) => right(task))],
       known.map((one) => [named(one), ...standing(one.overall), right(`${one.overall.played}/${Object.keys(one.overall.normalised).length}`),
         ...scored(one.overall.estimate, scale, 3), ...sharedCell(one),
         ...tasks.map((task) => right(number(one.overall.normalised[task] ?? NaN, 2)))])),
@@ -167,6 +167,17 @@ function summary(played, decimals) {
   return table("Episodes in numbers", ["Entry", right("Mean"), ...shares.map(([word]) => right(word)), right("Episodes")],
     played.map((one) => [named(one), right(number(mean(one.values), Math.max(decimals, 1))),
       ...shares.map(([, q]) => right(number(quantile(one.values, q), decimals))), right(one.values.length)]));
+}
+
+/** An axis that the values fill; of the marks those that lie on it. */
+function axisOf(values, marks) {
+  const scale = scaleOf(values);
+  return { ...scale, marks: marks.filter((mark) => scale.low <= mark && mark <= scale.high) };
+}
+
+function intervalHead({ low, high }, decimals) {
+  const ends = { "data-low": number(low, decimals), "data-high": number(high, decimals) };
+  return el("th", { scope: "col" }, "95 % interval", el("i", { class: "pr-ends", ...ends }));
 }
 
 function estimateOf(row) {

@@ -176,7 +176,7 @@ $(VENV)/mujoco.done $(VENV)/atari.done $(VENV)/chess.done $(VENV)/minigrid.done 
 
 notebook: $(VENV)/notebook.done ## Install what results are exported to from a notebook, and the encoder of films
 
-LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-strip-extras \
 	--custom-compile-command 'make lock'
 lock: ## Renew the lock files (needs uv)
 	$(LOCK) requirements/uv.in -o requirements/uv.txt

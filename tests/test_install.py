@@ -4,9 +4,12 @@ import os
 import re
 import shutil
 import subprocess
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.workflows.files import ROOT
 
@@ -107,6 +110,29 @@ def test_nothing_is_installed_without_hashes_but_this_checkout() -> None:
     assert [one for one in given if "--require-hashes" not in one] == [
         " --quiet --disable-pip-version-check $(1); \\", "--no-build-isolation --no-deps --editable .",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("lock", ["runtime", "dev"])
+def test_a_lock_pins_each_package_with_the_extras_that_another_requires(lock: str) -> None:
+    """Without them, the pip of Python 3.11 takes the newest version of the package, which has no hash in the lock."""
+    text = (ROOT / "requirements" / f"{lock}.txt").read_text()
+    pinned = {
+        canonicalize_name(match[1]): set((match[2] or "").split(","))
+        for match in re.finditer(r"^([\w.-]+)(?:\[(.*)\])?==", text, re.MULTILINE)
+    }
+    needed: dict[str, set[str]] = {}
+    for name in pinned:
+        try:
+            requires = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue  # for another operating system or Python
+        for requirement in map(Requirement, requires):
+            marker = requirement.marker
+            if requirement.extras and (marker is None or any(marker.evaluate({"extra": extra}) for extra in pinned[name])):
+                needed.setdefault(canonicalize_name(requirement.name), set()).update(requirement.extras)
+
+    assert "crypto" in needed["pyjwt"]
+    assert {name: extras for name, extras in needed.items() if not extras <= pinned[canonicalize_name(name)]} == {}
 
 
 def test_uv_itself_is_pinned_with_hashes_in_a_lock_of_its_own() -> None:

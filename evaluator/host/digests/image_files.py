@@ -57,7 +57,7 @@ NOT_MEASURING = frozenset({
     "mkdocs-material", "pillow", "pydantic", "pygithub", "pyyaml", "rfc8785", "rich", "scipy", "setuptools", "typer",
     "typing-extensions",
 })  # fmt: skip
-_PIN = re.compile(r"([a-z0-9][a-z0-9._-]*)(==[^\\]+?)\s*\\?")
+_PIN = re.compile(r"([a-z0-9][a-z0-9._-]*)(?:\[[^]]*\])?(==[^\\]+?)\s*\\?")
 _HASH = re.compile(r"\s+--hash=sha256:([0-9a-f]{64})\b")
 _DIRECT = "-r "
 
@@ -85,7 +85,7 @@ def _parse(text: str) -> list[_Pin]:
 
 
 def pins(text: str) -> list[str]:
-    """Every `name==version` of a lock, sorted, with its condition but without hashes and comments."""
+    """Every `name==version` of a lock, sorted, with its condition but without extras, hashes and comments."""
     return sorted(pin.line for pin in _parse(text))
 
 

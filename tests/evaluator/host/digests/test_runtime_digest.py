@@ -73,12 +73,19 @@ def test_another_version_of_what_does_not_measure_makes_no_result_stale(copy: Pa
 
 @pytest.mark.parametrize("name", ["numpy", "gymnasium", "box2d", "pettingzoo"])
 def test_another_version_of_what_measures_makes_results_stale(copy: Path, name: str) -> None:
-    edit(copy / "requirements/runtime.txt", f"\n{name}==", f"\n{name}==99.")
+    pin = f"\n{name}[box2d]==" if name == "gymnasium" else f"\n{name}=="
+    edit(copy / "requirements/runtime.txt", pin, f"{pin}99.")
 
     after = digests()
     assert not set(after.values()) & set(BEFORE.values())
     assert len(set(after.values())) == len(BEFORE), "the base image counts in the new form, too"
-    edit(copy / "requirements/runtime.txt", f"\n{name}==99.", f"\n{name}==")
+    edit(copy / "requirements/runtime.txt", f"{pin}99.", pin)
+    assert digests() == BEFORE
+
+
+def test_the_extras_that_a_lock_names_make_no_result_stale(copy: Path) -> None:
+    edit(copy / "requirements/runtime.txt", "\ngymnasium[box2d]==", "\ngymnasium==")
+
     assert digests() == BEFORE
 
 

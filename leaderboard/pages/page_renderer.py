@@ -232,7 +232,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        number=format.number, plain=format.plain, size=format.size, seconds=format.seconds, day=format.day,
+        number=escape_markdown.unbroken(format.number), plain=format.plain, size=format.size, seconds=format.seconds, day=format.day,
         short=format.short, paragraphs=escape_markdown.paragraphs, preformatted=escape_markdown.preformatted,
         link=escape_markdown.link,
         settings=task_settings, moment=format.format_utc,
@@ -242,7 +242,8 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         secret_hash=secret_hash,
         tries_mark=format.tries_mark,
         held_reason=format.held_reason,
-        span=format.span, ranks=format.ranks, counted=format.counted, href=urls.href, task_page=urls.task_page,
+        span=escape_markdown.unbroken(format.span), ranks=format.ranks, counted=format.counted,
+        href=urls.href, task_page=urls.task_page,
         agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
         result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_bars.interval_svg,
         duel_page=urls.duel_page, up=urls.up, rating_scale=interval_bars.rating_scale,

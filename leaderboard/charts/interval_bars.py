@@ -56,14 +56,14 @@ def _anchor_scores(task: Task) -> list[float]:
     return [anchor.score for anchor in (task.random, task.reference) if anchor]
 
 
-def rating_scale(board: GameStandings) -> ChartScale:
-    """The scale of a game's table, with a tick at 0, the rating of the anchor."""
-    return _zoomed_scale(board.rows, [0.0])
+def rating_scale(board: GameStandings, rows: Sequence[GameRow] | None = None) -> ChartScale:
+    """The scale of a game's table, or of some of its rows, with a tick at 0, the rating of the anchor, where it is near."""
+    return _zoomed_scale(board.rows if rows is None else rows, [0.0])
 
 
-def table_scale(board: TaskStandings) -> ChartScale:
-    """The scale of a task's table: that of its ranked entries, with random and reference where they are near."""
-    return _zoomed_scale(board.rows, _anchor_scores(board.task))
+def table_scale(board: TaskStandings, rows: Sequence[Row] | None = None) -> ChartScale:
+    """The scale of a task's table, or of some of its rows: that of ranked entries, with the anchors where they are near."""
+    return _zoomed_scale(board.rows if rows is None else rows, _anchor_scores(board.task))
 
 
 def _zoomed_scale(rows: Sequence[Row | GameRow], marks: Sequence[float]) -> ChartScale:

@@ -7,8 +7,9 @@ from numpy.random import Generator
 
 from bench.coverage_row import CoverageRow
 from bench.rank_bench import result_of
-from evaluator.model.config.challenge import Anchor, Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import Anchor, Task
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry, Estimate
 from leaderboard.scoring.bootstrap import Floats

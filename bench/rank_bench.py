@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.model.config.challenge import Anchor, Challenge, Limits, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import Anchor, Task
 from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings

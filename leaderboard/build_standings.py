@@ -6,8 +6,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict

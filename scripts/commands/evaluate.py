@@ -13,8 +13,8 @@ import typer
 from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.sandboxes.select import process_sandbox
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import SubmissionKind
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict

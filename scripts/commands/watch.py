@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from evaluator.host.errors import EnvironmentFault
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.options import AgentArgument
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout

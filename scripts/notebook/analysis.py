@@ -20,7 +20,7 @@ from evaluator.host.public_https import PublicHttps
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.solo.verify_result import checked_actions
 from evaluator.model.canonical_json import parse_strict
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
 from leaderboard.planning.reasons import reason_in_words

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.suggestion import did_you_mean
 from leaderboard.core.owners import Place, participant_faults
 from leaderboard.planning.reasons import reason_in_words

@@ -18,7 +18,7 @@ from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.submission_folder import SubmissionFolder
 from evaluator.host.sandboxes.sandbox import own_processors
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict

@@ -23,7 +23,8 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
 from evaluator.model import canonical_json
 from evaluator.model.base import reason
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel, parse_result

@@ -4,9 +4,9 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation, VerifiedEntry
+from evaluator.model.config.task import Anchor, Task
 from evaluator.model.records.result import Result
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry

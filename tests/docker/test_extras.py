@@ -18,7 +18,8 @@ from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.sandboxes.docker_sandbox import PYTHON
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.adapters import sb3
 from tests.docker import onnx_file

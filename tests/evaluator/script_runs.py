@@ -7,7 +7,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import Finding, verify_result
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import with_self_hash
 from tests.rooms import evaluate, folder, order
 

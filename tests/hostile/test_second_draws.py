@@ -19,7 +19,8 @@ from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
-from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
 from tests.hostile.arena import LIMITS, base, order, order_of, write_agent

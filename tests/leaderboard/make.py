@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.model.config.challenge import Anchor, Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import Anchor, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, duel_with_self_hash
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, with_self_hash

@@ -32,7 +32,7 @@ from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.process_owner import ProcessOwner, current_boot, start_time, this_process
 from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, MIB, Usage, group_usage
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 
 
 def is_orphan(label: str, *, running: bool) -> bool:

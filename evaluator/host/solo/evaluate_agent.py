@@ -40,7 +40,7 @@ from evaluator.host.solo.referee import EpisodeSpec, SoloOutcome, SoloRun, play_
 from evaluator.host.training_scripts.evaluate_script import ScriptPerformance, ScriptSession, evaluate_script
 from evaluator.host.training_scripts.script_env_server import ScriptTask
 from evaluator.host.usage import MIB, Usage
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import EXTRA_MODULES, SubmissionKind
 from evaluator.model.records import result as results
 from evaluator.model.records.result import (

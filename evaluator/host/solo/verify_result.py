@@ -21,7 +21,7 @@ from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.script_env_server import NO_STEP_LIMIT
 from evaluator.model.base import reason
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
 from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING, MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel

@@ -17,7 +17,7 @@ from evaluator.host.duels.evaluate_duel import DuelPlayer, order_sides
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.progress import ignore_progress
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from evaluator.model.records.preview import AGENTS, DUELS, Preview, PreviewedAgent

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evaluator.model.config.challenge import Anchor, Task
+from evaluator.model.config.task import Anchor, Task
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import (

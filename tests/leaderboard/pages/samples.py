@@ -3,9 +3,10 @@
 import random
 from typing import Any
 
-from evaluator.model.config.challenge import Anchor, Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import Anchor, Task
 from evaluator.model.records.result import Result, with_self_hash
 from leaderboard.core.entry import Entry, Estimate, Excluded
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from scripts.git.recorded_standings import recorded_standings
 from scripts.repository.checkout import Checkout

@@ -12,7 +12,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.solo import verify_result as verifying
 from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import WantedDuel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel, parse_result

@@ -13,7 +13,9 @@ from evaluator.host.machine import card_models, graphics_cards, machine_digest
 from evaluator.host.sandboxes import select
 from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.host.sandboxes.select import SelectedSandbox, process_sandbox, select_sandbox
-from evaluator.model.config.challenge import Challenge, Limits, Runners, Task
+from evaluator.model.config.challenge import Challenge, Runners
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Devices, SandboxKind
 from scripts.console import CommandError
 from scripts.repository.checkout import Checkout

@@ -20,7 +20,8 @@ from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, ev
 from evaluator.host.solo.partial_record import MOST_CONTINUATIONS, PartialFolder
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.host.usage import Usage
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.verdict import Verdict
 from tests.rooms import ANGLE_RULE, folder, order, process

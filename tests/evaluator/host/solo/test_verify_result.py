@@ -10,7 +10,7 @@ import pytest
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult, with_self_hash
 from evaluator.model.records.trace import Trace, TraceLeaf

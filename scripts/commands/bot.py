@@ -30,9 +30,9 @@ from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.preview_outcome import WORKFLOW_DISPATCH, dispatched_pull_event
 from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW, reconcile_pulls
-from scripts.github.pull_request.report import WORKFLOW_DISPATCH, dispatched_pull_event
-from scripts.github.pull_request.settle import report_recent, wait_for_more
+from scripts.github.pull_request.report_previews import report_recent, wait_for_more
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
 from scripts.github.workflow.plan_context import parse_plan_context, refuse_secret, season_secret, seconds_to_wait

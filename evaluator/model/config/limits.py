@@ -12,8 +12,8 @@ from evaluator.model.base import Frozen
 _REFEREE_CPUS = 0.5
 
 
-# Enforced: memory, processors, processes and /tmp by the engine or the process sandbox; processor seconds, wall seconds and the
-# log by the watchdog; the time of an answer by the referee; that of the start by the handshake.
+# Enforced by the engine or the process sandbox: memory, processors, processes and /tmp. By the watchdog: processor
+# seconds, wall seconds and the log. By the referee: the time of an answer. By the handshake: the time of the start.
 class Limits(Frozen):
     """What a sandbox may use. Every field is really enforced; `pullrank probe` shows it."""
 

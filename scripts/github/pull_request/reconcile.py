@@ -12,8 +12,8 @@ from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
-from scripts.github.pull_request.report import PreviewCase, guard_pull, rerun
-from scripts.github.pull_request.settle import (
+from scripts.github.pull_request.preview_outcome import PreviewCase, guard_pull, rerun
+from scripts.github.pull_request.report_previews import (
     HOURLY_READING_SECONDS,
     PreviewRuns,
     ReadingTime,

@@ -1,4 +1,4 @@
-"""`pullrank bot report`: tells a pull request about its preview run. The head is never checked out or run."""
+"""What a pull request is told about its preview run. The head is never checked out or run."""
 
 import enum
 from collections.abc import Iterable, Sequence

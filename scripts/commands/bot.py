@@ -31,7 +31,7 @@ from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.preview_outcome import WORKFLOW_DISPATCH, dispatched_pull_event
-from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW, reconcile_pulls
+from scripts.github.pull_request.reconcile import reconcile_pulls
 from scripts.github.pull_request.report_previews import report_recent, wait_for_more
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
@@ -39,7 +39,7 @@ from scripts.github.workflow.plan_context import parse_plan_context, refuse_secr
 from scripts.github.workflow.release_files import write_release
 from scripts.options import Jobs
 from scripts.repository.checkout import base_image, open_checkout
-from scripts.repository.layout import MAIN_BRANCH
+from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 from scripts.runs.kept_weights import keep_weights
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs

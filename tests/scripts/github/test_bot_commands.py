@@ -9,8 +9,7 @@ import pytest
 
 from scripts.commands import bot
 from scripts.console import CommandError
-from scripts.github.api.client import FAILURE_LABEL
-from scripts.github.official import empty_rounds
+from scripts.github.api.failure_issues import FAILURE_LABEL, PUBLISH_ISSUE_TITLE
 from scripts.github.pull_request import preview_outcome
 from scripts.github.workflow.event import pull_event
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, Fault, Opened, WorkflowRun
@@ -181,7 +180,7 @@ def test_a_round_that_records_nothing_fails_and_is_told_in_one_issue(step: Step,
             step.publish("record")
     (issue,) = step.issues()
 
-    assert (issue.title, issue.labels, issue.author) == (empty_rounds.PUBLISH_ISSUE_TITLE, [FAILURE_LABEL], BOT)
+    assert (issue.title, issue.labels, issue.author) == (PUBLISH_ISSUE_TITLE, [FAILURE_LABEL], BOT)
     assert "/actions/runs/501" in issue.body
     assert "nothing was recorded, though 4 results were asked for" in issue.body
     assert f"{step.shards} of {step.shards} shards handed in nothing usable" in issue.body

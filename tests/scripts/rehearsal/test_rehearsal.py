@@ -15,7 +15,7 @@ from evaluator.model.config.submission import SubmissionFile
 from leaderboard.core.owners import participant_faults
 from scripts.commands import rehearse
 from scripts.console import CommandError
-from scripts.github.api.client import fetch_page
+from scripts.github.api.downloads import fetch_page
 from scripts.rehearsal.observations import printable
 from scripts.rehearsal.prerequisites import FINISHED
 from scripts.rehearsal.working_copy import agent_files, choose_task, open_working_copy

@@ -1,13 +1,11 @@
 import pytest
 
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.client import FAILURE_LABEL
-from scripts.github.official import empty_rounds
+from scripts.github.api.failure_issues import FAILURE_ISSUE_TITLE, FAILURE_LABEL, PUBLISH_ISSUE_TITLE
 from scripts.github.pull_request import reconcile, report_previews
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import Outcome
 from scripts.github.pull_request.preview_outcome import PreviewCase
-from scripts.github.pull_request.reconcile import FAILURE_ISSUE_TITLE
 from tests.github.world import BOT, Opened, WorkflowRun
 from tests.leaderboard import make
 from tests.scripts.git.tree_bombs import bomb, commit_tree
@@ -322,8 +320,8 @@ def test_the_issue_of_a_round_without_results_is_closed_by_a_later_run_that_succ
     scene: Scene, runs: list[tuple[int, str | None]], state: str
 ) -> None:
     named = "<!-- pullrank:publish run=41 -->\nWhat the official run was asked for …"
-    scene.world.issues[90] = Opened(90, BOT, empty_rounds.PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
-    scene.world.issues[91] = Opened(91, "eve", empty_rounds.PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
+    scene.world.issues[90] = Opened(90, BOT, PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
+    scene.world.issues[91] = Opened(91, "eve", PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
     for run_id, conclusion in runs:
         path = ".github/workflows/official.yml"
         scene.world.runs[run_id] = WorkflowRun(run_id, "a" * 40, "schedule", path, "main", conclusion=conclusion)

@@ -16,7 +16,6 @@ from scripts.console import OK, USAGE, CommandError, say
 from scripts.git import merged_pulls
 from scripts.git.git_repository import Credentials, GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.recorded_standings import recorded_standings
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api import pull_snapshots
 from scripts.github.api.client import GitHub
@@ -43,6 +42,7 @@ from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 from scripts.runs.kept_weights import keep_weights
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
+from scripts.standings.recorded_standings import recorded_standings
 from scripts.static_site import deployed_commit, episode_branch, render_episodes
 
 run = typer.Typer(help="Commands for the GitHub workflows.", no_args_is_help=True)

@@ -11,13 +11,13 @@ from evaluator.model.records.verdict import Verdict
 from scripts.commands.tournament import failures, summary_line
 from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
-from scripts.git.recorded_standings import recorded_standings
 from scripts.options import Jobs, LocalSandbox
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.local_evaluator import Evaluator, RunOptions, evaluate_locally, open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
+from scripts.standings.recorded_standings import recorded_standings
 from scripts.static_site.build_site import build
 from scripts.static_site.site_inputs import fingerprint_of, is_current, remember
 from scripts.terminal_tables import standings_tables

@@ -33,10 +33,10 @@ from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.recorded_standings import FinalEntries, SandboxRules, final_entries, recorded_standings
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
-from scripts.runs.closed_tasks import admission_context
+from scripts.runs.eligible_tasks import admission_context
+from scripts.standings.recorded_standings import FinalEntries, SandboxRules, final_entries, recorded_standings
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 

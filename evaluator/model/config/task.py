@@ -20,11 +20,11 @@ class ParallelEpisodes(Frozen):
     """For one instance each."""
 
 
-class Anchor(Frozen):
+class ReferenceScore(Frozen):
     """A score with a name, and where it comes from."""
 
     score: float
-    """The task's score of this anchor."""
+    """The score on the task."""
     source: LongLine
     """Who measured it, how."""
 
@@ -84,9 +84,9 @@ class Task(Frozen):
     """How returns become the score."""
     bounds: tuple[float, float] | None = None
     """The least and the greatest possible return, where both are known."""
-    random: Anchor | None = None
+    random: ReferenceScore | None = None
     """The random agent's score: 0 on the overall board."""
-    reference: Anchor | None = None
+    reference: ReferenceScore | None = None
     """A good score: 1 on the overall board."""
     decimals: int = Field(default=1, ge=0, le=6)
     """Digits after the point when the score is shown."""

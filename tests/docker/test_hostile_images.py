@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker import agent_image
-from evaluator.host.docker.engine import UIDS, Engine
+from evaluator.host.docker.container_policy import UIDS
+from evaluator.host.docker.engine import Engine
 from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.model.config.limits import Limits

@@ -111,7 +111,7 @@ LIMIT_CHECKS = (
     ExcessCheck(agent="memory_hog", name="more memory than the limit ends it", verdict=Verdict.OUT_OF_MEMORY, says="",
         limits={"memory_mib": 128, "answer_seconds": 60}),
     ExcessCheck(agent="cpu_burn", name="more processor time than the limit ends it", verdict=Verdict.TIMEOUT,
-        says="processor", limits={"cpu_seconds": 1, "answer_seconds": 60}),
+        says="processor", limits={"cpu_seconds": 1, "answer_seconds": 60, "task_seconds": 240}),
     ExcessCheck(agent="slow_answer", name="a late answer ends it", verdict=Verdict.TIMEOUT, says="no answer within",
         limits={"answer_seconds": 0.5}),
     ExcessCheck(agent="slow_start", name="an agent that never is ready is ended", verdict=Verdict.TIMEOUT, says="ready",

@@ -5,7 +5,7 @@ from typing import Any
 
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.solo.evaluate_agent import Evaluation
+from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import Verification, verify_result
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import with_self_hash

@@ -13,7 +13,7 @@ from evaluator import wire
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.evaluate_agent import Evaluation
+from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, replay_episode, verify_result
 from evaluator.host.training_scripts import script_env_server
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask

@@ -232,8 +232,8 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        number=escape_markdown.unbroken(format.number), plain=format.plain, size=format.size, seconds=format.seconds, day=format.day,
-        short=format.short, paragraphs=escape_markdown.paragraphs, preformatted=escape_markdown.preformatted,
+        number=escape_markdown.unbroken(format.number), plain=format.plain, size=format.size, seconds=format.seconds,
+        day=format.day, short=format.short, paragraphs=escape_markdown.paragraphs, preformatted=escape_markdown.preformatted,
         link=escape_markdown.link,
         settings=task_settings, moment=format.format_utc,
         measures=metrics.measures, segment=safe_path_segment,
@@ -257,7 +257,8 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_RANGE=RANK_RANGE,
         task_scale=interval_bars.task_scale, score_plot=interval_figure.score_plot, rating_plot=interval_figure.rating_plot,
-        heat=heat, span_ends=scale_ends, has_arrows=interval_bars.has_arrows, film_poster=episode_replays.film_poster, film_facts=episode_replays.film_facts,
+        heat=heat, span_ends=scale_ends, has_arrows=interval_bars.has_arrows, film_poster=episode_replays.film_poster,
+        film_facts=episode_replays.film_facts,
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)
     return environment

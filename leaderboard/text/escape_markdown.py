@@ -36,7 +36,7 @@ def escape(value: object) -> Markup:
 
 
 def unbroken(write: Callable[..., str]) -> Callable[..., Markup]:
-    """The same function of `leaderboard.text.format`, for pages: the narrow spaces between digits stay, so no number breaks."""
+    """A function of `leaderboard.text.format`, for pages: the narrow spaces between digits stay, so no number breaks."""
     return lambda *values: Markup(_referenced(write(*values)))
 
 

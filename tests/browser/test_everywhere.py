@@ -85,9 +85,10 @@ def test_the_same_of_a_board_without_anybody(kind, tab, empty_site):
 
 # What a finger has to hit, by pixels: links in running text are not among it.
 SMALL = """() => [...document.querySelectorAll("main :is(button, select, input[type=range], input[type=search])")]
-  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest(".pr-hidden, .md-search, .md-code__nav"))
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest(".pr-hidden, .md-code__nav"))
   .map((one) => [one.getBoundingClientRect(), one.outerHTML.slice(0, 120)])
-  .filter(([box]) => box.height > 0 && (box.height < 36 || box.width < 36)).map(([box, html]) => `${box.width}×${box.height} ${html}`)"""
+  .filter(([box]) => box.height > 0 && Math.min(box.height, box.width) < 36)
+  .map(([box, html]) => `${box.width}×${box.height} ${html}`)"""
 
 
 @pytest.mark.parametrize("kind", ["home", "task", "game", "agent", "agents", "duel", "compare-state", "overall"])

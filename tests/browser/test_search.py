@@ -76,6 +76,13 @@ def test_what_was_typed_before_the_index_came_is_searched_for(chromium, site):
     page.context.close()
 
 
+def test_a_page_with_just_that_title_comes_first(visit):
+    page = visit("")
+    page.get_by_role("textbox", name="Search").fill("connect four")
+
+    expect(page.locator(".md-search-result__item a").first).to_have_attribute("href", re.compile("/tasks/connect_four/$"))
+
+
 def test_agents_are_found_and_filtered(visit):
     page = visit("all-agents/")
     rows = page.locator("#pr-agents tbody tr")

@@ -76,11 +76,16 @@ def test_what_was_typed_before_the_index_came_is_searched_for(chromium, site):
     page.context.close()
 
 
-def test_a_page_with_just_that_title_comes_first(visit):
-    page = visit("")
+def test_a_page_with_just_that_title_comes_before_agents(chromium, site):
+    addresses = {"agents/a/b/": "Connect Four player", "tasks/connect_four/": "Connect Four"}
+    docs = [{"location": location, "title": title, "text": ""} for location, title in addresses.items()]
+    page = chromium.new_context().new_page()
+    page.route("**/search_index.json", lambda route: route.fulfill(json={"docs": docs}))
+    page.goto(site)
     page.get_by_role("textbox", name="Search").fill("connect four")
 
-    expect(page.locator(".md-search-result__item a").first).to_have_attribute("href", re.compile("/tasks/connect_four/$"))
+    expect(page.locator(".md-search-result__item").first.locator("b")).to_have_text("Connect Four")
+    page.context.close()
 
 
 def test_agents_are_found_and_filtered(visit):

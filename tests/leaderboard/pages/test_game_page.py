@@ -91,9 +91,8 @@ def test_that_there_is_no_cycle_is_said():
 
 
 def test_ratings_that_need_a_prior_are_named(full):
-    assert (
-        "Won or lost all matches, so a draw against the other players is added to get a finite rating: minimax."
-        in words(full[BOARD])
+    assert "Won or lost all matches, so a draw against the other players is added to get a finite rating: minimax." in words(
+        full[BOARD]
     )
 
 

@@ -110,7 +110,7 @@ class DuelWorkItem(_Work):
     """In the order of the sides; twice the same in a validation."""
     wanted: WantedDuel
     answering: Side | None = None
-    """The side that forfeits if its registry fails again: it failed in all tries but the last one."""
+    """The side that forfeits if its registry or web host fails again: it failed in all tries but the last one."""
 
     @property
     def players(self) -> tuple[Entry, Entry]:
@@ -244,7 +244,7 @@ def _duels(
 
 
 def _answering(tries: Sequence[Duel]) -> Side | None:
-    """The side whose registry failed in every one of these tries, if only one more follows."""
+    """The side whose registry or web host failed in every one of these tries, if only one more follows."""
     if len(tries) < INTERNAL_ERROR_TRIES - 1:
         return None
     failing = (side for side in SIDES if all(duel.players[side].verdict is Verdict.INTERNAL_ERROR for duel in tries))

@@ -2,11 +2,13 @@
 
 import gzip
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
-from evaluator.host.errors import AgentFault
+from evaluator.host.docker import image_registry
+from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.loading.submission_folder import assemble, stage
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_submission
 from evaluator.host.public_https import is_public
@@ -24,6 +26,14 @@ MINE = weights(CONTENT)
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeightsServer]:
     with serving(tmp_path_factory.mktemp("server")) as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def reaches(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether this machine reaches other hosts, which a test may change."""
+    answers = [True]
+    monkeypatch.setattr(image_registry, "reaches_others", lambda: answers[-1])
+    return answers
 
 
 def manifest(*files: WeightsFile | dict[str, object]) -> bytes:
@@ -331,3 +341,29 @@ def test_the_digest_is_of_the_bytes_and_the_name_and_not_of_the_address() -> Non
     assert len({digest(), digest(MINE), digest(weights(CONTENT, file="b")), digest(weights(b"x" + CONTENT))}) == 4
     # As it was before there were `weights`.
     assert digest() == "aa8a3ddf47ef446532e12f3222d59a37ef4aa97c7f5abc3e57d4f7d4dcd8c168"
+
+
+def overloaded(request: BaseHTTPRequestHandler) -> None:
+    request.send_error(503)
+
+
+@pytest.mark.attack(
+    "weights_host_that_fails_in_lost_duels", family="supply", outcome="forfeited by its owner in the third try",
+    tries="Lets its own web host fail whenever its weights are fetched for a duel that it would lose.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_silent", [True, False])
+def test_a_web_host_that_fails_is_its_owners_as_a_registry_is(
+    server: WeightsServer, tmp_path: Path, reaches: list[bool], is_silent: bool
+) -> None:
+    """Nobody was blamed, so after three tries the duel was left out for good."""
+    server.pages.pop("/net.bin", None)
+    if not is_silent:
+        server.pages["/net.bin"] = overloaded
+
+    mine = refused(server, tmp_path)
+    common = refused(server, tmp_path, weights(CONTENT, url="https://github.com/net.bin"))
+    reaches.append(False)
+    ours = refused(server, tmp_path)
+
+    assert [type(fault) for fault in (mine, common, ours)] == [RegistryFault, AgentFault, AgentFault]
+    assert {fault.verdict for fault in (mine, common, ours)} == {Verdict.INTERNAL_ERROR}

@@ -82,7 +82,7 @@ class DuelRequest(MeasurementRequest):
     """The players as `order_sides` puts them; the same one twice is its validation."""
     game: PettingZooGame
     answering: Side | None = None
-    """The side whose registry failed in all tries before: it forfeits if that fails again."""
+    """The side whose registry or web host failed in all tries before: it forfeits if that fails again."""
 
     @property
     def digests(self) -> tuple[str, str]:
@@ -132,7 +132,7 @@ class _DuelRun:
     message: str = ""
     tally: DuelTally | None = None
     unfetched: Side | None = None
-    """The only side whose registry failed."""
+    """The only side whose registry or web host failed."""
     parts: tuple[_PlayerRun, _PlayerRun] = (_PlayerRun(), _PlayerRun())
     first: FirstAttempt | None = None
 
@@ -253,7 +253,7 @@ def _our_image(request: DuelRequest, run: _DuelRun) -> str | None:
 def _player(player: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
     fault = run.tally.faults[side] if run.tally else None
     if isinstance(fault, RegistryFault):
-        fault = AgentFault(Verdict.TIMEOUT, f"its image could not be had in any try: {fault}")
+        fault = AgentFault(Verdict.TIMEOUT, f"its files could not be had in any try: {fault}")
     if side == run.unfetched:
         fault = AgentFault(Verdict.INTERNAL_ERROR, run.message)
     part = run.parts[side]

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from evaluator.host.errors import AgentFault
+from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.submission import WeightsFile
 from evaluator.model.records.verdict import Verdict
 
@@ -25,6 +26,8 @@ POINTER_BYTES = 1024
 # What a machine keeps; the oldest files are removed.
 KEPT_BYTES = 8 << 30
 _COPY_BYTES = 1 << 20
+# They serve everybody, so no owner of a file can let them fail.
+_COMMON_HOSTS = ("github.com", "raw.githubusercontent.com", "gitlab.com", "huggingface.co")
 
 
 def is_pointer(content: bytes) -> bool:
@@ -112,7 +115,7 @@ class WeightsStore:
             try:
                 size = (self.https or PublicHttps()).download(weights.url, weights.bytes, incoming.take)
             except AgentFault as error:
-                raise AgentFault(error.verdict, f"weights {weights.file}: {error}") from error
+                raise _told(weights, error) from error
             if fault := incoming.fault(size):
                 raise AgentFault(Verdict.INVALID, f"weights {weights.file}: {fault}")
 
@@ -127,6 +130,16 @@ class WeightsStore:
                     return
                 path.unlink(missing_ok=True)
                 left -= size
+
+
+def _told(weights: WeightsFile, error: AgentFault) -> AgentFault:
+    """A download's fault, with the file's name; its owner's if a host of their own failed and this machine reaches others."""
+    # Imported late, like `PublicHttps`.
+    from evaluator.host.docker.image_registry import reaches_others
+
+    words = f"weights {weights.file}: {error}"
+    is_failure = error.verdict is Verdict.INTERNAL_ERROR and urlsplit(weights.url).hostname not in _COMMON_HOSTS
+    return RegistryFault(words) if is_failure and reaches_others() else AgentFault(error.verdict, words)
 
 
 @dataclass(kw_only=True)

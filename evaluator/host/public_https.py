@@ -100,6 +100,8 @@ class PublicHttps:
     port: int = 443
     seconds: float = 300.0
     """For all of a download, its redirects included."""
+    until: float | None = None
+    """When several downloads must be done, by the monotonic clock; None for only one."""
 
     def download(self, url: str, most: int, take: Callable[[bytes], object]) -> int:
         """Pass the body to `take` piece by piece; returns its size, which is more than `most` where it was cut off.
@@ -107,7 +109,7 @@ class PublicHttps:
         Raises:
             AgentFault: it cannot be had.
         """
-        until = time.monotonic() + self.seconds
+        until = self.until or time.monotonic() + self.seconds
         try:
             with self._answer(url, until) as response:
                 size = _read(response, most, take)

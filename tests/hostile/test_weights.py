@@ -1,6 +1,7 @@
 """Attacks by `weights`: addresses, servers, hashes and names; each server is real, and answers on this machine."""
 
 import gzip
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -237,6 +238,30 @@ def test_a_body_or_headers_that_drip_are_ended_by_the_clock(server: WeightsServe
     fault = refused(server, tmp_path, weights(b"\0" * (1 << 24)), seconds=0.6)
 
     assert fault.verdict is Verdict.TIMEOUT
+
+
+def slow(content: bytes) -> Answer:
+    """A page that takes most of the time that these tests allow."""
+
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        time.sleep(0.5)
+        gives(content)(request)
+
+    return answer
+
+
+@pytest.mark.attack(
+    "weights_in_many_slow_files", family="supply", outcome="timeout by the clock of all files together",
+    tries="Names twenty files that each come just in time, so that one evaluation or round waits for hours.",
+)  # fmt: skip
+def test_all_files_of_an_agent_have_one_clock(server: WeightsServer, tmp_path: Path) -> None:
+    every = [weights(CONTENT + bytes([i]), path=f"/{i}.bin", file=f"{i}.bin") for i in range(4)]
+    server.pages |= {f"/{i}.bin": slow(CONTENT + bytes([i])) for i in range(4)}
+
+    with pytest.raises(AgentFault) as caught:
+        server.store(tmp_path, server.https(seconds=1.2)).fetch(every)
+
+    assert caught.value.verdict is Verdict.TIMEOUT
 
 
 @pytest.mark.attack(

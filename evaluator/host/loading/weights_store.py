@@ -7,8 +7,9 @@ import contextlib
 import hashlib
 import os
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -58,14 +59,21 @@ class WeightsStore:
         return path.is_file() and path.stat().st_size == weights.bytes
 
     def fetch(self, wanted: Iterable[WeightsFile]) -> None:
-        """Fetch what is not here.
+        """Fetch what is not here, all of it within the time of one download.
 
         Raises:
             AgentFault: it cannot be had, or is not what the manifest says.
         """
-        for weights in wanted:
-            if not self.has(weights):
-                self._download(weights)
+        lacking = [weights for weights in wanted if not self.has(weights)]
+        if not lacking:
+            return
+        # Imported late: few agents need it, and TLS takes long to import.
+        from evaluator.host.public_https import PublicHttps
+
+        https = self.https or PublicHttps()
+        until = time.monotonic() + https.seconds
+        for weights in lacking:
+            self._download(weights, replace(https, until=until))
 
     def add(self, weights: WeightsFile, pieces: Iterable[bytes]) -> bool:
         """Keep a file; False, and nothing is kept, where its bytes are not those of the manifest."""
@@ -107,13 +115,10 @@ class WeightsStore:
             self.path(weights.sha256).unlink(missing_ok=True)
             raise AgentFault(Verdict.INTERNAL_ERROR, f"the copy of {weights.file} here was damaged; it is fetched again")
 
-    def _download(self, weights: WeightsFile) -> None:
-        # Imported late: few agents need it, and TLS takes long to import.
-        from evaluator.host.public_https import PublicHttps
-
+    def _download(self, weights: WeightsFile, https: "PublicHttps") -> None:
         with self._incoming(weights) as incoming:
             try:
-                size = (self.https or PublicHttps()).download(weights.url, weights.bytes, incoming.take)
+                size = https.download(weights.url, weights.bytes, incoming.take)
             except AgentFault as error:
                 raise _told(weights, error) from error
             if fault := incoming.fault(size):

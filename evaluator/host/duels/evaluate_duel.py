@@ -52,6 +52,8 @@ from evaluator.model.records.verdict import Verdict
 
 # A player's sandbox also waits while its opponent thinks, so its wall limit only stops what hangs.
 WALL_FACTOR, WALL_SPARE = 2, 600
+# Its time also runs while its opponent's image is fetched and loaded, or its weights are fetched.
+FETCH_SPARE = 1200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +188,7 @@ def _open_sandboxes(
     """Open both sandboxes at once, to be closed at once; our own failures are raised."""
     opened: list[Sandbox] = []
     limits = request.limits
-    wall_seconds = WALL_FACTOR * limits.wall_seconds + WALL_SPARE
+    wall_seconds = WALL_FACTOR * limits.wall_seconds + WALL_SPARE + FETCH_SPARE + 2 * limits.start_seconds
 
     def open_player(player: DuelPlayer, room: Path) -> ConnectedPlayer:
         try:

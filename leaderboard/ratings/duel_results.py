@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -140,11 +140,11 @@ def is_simultaneous(task: Task) -> bool:
 def duel_totals(*duels: Duel, simultaneous: bool = False, opening: int = 0) -> DuelTotals:
     """Count the matches of duels of the same two versions.
 
-    Two deterministic players repeat a match from the same opening, which tells nothing new. So in the rating the matches with
-    the same opening and the same side to begin count as one together. What was played after the opening does not matter: a
-    player could make the matches alike that it loses, and others different. Without openings every match counts. If both
-    sides offend, both lose, and the rating ignores the match. Both matches of an opening keep who moved first: the side that
-    plays the game's first player, whoever made the moves of the opening.
+    Two deterministic players repeat a match from the same opening, which tells nothing new. So in the rating the matches
+    with the same opening and the same side to begin count as one together. What was played after the opening does not
+    matter: a player could make the matches alike that it loses, and others different. Without openings every match counts.
+    If both sides offend, both lose, and the rating ignores the match. Both matches of an opening keep who moved first: the
+    side that plays the game's first player, whoever made the moves of the opening.
     """
     matches = [match for duel in duels for match in duel.matches]
     used = [index for index, match in enumerate(matches) if match.winner is not None or not match.offenders]

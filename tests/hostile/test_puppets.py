@@ -154,7 +154,7 @@ def test_matches_lost_by_a_broken_rule_are_not_folded_into_one(lost: str) -> Non
 
 @pytest.mark.attack(
     "won_matches_made_different", family="games", outcome="matches that begin alike weigh alike",
-    tries="Repeats one match where it loses and varies its moves where it has won, so that losses count once and wins often.",
+    tries="Repeats one match where it loses and varies its moves where it won, so that losses count once and wins often.",
 )  # fmt: skip
 @pytest.mark.parametrize("opening", [0, 1])
 def test_matches_weigh_the_same_however_a_player_varies_them(opening: int) -> None:

@@ -138,7 +138,7 @@ class WeightsStore:
 
 
 def _told(weights: WeightsFile, error: AgentFault) -> AgentFault:
-    """A download's fault, with the file's name; its owner's if a host of their own failed and this machine reaches others."""
+    """A download's fault, with the file's name: the owner's if their own host failed and this machine reaches others."""
     # Imported late, like `PublicHttps`.
     from evaluator.host.docker.image_registry import reaches_others
 

@@ -118,7 +118,9 @@ def test_official_is_official_and_jailed():
 def test_the_last_duel_of_two_versions_counts():
     early, late = make.duel(ALICE, BOB, at="2026-01-01T00:00:00Z"), make.duel(BOB, ALICE, at="2026-01-02T00:00:00Z")
 
-    assert list(newest_duels(counting_duels(GAME, "1", [late, early], official=True)).values()) == [CountedDuel(late, opening=2)]
+    counted = newest_duels(counting_duels(GAME, "1", [late, early], official=True))
+
+    assert list(counted.values()) == [CountedDuel(late, opening=2)]
 
 
 def test_duels_on_the_seeds_of_several_stays_are_pooled():

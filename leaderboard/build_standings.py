@@ -16,7 +16,7 @@ from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, owner_groups
 from leaderboard.core.standings import Failure, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.core.versions import VersionFolders, version_folders
-from leaderboard.counting_results import FinalPlaces, Held, counting_draws, precedence
+from leaderboard.counting_results import FinalPlaces, Held, counting_draws, lacks_a_draw, precedence
 from leaderboard.ratings.build_game_standings import build_game_standings
 from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, values
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
@@ -146,7 +146,7 @@ def _sort_results(
             continue
         results = recorded.get(entry.name, ())
         draws = counting_draws(entry, final.draws(results) if final else results, official=official)
-        if not draws:
+        if not draws or (official and not final and lacks_a_draw(entry, task, draws)):
             waiting.append(entry)
             continue
         measurement = Measurement(

@@ -38,7 +38,7 @@ from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
-from scripts.git.recorded_standings import final_entries
+from scripts.git.recorded_standings import final_entries, with_stays
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
@@ -348,7 +348,9 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         and checkout.moderation.of(submission.login, submission.agent, submission.folder.digest) is None
     }
     final = final_entries(checkout) if checkout.challenge.is_final else None
-    entries = final.entries if final else [submission.entry() for submission in ranking.values()]
+    standing = [submission.entry() for submission in ranking.values()]
+    clone = GitRepository(checkout.root)
+    entries = final.entries if final else with_stays(clone, "HEAD", checkout.challenge, standing)
     shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent, entry.digest) is None)
     return OfficialLeaderboard(
         challenge=checkout.challenge,

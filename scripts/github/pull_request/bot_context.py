@@ -14,7 +14,7 @@ from leaderboard.core.entry import Entry
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import KnownFolders, read_entries
-from scripts.git.recorded_standings import FinalEntries, entries_at_the_end
+from scripts.git.recorded_standings import FinalEntries, entries_at_the_end, with_stays
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment
@@ -97,8 +97,9 @@ class BotContext:
     def recorded(self) -> OfficialLeaderboard:
         """What the official leaderboard is computed from: once submissions have ended, with the versions that stood then."""
         final = self.final
+        entries = final.entries if final else with_stays(self.clone, self.main, self.checkout.challenge, self.entries)
         return OfficialLeaderboard(
-            challenge=self.checkout.challenge, entries=final.entries if final else tuple(self.entries), at=self.now,
+            challenge=self.checkout.challenge, entries=tuple(entries), at=self.now,
             results=tuple(self.results), duels=tuple(self.duels), final_beacon=final.beacon if final else None,
         )  # fmt: skip
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.errors import AgentFault
+from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.loading.submission_folder import assemble, stage
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_submission
 from evaluator.host.public_https import is_public
@@ -239,6 +239,22 @@ def test_half_a_file_is_not_kept(server: WeightsServer, tmp_path: Path) -> None:
     fault = refused(server, tmp_path)
 
     assert fault.verdict in (Verdict.INTERNAL_ERROR, Verdict.INVALID)
+
+
+@pytest.mark.parametrize(
+    ("host", "reaches_others", "is_owners"),
+    [("models.example", True, True), ("models.example", False, False), ("github.com", True, False)],
+)
+def test_a_host_that_fails_is_its_owners_unless_it_serves_everybody_or_nothing_is_reached(
+    server: WeightsServer, tmp_path: Path, host: str, reaches_others: bool, is_owners: bool
+) -> None:
+    server.pages.pop("/net.bin", None)  # It hangs up.
+    store = server.store(tmp_path / "store", reaches_others=reaches_others)
+
+    with pytest.raises(AgentFault) as caught:
+        store.fetch([weights(CONTENT, url=f"https://{host}/net.bin")])
+
+    assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
 
 
 @pytest.mark.attack(

@@ -24,6 +24,7 @@ from urllib3.poolmanager import pool_classes_by_scheme
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.public_https import is_public
 from evaluator.model.config.submission import ImageReference, TaggedImage
+from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 
 MANIFESTS = (
@@ -179,7 +180,7 @@ class Registry:
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             self._check_deadline()
             kind = type(error).__name__
-            words = f"the registry {self._host} does not answer as it should ({kind}); it is asked again later"
+            words = f"the registry {self._host} does not answer as it should ({kind}); {ASKED_AGAIN}"
             raise self._failure(words, can_be_ours=True) from error
 
     def _follow(self, url: str) -> requests.Response:
@@ -224,7 +225,7 @@ class Registry:
         response.close()
         if code in _PRIVATE_STATUS:
             raise self._private_fault()
-        raise self._failure(f"the registry {self._host} answers with status {code}; it is asked again later")
+        raise self._failure(f"the registry {self._host} answers with status {code}; {ASKED_AGAIN}")
 
     def _failure(self, words: str, *, can_be_ours: bool = False) -> AgentFault:
         """The fault of a registry that fails; its owner's if it is somebody's own and this machine reaches others."""

@@ -253,7 +253,7 @@ def _our_image(request: DuelRequest, run: _DuelRun) -> str | None:
 def _player(player: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
     fault = run.tally.faults[side] if run.tally else None
     if isinstance(fault, RegistryFault):
-        fault = AgentFault(Verdict.TIMEOUT, f"its image could not be had in any try: {fault}")
+        fault = AgentFault(Verdict.TIMEOUT, f"its files could not be had in any try: {fault}")
     if side == run.unfetched:
         fault = AgentFault(Verdict.INTERNAL_ERROR, run.message)
     part = run.parts[side]

@@ -7,12 +7,13 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from evaluator.host.errors import AgentFault
+from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.submission import WeightsFile
 from evaluator.model.records.verdict import Verdict
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 # The first line of a Git LFS pointer, new and old, and the size that its specification keeps it below.
 _POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
 POINTER_BYTES = 1024
+# Run for everybody: no owner of a file lets them fail.
+_COMMON_HOSTS = ("github.com", "raw.githubusercontent.com", "media.githubusercontent.com", "huggingface.co", "gitlab.com",
+                 "zenodo.org")  # fmt: skip
 # What a machine keeps; the oldest files are removed.
 KEPT_BYTES = 8 << 30
 _COPY_BYTES = 1 << 20
@@ -37,6 +41,14 @@ def default_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pullrank" / "weights"
 
 
+def reaches_others() -> bool:
+    """Whether a host answers here that serves everybody's files."""
+    # Imported late: needed after a failure only.
+    from evaluator.host.docker import image_registry
+
+    return image_registry.reaches_others()
+
+
 @dataclass(frozen=True, kw_only=True)
 class WeightsStore:
     """A folder of files, each named by its SHA-256."""
@@ -44,6 +56,8 @@ class WeightsStore:
     folder: Path = field(default_factory=default_folder)
     https: "PublicHttps | None" = None
     """How addresses are reached; None for the public internet."""
+    reaches_others: Callable[[], bool] = reaches_others
+    """Whether another host of such files answers here."""
 
     def path(self, sha256: str) -> Path:
         """Where the file with this hash lies, if it does."""
@@ -112,9 +126,16 @@ class WeightsStore:
             try:
                 size = (self.https or PublicHttps()).download(weights.url, weights.bytes, incoming.take)
             except AgentFault as error:
-                raise AgentFault(error.verdict, f"weights {weights.file}: {error}") from error
+                raise self._fault(weights, error) from error
             if fault := incoming.fault(size):
                 raise AgentFault(Verdict.INVALID, f"weights {weights.file}: {fault}")
+
+    def _fault(self, weights: WeightsFile, error: AgentFault) -> AgentFault:
+        """The fault of a file that cannot be had; its owner's if the host is somebody's own and others are reached."""
+        words, is_common = f"weights {weights.file}: {error}", urlsplit(weights.url).hostname in _COMMON_HOSTS
+        if error.verdict is Verdict.INTERNAL_ERROR and not is_common and self.reaches_others():
+            return RegistryFault(words)
+        return AgentFault(error.verdict, words)
 
     def _trim(self, keep: str) -> None:
         """Remove the oldest files while all together have more than `KEPT_BYTES`."""

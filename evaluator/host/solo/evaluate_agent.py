@@ -26,7 +26,7 @@ from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.envs.custom_metrics import compute_custom_metrics, to_episodes
 from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.recorder import PlayedEpisode
-from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.errors import AgentFault, RegistryFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
 from evaluator.host.machine import machine_digest
 from evaluator.host.process_owner import scratch_folder
@@ -71,6 +71,8 @@ class EvaluationRequest(MeasurementRequest):
     """In a sealed season: where the seeds come from."""
     gpus: Devices | None = None
     """The graphics cards that it is handed, where the leaderboard wants some."""
+    answering: bool = False
+    """Whether its owner answers for a registry or host of weights that fails: it failed in all tries but the last one."""
 
     def wanted(self) -> WantedResult:
         """What the result depends on."""
@@ -197,6 +199,9 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
             try:
                 return _in_sandbox(request, opener, Path(name), callbacks)
             except AgentFault as fault:  # such as an agent's image that cannot be fetched
+                if request.answering and isinstance(fault, RegistryFault):
+                    words = f"its files could not be had in any try: {fault}"
+                    return _EvaluationRun(verdict=Verdict.TIMEOUT, message=words, sandbox=kind)
                 return _EvaluationRun(verdict=fault.verdict, message=str(fault), sandbox=kind)
 
     def failed(message: str) -> _EvaluationRun:

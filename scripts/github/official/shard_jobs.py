@@ -258,7 +258,9 @@ def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload,
     order = bench.request(submission, work.task(item), item.wanted.beacon)
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
-    return replace(order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret)
+    return replace(
+        order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret, answering=item.answering
+    )
 
 
 def _duel_request(official: OfficialRun, runner: DuelRunner, work: Workload, item: DuelWorkItem) -> DuelRequest:

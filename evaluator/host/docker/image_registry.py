@@ -229,7 +229,7 @@ class Registry:
 
     def _failure(self, words: str, *, can_be_ours: bool = False) -> AgentFault:
         """The fault of a registry that fails; its owner's if it is somebody's own and this machine reaches others."""
-        if self._host in _COMMON_HOSTS or (can_be_ours and not reaches_others()):
+        if is_common(self._host) or (can_be_ours and not reaches_others()):
             return AgentFault(Verdict.INTERNAL_ERROR, words)
         return RegistryFault(words)
 
@@ -257,6 +257,11 @@ class Registry:
             addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
             if not all(is_public(str(address[4][0])) for address in addresses):
                 raise _invalid(f"the registry {self._host} lies in a private network; push the image to a public one")
+
+
+def is_common(host: str) -> bool:
+    """Whether a registry serves everybody, so that no owner of an image decides how it answers."""
+    return host in _COMMON_HOSTS
 
 
 def reaches_others() -> bool:

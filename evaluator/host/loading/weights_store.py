@@ -41,6 +41,10 @@ def default_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pullrank" / "weights"
 
 
+def _is_common(weights: WeightsFile) -> bool:
+    return urlsplit(weights.url).hostname in _COMMON_HOSTS
+
+
 def reaches_others() -> bool:
     """Whether a host answers here that serves everybody's files."""
     # Imported late: needed after a failure only.
@@ -68,15 +72,16 @@ class WeightsStore:
         path = self.path(weights.sha256)
         return path.is_file() and path.stat().st_size == weights.bytes
 
-    def fetch(self, wanted: Iterable[WeightsFile]) -> None:
-        """Fetch what is not here.
+    def fetch(self, wanted: Iterable[WeightsFile]) -> bool:
+        """Fetch what is not here; returns whether some of it came from a host of its owner's.
 
         Raises:
             AgentFault: it cannot be had, or is not what the manifest says.
         """
-        for weights in wanted:
-            if not self.has(weights):
-                self._download(weights)
+        lacking = [weights for weights in wanted if not self.has(weights)]
+        for weights in lacking:
+            self._download(weights)
+        return not all(map(_is_common, lacking))
 
     def add(self, weights: WeightsFile, pieces: Iterable[bytes]) -> bool:
         """Keep a file; False, and nothing is kept, where its bytes are not those of the manifest."""
@@ -132,8 +137,8 @@ class WeightsStore:
 
     def _fault(self, weights: WeightsFile, error: AgentFault) -> AgentFault:
         """The fault of a file that cannot be had; its owner's if the host is somebody's own and others are reached."""
-        words, is_common = f"weights {weights.file}: {error}", urlsplit(weights.url).hostname in _COMMON_HOSTS
-        if error.verdict is Verdict.INTERNAL_ERROR and not is_common and self.reaches_others():
+        words = f"weights {weights.file}: {error}"
+        if error.verdict is Verdict.INTERNAL_ERROR and not _is_common(weights) and self.reaches_others():
             return RegistryFault(words)
         return AgentFault(error.verdict, words)
 

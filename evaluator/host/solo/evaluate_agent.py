@@ -32,7 +32,7 @@ from evaluator.host.machine import machine_digest
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.channel import clean_text
-from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, wait_for_pace
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
 from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
 from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, evaluator_code
@@ -49,6 +49,7 @@ from evaluator.model.records.result import (
     FirstAttempt,
     Result,
     SandboxKind,
+    Tier,
     WantedResult,
     with_self_hash,
 )
@@ -213,9 +214,11 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
 
 
 def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, callbacks: _Callbacks) -> _EvaluationRun:
-    stage(request.folder, room)
+    is_official = request.tier is Tier.OFFICIAL
+    if stage(request.folder, room) and is_official:
+        wait_for_pace()
     gpus = len(request.gpus.cards) if request.gpus else 0
-    sandbox = opener(sandbox_spec(request.folder, room, request.limits, gpus=gpus))
+    sandbox = opener(sandbox_spec(request.folder, room, request.limits, gpus=gpus, is_paced=is_official))
     try:
         played = _run_script if request.folder.submission.kind is SubmissionKind.SCRIPT else _play_episodes
         run = played(request, sandbox, callbacks)

@@ -13,6 +13,7 @@ from pydantic import Field
 from evaluator.host.attempts.attempt import ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelPlayer, DuelRequest
+from evaluator.host.sandboxes.sandbox import PACE_SECONDS
 from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge, Limits
@@ -202,7 +203,9 @@ def evaluate_shard(
 def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
     """The longest time an evaluation or a duel can take: two starts, and all that the watchdog allows."""
     starts = ATTEMPTS * (PULL_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
-    return starts + (WALL_FACTOR * limits.wall_seconds + WALL_SPARE if is_duel else limits.wall_seconds)
+    if is_duel:
+        return starts + WALL_FACTOR * limits.wall_seconds + WALL_SPARE
+    return starts + ATTEMPTS * PACE_SECONDS + limits.wall_seconds
 
 
 def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: WorkloadItem) -> ParallelJob[Played]:

@@ -161,9 +161,9 @@ def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path)
 @pytest.mark.parametrize(
     ("limits", "is_duel", "seconds"),
     [
-        (Limits(), False, 3000 + 2 * (1200 + 2 * 60)),
+        (Limits(), False, 3000 + 2 * (1200 + 600 + 2 * 60)),
         (Limits(), True, 2 * 3000 + 600 + 2 * (1200 + 2 * 60)),
-        (Limits(cpu_seconds=1000, start_seconds=100), False, 10_000 + 2 * (1200 + 2 * 100)),
+        (Limits(cpu_seconds=1000, start_seconds=100), False, 10_000 + 2 * (1200 + 600 + 2 * 100)),
     ],
 )
 def test_the_longest_that_may_become_of_an_evaluation(limits: Limits, is_duel: bool, seconds: float) -> None:

@@ -68,6 +68,18 @@ NARROW_UIDS = range(10_000, 60_000)
 CPU_PERIOD = 100_000
 # Share of processor time until the first observation: an agent's imports, which its processor seconds count.
 START_CPUS = 1.0
+# What reads every file of an image that an agent could, but for what is mounted over it.
+READ_WHOLE = """
+import os
+for top, folders, files in os.walk("/"):
+    folders[:] = [name for name in folders if not os.path.ismount(os.path.join(top, name))]
+    for path in (os.path.join(top, name) for name in files):
+        if os.path.isfile(path) and not os.path.islink(path) and os.access(path, os.R_OK):
+            with open(path, "rb", buffering=0) as file:
+                while file.read(1 << 20):
+                    pass
+"""
+READ_WHOLE_MIB, READ_WHOLE_SECONDS = 65536, 300.0
 ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
 
 
@@ -142,6 +154,29 @@ class Engine:
             if container:
                 self.remove(container)
         return None
+
+    def read_whole(self, image: str) -> None:
+        """Bring all files of an evaluator image into the machine's memory, in which containers share them.
+
+        Raises:
+            EngineError: it cannot be started, or did not end in time.
+        """
+        limits = Limits(memory_mib=READ_WHOLE_MIB)  # what it reads counts as its memory
+        options: dict[str, Any] = {
+            "binds": {}, "runtime": None, "stdin": False, "loopback": False, "processors": (), "environment": {},
+        }  # fmt: skip
+        container = self.create(image, ["/opt/venv/bin/python", "-c", READ_WHOLE], limits, options)
+        try:
+            self.start(container)
+            until = time.monotonic() + READ_WHOLE_SECONDS
+            while (state := self.state(container))["Running"]:
+                if time.monotonic() > until:
+                    raise EngineError(f"the files of {image} were not read within {READ_WHOLE_SECONDS:g} s")
+                time.sleep(0.1)
+            if state["ExitCode"]:
+                raise EngineError(f"the files of {image} could not be read (exit code {state['ExitCode']})")
+        finally:
+            self.remove(container)
 
     def complaints(self) -> list[str]:
         """Faults of the engine itself, such as an old version, one line each."""

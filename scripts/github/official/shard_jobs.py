@@ -12,11 +12,13 @@ from pydantic import Field
 
 from evaluator.host.attempts.attempt import ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelPlayer, DuelRequest
 from evaluator.host.sandboxes.sandbox import PACE_SECONDS
 from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge, Limits
+from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Sha
@@ -186,6 +188,12 @@ def evaluate_shard(
         # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
         return clock() - begun <= max(STEP_SECONDS - longest, Capacity().shard_seconds)
 
+    submissions = [entry.submission for item in items for entry in item.players]
+    for needs in sorted({s.needs for s in submissions if s.kind is not SubmissionKind.IMAGE}):
+        try:
+            bench.sandbox.warm(needs)
+        except EngineError as error:
+            say(escape_commands(f"Which files of the image are in memory may tell one agent what another has read: {error}"))
     jobs = [_job(official, runner, work, item) for item in items]
     number = 0
     if work.challenge.sealed is not None:

@@ -1,6 +1,7 @@
 """Plan and evaluate: wanted − recorded at two commits, each shard finds its own list, results are official ones."""
 
 import json
+from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
 
@@ -156,6 +157,16 @@ def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path)
     done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
 
     assert done == 1
+
+
+def test_all_files_of_an_image_are_read_before_anything_is_played_in_it(board: Clone, tmp_path: Path) -> None:
+    begun, calls = plan_round(board, tmp_path), []
+    here = bench(board.path)
+    sandbox = replace(here.sandbox, warm=calls.append)
+
+    shard_jobs.evaluate_shard(begun.run, replace(here, sandbox=sandbox), begun.assignment(), begun.folder())
+
+    assert calls == [()]
 
 
 @pytest.mark.parametrize(

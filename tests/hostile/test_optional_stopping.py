@@ -20,10 +20,10 @@ from leaderboard.scoring.intervals import TAIL, student_quantiles
 from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
-from scripts.git.recorded_standings import recorded_standings
 from scripts.github.official.workload import Workload, read_workload
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import record_store
+from scripts.standings.recorded_standings import recorded_standings
 from scripts.verification.verify_claims import MainHistory
 from tests.leaderboard import make
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, git, make_board, origin_branch

@@ -16,7 +16,7 @@ from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_submi
 from evaluator.host.public_https import is_public
 from evaluator.host.sandboxes import sandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.model.config.challenge import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile, WeightsFile
 from evaluator.model.records.result import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict

@@ -16,8 +16,8 @@ from leaderboard.core.entry import AgentName
 from scripts.console import CommandError, say
 from scripts.git.data_branches import export_files, newest_results
 from scripts.git.git_repository import GitRepository
-from scripts.git.recorded_standings import with_stays
 from scripts.repository.checkout import AgentFolder, Checkout
+from scripts.standings.recorded_standings import with_stays
 
 # What a sentence of the referee begins with where the agent failed before it had acted once.
 _AT_THE_START = re.compile(r"episode \d+, step 0: ")

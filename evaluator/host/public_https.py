@@ -19,6 +19,7 @@ from urllib.parse import urljoin, urlsplit
 
 from evaluator.host.errors import AgentFault
 from evaluator.model.identifiers import WEB_HOST
+from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 
 _READ_BYTES = 1 << 18
@@ -120,7 +121,7 @@ class PublicHttps:
             if time.monotonic() >= until:
                 raise AgentFault(Verdict.TIMEOUT, f"{url} did not give it within {self.seconds:g} s") from error
             words = f"{urlsplit(url).hostname} does not answer as it should ({type(error).__name__}: {error})"
-            raise AgentFault(Verdict.INTERNAL_ERROR, f"{words}; it is asked again later") from error
+            raise AgentFault(Verdict.INTERNAL_ERROR, f"{words}; {ASKED_AGAIN}") from error
 
     @contextlib.contextmanager
     def _answer(self, url: str, until: float) -> Iterator[http.client.HTTPResponse]:
@@ -161,7 +162,7 @@ def _parts(url: str) -> tuple[str, str]:
 def _check_status(response: http.client.HTTPResponse, url: str) -> None:
     code, host = response.status, urlsplit(url).hostname
     if code == _TOO_MANY_REQUESTS or code >= _SERVER_FAILURE:
-        raise AgentFault(Verdict.INTERNAL_ERROR, f"{host} answers with status {code}; it is asked again later")
+        raise AgentFault(Verdict.INTERNAL_ERROR, f"{host} answers with status {code}; {ASKED_AGAIN}")
     if code != http.client.OK:
         raise _invalid(f"{host} answers with status {code}; name an address that gives the file to everybody")
     if (response.getheader("Content-Encoding") or "identity").lower() != "identity":

@@ -3,6 +3,8 @@
 import gzip
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -10,12 +12,17 @@ import pytest
 
 from evaluator.host.docker import image_registry
 from evaluator.host.errors import AgentFault, RegistryFault
+from evaluator.host.loading import submission_folder
 from evaluator.host.loading.submission_folder import assemble, stage
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_submission
 from evaluator.host.public_https import is_public
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.host.sandboxes import sandbox
+from evaluator.host.solo.evaluate_agent import evaluate_agent
+from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile, WeightsFile
+from evaluator.model.records.result import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
+from tests.hostile.arena import order, world_of
 from tests.hostile.test_folders import SOURCE
 from tests.weights_server import Answer, WeightsServer, drips, gives, sends_to, serving, weights
 
@@ -274,6 +281,67 @@ def test_half_a_file_is_not_kept(server: WeightsServer, tmp_path: Path) -> None:
     fault = refused(server, tmp_path)
 
     assert fault.verdict in (Verdict.INTERNAL_ERROR, Verdict.INVALID)
+
+
+@pytest.mark.parametrize(
+    ("host", "reaches_others", "is_owners"),
+    [("models.example", True, True), ("models.example", False, False), ("github.com", True, False)],
+)
+def test_a_host_that_fails_is_its_owners_unless_it_serves_everybody_or_nothing_is_reached(
+    server: WeightsServer, tmp_path: Path, host: str, reaches_others: bool, is_owners: bool
+) -> None:
+    server.pages.pop("/net.bin", None)  # It hangs up.
+    store = server.store(tmp_path / "store", reaches_others=reaches_others)
+
+    with pytest.raises(AgentFault) as caught:
+        store.fetch([weights(CONTENT, url=f"https://{host}/net.bin")])
+
+    assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
+
+
+class Clock:
+    """A clock that the owner's server moves, instead of `time`."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_100.0
+
+    def time(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.attack(
+    "plan_in_the_time_of_arrival", family="supply", outcome="starts at a full multiple of ten minutes",
+    tries="Serves its files in the second that tells its agent, by the clock, how to play the seeds that are known by then.",
+)  # fmt: skip
+def test_the_second_in_which_files_arrive_tells_an_agent_nothing(
+    server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, started = Clock(), []
+    monkeypatch.setattr(sandbox, "time", clock)
+
+    def opener(spec: sandbox.SandboxSpec) -> sandbox.Sandbox:
+        started.append(clock.now)
+        assert spec.is_paced
+        raise AgentFault(Verdict.CRASHED, "that is all")
+
+    def started_after(delay: float) -> float:
+        def late(request: BaseHTTPRequestHandler) -> None:
+            clock.now += delay
+            gives(CONTENT)(request)
+
+        server.pages["/net.bin"] = late
+        store = server.store(tmp_path / f"{delay}")
+        monkeypatch.setattr(submission_folder, "WeightsStore", lambda: store)
+        clock.now = 1_700_000_100.0
+        asked = order(assemble(blobs(MINE), SubmissionLimits()), world_of("CartPole-v1", 1), Limits())
+        wanted = replace(asked, tier=Tier.OFFICIAL)
+        evaluate_agent(wanted, SandboxKind.DOCKER, opener, lambda: datetime.now(UTC), lambda done: None)
+        return started[-1]
+
+    assert {started_after(delay) for delay in (1.0, 7.0, 250.0)} == {1_700_000_400.0}
 
 
 @pytest.mark.attack(

@@ -8,7 +8,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 # The first line of a Git LFS pointer, new and old, and the size that its specification keeps it below.
 _POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
 POINTER_BYTES = 1024
+# Run for everybody: no owner of a file lets them fail.
+_COMMON_HOSTS = ("github.com", "raw.githubusercontent.com", "media.githubusercontent.com", "huggingface.co", "gitlab.com",
+                 "zenodo.org")  # fmt: skip
 # What a machine keeps; the oldest files are removed.
 KEPT_BYTES = 8 << 30
 _COPY_BYTES = 1 << 20
-# They serve everybody, so no owner of a file can let them fail.
-_COMMON_HOSTS = ("github.com", "raw.githubusercontent.com", "gitlab.com", "huggingface.co")
 
 
 def is_pointer(content: bytes) -> bool:
@@ -41,6 +42,18 @@ def default_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pullrank" / "weights"
 
 
+def _is_common(weights: WeightsFile) -> bool:
+    return urlsplit(weights.url).hostname in _COMMON_HOSTS
+
+
+def reaches_others() -> bool:
+    """Whether a host answers here that serves everybody's files."""
+    # Imported late: needed after a failure only.
+    from evaluator.host.docker import image_registry
+
+    return image_registry.reaches_others()
+
+
 @dataclass(frozen=True, kw_only=True)
 class WeightsStore:
     """A folder of files, each named by its SHA-256."""
@@ -48,6 +61,8 @@ class WeightsStore:
     folder: Path = field(default_factory=default_folder)
     https: "PublicHttps | None" = None
     """How addresses are reached; None for the public internet."""
+    reaches_others: Callable[[], bool] = reaches_others
+    """Whether another host of such files answers here."""
 
     def path(self, sha256: str) -> Path:
         """Where the file with this hash lies, if it does."""
@@ -58,15 +73,18 @@ class WeightsStore:
         path = self.path(weights.sha256)
         return path.is_file() and path.stat().st_size == weights.bytes
 
-    def fetch(self, wanted: Iterable[WeightsFile]) -> None:
+    def fetch(self, wanted: Iterable[WeightsFile]) -> bool:
         """Fetch what is not here, all of it within the time of one download.
+
+        Returns:
+            Whether some of it came from a host of its owner's.
 
         Raises:
             AgentFault: it cannot be had, or is not what the manifest says.
         """
         lacking = [weights for weights in wanted if not self.has(weights)]
         if not lacking:
-            return
+            return False
         # Imported late: few agents need it, and TLS takes long to import.
         from evaluator.host.public_https import PublicHttps
 
@@ -74,6 +92,7 @@ class WeightsStore:
         until = time.monotonic() + https.seconds
         for weights in lacking:
             self._download(weights, replace(https, until=until))
+        return not all(map(_is_common, lacking))
 
     def add(self, weights: WeightsFile, pieces: Iterable[bytes]) -> bool:
         """Keep a file; False, and nothing is kept, where its bytes are not those of the manifest."""
@@ -120,9 +139,16 @@ class WeightsStore:
             try:
                 size = https.download(weights.url, weights.bytes, incoming.take)
             except AgentFault as error:
-                raise _told(weights, error) from error
+                raise self._fault(weights, error) from error
             if fault := incoming.fault(size):
                 raise AgentFault(Verdict.INVALID, f"weights {weights.file}: {fault}")
+
+    def _fault(self, weights: WeightsFile, error: AgentFault) -> AgentFault:
+        """The fault of a file that cannot be had; its owner's if the host is somebody's own and others are reached."""
+        words = f"weights {weights.file}: {error}"
+        if error.verdict is Verdict.INTERNAL_ERROR and not _is_common(weights) and self.reaches_others():
+            return RegistryFault(words)
+        return AgentFault(error.verdict, words)
 
     def _trim(self, keep: str) -> None:
         """Remove the oldest files while all together have more than `KEPT_BYTES`."""
@@ -135,16 +161,6 @@ class WeightsStore:
                     return
                 path.unlink(missing_ok=True)
                 left -= size
-
-
-def _told(weights: WeightsFile, error: AgentFault) -> AgentFault:
-    """A download's fault, with the file's name: the owner's if their own host failed and this machine reaches others."""
-    # Imported late, like `PublicHttps`.
-    from evaluator.host.docker.image_registry import reaches_others
-
-    words = f"weights {weights.file}: {error}"
-    is_failure = error.verdict is Verdict.INTERNAL_ERROR and urlsplit(weights.url).hostname not in _COMMON_HOSTS
-    return RegistryFault(words) if is_failure and reaches_others() else AgentFault(error.verdict, words)
 
 
 @dataclass(kw_only=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.docker import image_registry
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.loading import submission_folder
 from evaluator.host.loading.submission_folder import assemble, stage
@@ -34,14 +33,6 @@ MINE = weights(CONTENT)
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeightsServer]:
     with serving(tmp_path_factory.mktemp("server")) as server:
         yield server
-
-
-@pytest.fixture(autouse=True)
-def reaches(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether this machine reaches other hosts, which a test may change."""
-    answers = [True]
-    monkeypatch.setattr(image_registry, "reaches_others", lambda: answers[-1])
-    return answers
 
 
 def manifest(*files: WeightsFile | dict[str, object]) -> bytes:
@@ -283,14 +274,26 @@ def test_half_a_file_is_not_kept(server: WeightsServer, tmp_path: Path) -> None:
     assert fault.verdict in (Verdict.INTERNAL_ERROR, Verdict.INVALID)
 
 
+def overloaded(request: BaseHTTPRequestHandler) -> None:
+    request.send_error(503)
+
+
+@pytest.mark.attack(
+    "weights_host_that_fails_in_lost_duels", family="supply", outcome="forfeited by its owner in the third try",
+    tries="Lets its own web host fail whenever its weights are fetched for a duel that it would lose.",
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("host", "reaches_others", "is_owners"),
     [("models.example", True, True), ("models.example", False, False), ("github.com", True, False)],
 )
+@pytest.mark.parametrize("hangs_up", [True, False])
 def test_a_host_that_fails_is_its_owners_unless_it_serves_everybody_or_nothing_is_reached(
-    server: WeightsServer, tmp_path: Path, host: str, reaches_others: bool, is_owners: bool
+    server: WeightsServer, tmp_path: Path, host: str, reaches_others: bool, is_owners: bool, hangs_up: bool
 ) -> None:
-    server.pages.pop("/net.bin", None)  # It hangs up.
+    """Nobody was blamed, so after three tries the duel was left out for good."""
+    server.pages.pop("/net.bin", None)
+    if not hangs_up:
+        server.pages["/net.bin"] = overloaded
     store = server.store(tmp_path / "store", reaches_others=reaches_others)
 
     with pytest.raises(AgentFault) as caught:
@@ -434,29 +437,3 @@ def test_the_digest_is_of_the_bytes_and_the_name_and_not_of_the_address() -> Non
     assert len({digest(), digest(MINE), digest(weights(CONTENT, file="b")), digest(weights(b"x" + CONTENT))}) == 4
     # As it was before there were `weights`.
     assert digest() == "aa8a3ddf47ef446532e12f3222d59a37ef4aa97c7f5abc3e57d4f7d4dcd8c168"
-
-
-def overloaded(request: BaseHTTPRequestHandler) -> None:
-    request.send_error(503)
-
-
-@pytest.mark.attack(
-    "weights_host_that_fails_in_lost_duels", family="supply", outcome="forfeited by its owner in the third try",
-    tries="Lets its own web host fail whenever its weights are fetched for a duel that it would lose.",
-)  # fmt: skip
-@pytest.mark.parametrize("is_silent", [True, False])
-def test_a_web_host_that_fails_is_its_owners_as_a_registry_is(
-    server: WeightsServer, tmp_path: Path, reaches: list[bool], is_silent: bool
-) -> None:
-    """Nobody was blamed, so after three tries the duel was left out for good."""
-    server.pages.pop("/net.bin", None)
-    if not is_silent:
-        server.pages["/net.bin"] = overloaded
-
-    mine = refused(server, tmp_path)
-    common = refused(server, tmp_path, weights(CONTENT, url="https://github.com/net.bin"))
-    reaches.append(False)
-    ours = refused(server, tmp_path)
-
-    assert [type(fault) for fault in (mine, common, ours)] == [RegistryFault, AgentFault, AgentFault]
-    assert {fault.verdict for fault in (mine, common, ours)} == {Verdict.INTERNAL_ERROR}

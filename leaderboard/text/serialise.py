@@ -15,7 +15,7 @@ from evaluator.model.visible_text import visible
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 # Spreadsheets take text that begins with one of these for a formula, some of them also behind blanks. Where the comma is the
 # decimal sign they part cells at semicolons, and take a line end inside of a cell for the next row.
-_FORMULA = re.compile("^(?=[\t\r])|(?:^|(?<=[;\t\r\n]))(?=\\s*[=+\\-@＝＋－＠])")
+_FORMULA = re.compile("^(?=[\t\r]|\\s*[=+\\-@＝＋－＠])|(?<=[;\t\r\n])(?=[^\\S;\t\r\n]*[=+\\-@＝＋－＠])")
 # A cell with one of these is quoted, as `csv` does.
 _CSV_SPECIAL = re.compile('[,"\r\n]')
 # XML 1.0 cannot contain these, not even as references.

@@ -141,8 +141,9 @@ def _site_step(size: int, place: Path) -> GrowthRow:
 
 def measure(sizes: Sequence[int], place: Path, chosen: Sequence[str]) -> Iterator[GrowthRow]:
     """All steps on boards of all sizes, which are kept in `place`; the site, which takes longest, comes last."""
-    for size in sizes:
-        yield from _board_steps(size, place / "repository" / str(size), [step for step in STEPS if step in chosen])
+    steps = [step for step in STEPS if step in chosen]
+    for size in sizes if steps else ():
+        yield from _board_steps(size, place / "repository" / str(size), steps)
     for size in sizes if SITE in chosen else ():
         yield _site_step(size, place / SITE / str(size))
 

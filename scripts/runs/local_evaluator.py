@@ -4,6 +4,7 @@
 """
 
 import hashlib
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -171,8 +172,7 @@ def evaluate_locally(
             requests.append(request)
         else:
             yield result, False
-    # Training takes the longest.
-    requests.sort(key=lambda request: request.gym_task.task.script is None)
+    requests.sort(key=_may_be_shorter)
     jobs = [evaluator.job(request) for request in requests]
     if len(jobs) == 1:
         threading.Thread(target=options.meanwhile, name="meanwhile", daemon=True).start()
@@ -180,6 +180,15 @@ def evaluate_locally(
         if store is not None:
             store.write(result, trace)
         yield result, True
+
+
+def _may_be_shorter(request: "EvaluationRequest") -> tuple[bool, float]:
+    """Sorts what may take the longest to the front, so that nothing long is left when other processors have no more to do.
+
+    Training takes the longest, and then what may have the most steps.
+    """
+    task, limit = request.gym_task.task, request.gym_task.time_limit
+    return task.script is None, -task.counted * (limit or math.inf)
 
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:

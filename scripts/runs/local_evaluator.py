@@ -24,7 +24,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
-from scripts.console import OUR_FAULT, USAGE, CommandError, say, stderr_console
+from scripts.console import OUR_FAULT, USAGE, CommandError, mean_in_words, say, stderr_console
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, base_image
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 
@@ -189,6 +189,14 @@ def _may_be_shorter(request: "EvaluationRequest") -> tuple[bool, float]:
     """
     task, limit = request.gym_task.task, request.gym_task.time_limit
     return task.script is None, -task.counted * (limit or math.inf)
+
+
+def ended_in_words(result: Result) -> str:
+    """How an evaluation ended, and the mean of its episodes with its 95 % interval."""
+    words = [str(result.verdict)]
+    if len(result.returns) > 1:
+        words.append(f"{mean_in_words(result.returns)} in {len(result.returns):,} episodes")
+    return ", ".join([*words, f"{result.cost.steps:,} steps", f"{result.cost.wall_seconds:.1f} s"])
 
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:

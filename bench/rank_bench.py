@@ -16,6 +16,7 @@ from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
+from leaderboard.scoring.significance import row_counts
 from scripts.cli import COLLECTOR
 
 SIZES = (100, 1_000, 10_000)
@@ -80,7 +81,8 @@ def run() -> dict[str, Any]:
     """Time `standings` on boards of growing size.
 
     Returns:
-        The settings and, for each number of entries, seconds of wall time with either collector, and seconds per entry.
+        The settings and, for each number of entries, seconds of wall time with either collector, and seconds per entry;
+        then what counting the significant pairs takes.
     """
     rules = challenge()
     timings = []
@@ -95,7 +97,19 @@ def run() -> dict[str, Any]:
             row[name] = round(time.perf_counter() - begun, 3)
             gc.set_threshold(*before)
         timings.append(row | {"seconds_per_entry": round(row["seconds"] / count, 6)})
-    return {"tasks": TASKS, "episodes": EPISODES, "rank": timings}
+    return {"tasks": TASKS, "episodes": EPISODES, "rank": timings, "count_marks_microseconds": _counting()}
+
+
+def _counting(rounds: int = 500) -> dict[str, float]:
+    """Microseconds that `row_counts` and numpy's sum take for the pairs of a few entries and their neighbours."""
+    marks = np.random.default_rng(1).random((16, 3000)) < 0.5
+    taken = {}
+    for name, count in {"row_counts": row_counts, "sum": lambda each: each.sum(axis=1)}.items():
+        begun = time.process_time()
+        for _ in range(rounds):
+            count(marks)
+        taken[name] = round(1e6 * (time.process_time() - begun) / rounds, 1)
+    return taken
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import ResultStore
-from leaderboard.planning.shards import Capacity
+from leaderboard.planning.shards import PROCESSORS, UNKNOWN_SECONDS, Capacity
 from scripts.console import CommandError
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment
@@ -89,6 +89,14 @@ def test_every_machine_finds_the_same_shards(board: Clone, tmp_path: Path) -> No
 
     assert works[0] == works[1]
     assert sum(len(works[0].shard(n)) for n in begun.planned.shards) == 4
+
+
+def test_a_plan_counts_on_as_many_at_once_as_the_machine_has_processors_for(board: Clone) -> None:
+    work = read_workload(open_run(board), board.head, "")
+    part = work.challenge.limits.processors() / PROCESSORS
+
+    assert part < 1
+    assert sum(work.packing.loads) == 4 * UNKNOWN_SECONDS * part
 
 
 def test_an_excluded_entry_is_not_played(board: Clone, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_new_agent_passes_check_and_evaluate_at_once(board: Path) -> None:
     folder = "submissions/alice/first"
 
     assert run(board, "new", folder)[0] == 0
-    assert run(board, "check", folder)[::2] == (0, "challenge.yml and 1 folders are fine.\n")
+    assert run(board, "check", folder)[::2] == (0, "challenge.yml and 1 folder are fine.\n")
     code, out, _ = run(board, "evaluate", folder, "--sandbox", "process", "--json")
 
     results: list[dict[str, Any]] = json.loads(out)

@@ -49,7 +49,10 @@ CHECKED: dict[str, tuple[dict[str, str | bytes], str]] = {
     ),
     "large": (
         {"submission.yml": HEAD, "agent.py": GOOD, "weights.bin": bytes(26 << 20)},
-        ": the folder holds 26 MiB of at most 25 MiB; largest: weights.bin 26 MiB; have it fetched: 'weights' in submission.yml",
+        (
+            ": the folder holds 26 MiB of at most 25 MiB; largest: weights.bin 26 MiB; "
+            "have it fetched: 'weights' in submission.yml"
+        ),
     ),
     "extra": (
         {"submission.yml": HEAD + "license: MIT\nextras: [tensorflow]\n", "agent.py": GOOD},
@@ -236,6 +239,47 @@ def test_a_table_in_a_narrow_terminal_cuts_no_verdict(board: Path, monkeypatch: 
     assert len(rows) == 1 + len(Verdict), "one line for each"
     for row, verdict in zip(rows[1:], Verdict, strict=True):
         assert row.split()[:2] == [task.id, verdict]
+
+
+def test_a_heading_in_a_narrow_terminal_is_broken_between_words(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    from rich.console import Console
+
+    from scripts import terminal_tables
+    from tests.leaderboard import make
+
+    one, other, task = make.entry("alice"), make.entry("somebody"), make.game("connect_four")
+    for width in range(72, 100):
+        console = Console(highlight=False, width=width, force_terminal=False)
+        monkeypatch.setattr(terminal_tables, "_console", lambda console=console: console)
+
+        terminal_tables.meetings_table(one.name, [make.duel(one, other, on=task)], [task])
+
+        assert {"won", "drawn", "lost", "rules", "broken", "score"} <= set(capsys.readouterr().out.split()), width
+
+
+def test_a_crash_in_a_game_is_told_once_with_the_debugger(board: Path) -> None:
+    source = "class Agent:\n    def act(self, observation):\n        return {}[1]\n"
+    folder = put(board, "crashed-game", {"submission.yml": HEAD + "tasks: [CartPole-v1, tictactoe]\n", "agent.py": source})
+
+    _, out, _ = run(board, "evaluate", folder, "--sandbox", "process")
+
+    told = [line for line in out.splitlines() if "act raised KeyError: 1 at agent.py:3" in line]
+    assert len(told) == 2, "of each task one line"
+    assert "\ntictactoe: crashed. The agent's code stopped with an error.\n  match 0, ply " in out
+    assert f"\ncrashed: 'pullrank evaluate {folder} --pdb' opens the debugger where it failed.\n" in out
+
+
+def test_a_baseline_that_is_evaluated_alone_has_its_score(board: Path) -> None:
+    (board / "challenge.yml").write_text("baselines: [always-one]\n" + GAMES)
+    folder = board / "example_agents/always-one"
+    folder.mkdir(parents=True)
+    (folder / "submission.yml").write_text(HEAD + "tasks: [CartPole-v1]\n")
+    (folder / "agent.py").write_text(GOOD)
+
+    _, out, _ = run(board, "evaluate", "example_agents/always-one", "--sandbox", "process")
+
+    assert "No score" not in out
+    assert "\n✅ Preview: " in out
 
 
 def test_the_engines_build_fails_with_the_reason_of_pip() -> None:

@@ -52,13 +52,24 @@ def _print_table(out: Console, table: Table) -> None:
     """Print a table, without its spare columns where the terminal is narrow; no cell is cut."""
     for column in table.columns:
         column.overflow = "fold"
-        is_number = column.justify == "right" and len(str(column.header).split()) == 1
-        column.no_wrap = column.no_wrap or is_number or column.header in ("verdict", "95 % interval")
+        column.no_wrap = column.no_wrap or column.header in ("verdict", "95 % interval")
     for spare in _SPARE_COLUMNS:
         if out.measure(table, options=out.options.update(width=FILE_WIDTH)).maximum <= out.width:
             break
-        table.columns = [column for column in table.columns if column.header != spare]
+        table = _without(table, spare)
     out.print(table)
+
+
+def _without(table: Table, header: str) -> Table:
+    """A table without a column. Rich counts columns as they are added, so it is made anew."""
+    kept = [column for column in table.columns if column.header != header]
+    narrower = Table(box=None, pad_edge=False, title=table.title, title_justify=table.title_justify)
+    narrower.caption, narrower.caption_justify = table.caption, table.caption_justify
+    for column in kept:
+        narrower.add_column(column.header, justify=column.justify, no_wrap=column.no_wrap, overflow=column.overflow)
+    for cells in zip(*(column.cells for column in kept), strict=True):
+        narrower.add_row(*cells)
+    return narrower
 
 
 def _table(title: str | None, words: Sequence[str], numbers: Sequence[str]) -> Table:

@@ -248,7 +248,7 @@ def test_a_heading_in_a_narrow_terminal_is_broken_between_words(monkeypatch: pyt
     from tests.leaderboard import make
 
     one, other, task = make.entry("alice"), make.entry("somebody"), make.game("connect_four")
-    for width in range(72, 100):
+    for width in range(80, 100):
         console = Console(highlight=False, width=width, force_terminal=False)
         monkeypatch.setattr(terminal_tables, "_console", lambda console=console: console)
 

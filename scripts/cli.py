@@ -10,7 +10,7 @@ from types import FrameType
 from typing import NoReturn
 
 from scripts.command_list import COMMANDS
-from scripts.console import OUR_FAULT, USAGE, CommandError, print_faults, say
+from scripts.console import OUR_FAULT, STOPPED, USAGE, CommandError, print_faults, say
 
 
 def main() -> NoReturn:
@@ -40,7 +40,7 @@ def _exit_code(command: str | None, *, debug: bool) -> int:
         return error.code
     except KeyboardInterrupt:
         say("Stopped. What was finished is recorded; the same command goes on from there.")
-        return 130
+        return STOPPED
     except Exception as error:
         if debug:
             raise

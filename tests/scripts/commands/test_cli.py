@@ -332,6 +332,7 @@ def test_a_stopped_demo_keeps_what_was_finished(board: Path, how: signal.Signals
     assert "Traceback" not in err
     if how is not signal.SIGKILL:
         assert process.returncode == 130
+        assert err.count("Stopped. What was finished is recorded; the same command goes on from there.\n") == 1
     assert run(board, "demo", "--sandbox", "process")[0] == 0
     after = files(board)
     assert {name: after[name] for name in kept} == kept

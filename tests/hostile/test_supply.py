@@ -120,7 +120,8 @@ def test_a_blob_that_unpacks_to_much_more_is_refused_by_its_size(board: Clone, m
     git(board.path, "update-index", "--add", "--cacheinfo", f"100644,{oid},{AT}/weights.bin")
     (fault,) = judge(board, agent_files("alice")).faults
 
-    assert fault.endswith("holds 32 MiB of at most 25 MiB; largest: weights.bin 32 MiB; shrink or quantise weights")
+    held = "holds 32 MiB of at most 25 MiB; largest: weights.bin 32 MiB"
+    assert fault.endswith(f"{held}; have it fetched: 'weights' in submission.yml")
     assert oid not in read
 
 

@@ -105,7 +105,10 @@ def _model(model: type[Model], content: bytes, name: str, limit: int) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise LoadError(*(f"{name}:{nearest_line(lines, path)}: {text}" for path, text in explain(model, error))) from error
+        faults = sorted(
+            ((nearest_line(lines, path), text) for path, text in explain(model, error)), key=lambda fault: fault[0]
+        )
+        raise LoadError(*(f"{name}:{line}: {text}" for line, text in faults)) from error
 
 
 def nearest_line(lines: LineNumbers, path: tuple[int | str, ...]) -> int:

@@ -5,7 +5,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evaluator.host.progress import PlayProgress, ReportProgress
@@ -106,11 +106,16 @@ def progress_in_words(played: PlayProgress) -> str:
     if played.steps and played.steps != played.done:
         words += f", {played.steps:,} steps"
     if len(played.scores) > 1:
-        import statistics  # imported late: it takes as long as a small command
-
-        spread = 1.96 * statistics.stdev(played.scores) / math.sqrt(len(played.scores))
-        words += f", {statistics.fmean(played.scores):.4g} ± {spread:.2g}"
+        words += f", {mean_in_words(played.scores)}"
     return words
+
+
+def mean_in_words(scores: Sequence[float]) -> str:
+    """The mean of two scores or more, with its 95 % interval."""
+    import statistics  # imported late: it takes as long as a small command
+
+    spread = 1.96 * statistics.stdev(scores) / math.sqrt(len(scores))
+    return f"{statistics.fmean(scores):.4g} ± {spread:.2g}"
 
 
 @contextlib.contextmanager

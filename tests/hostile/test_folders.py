@@ -127,7 +127,7 @@ MANIFESTS: dict[str, tuple[str | bytes, str]] = {
         GOOD + "meta: {a: " + "9" * 50_000 + "}\n",
         "submission.yml:3: '" + "9" * 40 + "' looks like a number or a date but is none; write it in quotes",
     ),
-    "long integer": (GOOD + "meta: {a: " + "9" * 4000 + "}\n", "submission.yml:3: 'meta.a"),
+    "long integer": (GOOD + "meta: {a: " + "9" * 4000 + "}\n", "submission.yml:3: '" + "9" * 40 + "' is a number of"),
     "not a number": (GOOD + "meta: {a: .nan}\n", "submission.yml:3: "),
     "absolute entry": (
         GOOD + "entry: /etc/passwd\n",

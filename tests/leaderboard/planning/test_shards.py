@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.shards import (
     REPLAY_SHARE,

@@ -14,7 +14,7 @@ from evaluator.host.errors import AgentFault
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.progress import PlayProgress
 from evaluator.host.solo import referee
-from evaluator.model.config.challenge import ParallelEpisodes, Task
+from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.verdict import Verdict
 from tests.rooms import played, process, specs
 

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import NoReturn
 
 from scripts.command_list import COMMANDS
-from scripts.console import OUR_FAULT, USAGE, CommandError, print_faults, say
+from scripts.console import OUR_FAULT, STOPPED, USAGE, CommandError, print_faults, say
 
 # Python looks through everything in memory each time that it has grown by a quarter, and through what is new after every 700
 # objects. A board's records are 100,000 objects and more without cycles. Looking less often saves a third of the processor
@@ -48,7 +48,7 @@ def _exit_code(command: str | None, *, debug: bool) -> int:
         return error.code
     except KeyboardInterrupt:
         say("Stopped. What was finished is recorded; the same command goes on from there.")
-        return 130
+        return STOPPED
     except Exception as error:
         if debug:
             raise

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-OK, SUBMISSION_AT_FAULT, USAGE, OUR_FAULT = 0, 1, 2, 3
+OK, SUBMISSION_AT_FAULT, USAGE, OUR_FAULT, STOPPED = 0, 1, 2, 3, 130
 # Outside of texts JSON has no such characters, and in one the second may be written as an escape.
 _COMMAND_IN_JSON = re.compile("##")
 

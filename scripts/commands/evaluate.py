@@ -116,7 +116,8 @@ def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], 
 
     recorded, official = recorded_here(with_recorded(checkout))
     state = expected(recorded, entry, results, duels)
-    expected_places(state, official=official)
+    is_policy = entry.folder.submission.kind is SubmissionKind.POLICY
+    expected_places(state, official=official, debugged=entry.shown if is_policy else None)
     if question := narrower_tasks(entry, state.agents[0]):
         say(question)
 

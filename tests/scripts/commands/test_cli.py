@@ -70,7 +70,7 @@ def test_a_new_agent_passes_check_and_evaluate_at_once(board: Path) -> None:
     folder = "submissions/alice/first"
 
     assert run(board, "new", folder)[0] == 0
-    assert run(board, "check", folder)[::2] == (0, "challenge.yml and 1 folders are fine.\n")
+    assert run(board, "check", folder)[::2] == (0, "challenge.yml and 1 folder are fine.\n")
     code, out, _ = run(board, "evaluate", folder, "--sandbox", "process", "--json")
 
     results: list[dict[str, Any]] = json.loads(out)
@@ -382,6 +382,7 @@ def test_a_stopped_demo_keeps_what_was_finished(board: Path, how: signal.Signals
     assert "Traceback" not in err
     if how is not signal.SIGKILL:
         assert process.returncode == 130
+        assert err.count("Stopped. What was finished is recorded; the same command goes on from there.\n") == 1
     assert run(board, "demo", "--sandbox", "process")[0] == 0
     after = files(board)
     assert {name: after[name] for name in kept} == kept

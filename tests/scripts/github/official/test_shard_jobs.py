@@ -1,6 +1,7 @@
 """Plan and evaluate: wanted − recorded at two commits, each shard finds its own list, results are official ones."""
 
 import json
+from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
 
@@ -166,12 +167,22 @@ def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path)
     assert done == 1
 
 
+def test_all_files_of_an_image_are_read_before_anything_is_played_in_it(board: Clone, tmp_path: Path) -> None:
+    begun, calls = plan_round(board, tmp_path), []
+    here = bench(board.path)
+    sandbox = replace(here.sandbox, warm=calls.append)
+
+    shard_jobs.evaluate_shard(begun.run, replace(here, sandbox=sandbox), begun.assignment(), begun.folder())
+
+    assert calls == [()]
+
+
 @pytest.mark.parametrize(
     ("limits", "is_duel", "seconds"),
     [
-        (Limits(), False, 3000 + 2 * (1200 + 2 * 60)),
+        (Limits(), False, 3000 + 2 * (1200 + 600 + 2 * 60)),
         (Limits(), True, 2 * 3000 + 600 + 2 * (1200 + 2 * 60)),
-        (Limits(cpu_seconds=1000, start_seconds=100), False, 10_000 + 2 * (1200 + 2 * 100)),
+        (Limits(cpu_seconds=1000, start_seconds=100), False, 10_000 + 2 * (1200 + 600 + 2 * 100)),
     ],
 )
 def test_the_longest_that_may_become_of_an_evaluation(limits: Limits, is_duel: bool, seconds: float) -> None:

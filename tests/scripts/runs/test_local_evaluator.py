@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from scripts.runs import local_evaluator
 from scripts.runs.local_evaluator import RunOptions, evaluate_locally
 

@@ -352,7 +352,7 @@ def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]
     numbers = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
     table = _table(None, ("game", "opponent", "verdict"), numbers)
     for duel in duels:
-        side = 0 if duel.players[0].name == name else 1
+        side = duel.side_of(name)
         other, player = duel.players[1 - side], duel.players[side]
         opponent = "itself" if duel.is_validation else f"{other.login}/{other.agent}"
         table.add_row(

@@ -121,7 +121,7 @@ def _game_check(entry: AgentFolder, task: Task, duels: list[Duel]) -> ReadyCheck
     words = [f"{task.id}: validated in {len(validation.matches)} matches against itself"]
     for duel in duels:
         if not duel.is_validation and duel.verdict is Verdict.OK:
-            side = 0 if duel.players[0].name == entry.name else 1
+            side = duel.side_of(entry.name)
             count, other = duel_totals(duel).counts[side], duel.players[1 - side]
             words.append(f"{count.wins}–{count.ties}–{count.losses} against {other.login}/{other.agent}")
     return ReadyCheck(what="; ".join(words))

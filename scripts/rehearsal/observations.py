@@ -178,8 +178,7 @@ def _verdict(record: Result | Duel, name: tuple[str, str], digest: str) -> Verdi
     """The version's verdict in an official record; None if the record is of something else."""
     if record.tier is not Tier.OFFICIAL:
         return None
-    sides = (record,) if isinstance(record, Result) else record.players
-    agent_sides = (side for side in sides if (side.login.casefold(), side.agent) == (name[0].casefold(), name[1]))
+    agent_sides = (side for side in record.sides if (side.login.casefold(), side.agent) == (name[0].casefold(), name[1]))
     return next((side.verdict for side in agent_sides if side.submission_digest == digest), None)
 
 

@@ -233,8 +233,7 @@ class WorkingCopy:
                 record = parse_record(content)
             except ValueError:
                 continue  # The job that publishes reports damaged files.
-            sides = record.players if isinstance(record, Duel) else (record,)
-            if any((side.login.casefold(), side.agent) == (login.casefold(), agent) for side in sides):
+            if any((side.login.casefold(), side.agent) == (login.casefold(), agent) for side in record.sides):
                 records.append(record)
         return tip, records
 

@@ -140,7 +140,7 @@ def _duels(checkout: Checkout, entry: AgentFolder, task: Task) -> list[Duel]:
 
 
 def _own_matches(duel: Duel, entry: AgentFolder) -> list[OwnMatch]:
-    side = 0 if duel.players[0].name == entry.name else 1
+    side = duel.side_of(entry.name)
     return [
         OwnMatch(
             duel=duel, index=index,

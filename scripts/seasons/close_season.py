@@ -18,7 +18,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import safe_path_segment
-from evaluator.model.records.duel_record import Duel, PlayerRecord
+from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official, quarantine_of
@@ -95,12 +95,12 @@ def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Ite
     records: list[Result | Duel] = [*results, *duels]
     official = [record for record in records if is_official(record)]
     drawn = Counter(
-        (record.task, *map(folders.of, _sides(record)))
+        (record.task, *map(folders.of, record.sides))
         for record in official
         if (record.beacon, record.season, digests.get(record.task)) == (final.beacon, challenge.season, record.task_digest)
         for _ in range(1 if record.verdict is Verdict.INTERNAL_ERROR else INTERNAL_ERROR_TRIES)
     )
-    seen = {(record.task, side.login.casefold()) for record in official for side in _sides(record)}
+    seen = {(record.task, side.login.casefold()) for record in official for side in record.sides}
     for item in admitted.items:
         names = tuple(entry.name for entry in item.players)
         phase = challenge.phase_of(item.task_id)
@@ -108,10 +108,6 @@ def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Ite
         is_unknown = bool(phase and phase.teams) and (item.task_id, names[0].login) not in seen
         if drawn[item.task_id, *names] < INTERNAL_ERROR_TRIES and not is_unknown:
             yield item
-
-
-def _sides(record: Result | Duel) -> Sequence[Result | PlayerRecord]:
-    return record.players if isinstance(record, Duel) else (record,)
 
 
 MANIFEST = "MANIFEST.sha256"

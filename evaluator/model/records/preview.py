@@ -51,7 +51,7 @@ class PreviewedAgent(Frozen):
     def _own_duels(self) -> Self:
         own = (self.login, self.agent, self.submission_digest or "")
         for duel in self.duels:
-            sides = [(player.login, player.agent, player.submission_digest) for player in duel.players]
+            sides = [player.version for player in duel.players]
             if sides.count(own) != 1 + duel.is_validation:
                 raise ValueError("a duel belongs to another agent than the one it stands under")
             if duel.tier is not Tier.PREVIEW or any(player.log_tail for player in duel.players):

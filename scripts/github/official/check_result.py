@@ -66,8 +66,7 @@ def _earliest(work: Workload, record: ResultOrDuel) -> datetime:
     A run that waits for machines, continues, or is started again keeps its plan. Of a sealed record only the hour is told.
     """
     planned = work.plan_context.now - CLOCK_SLACK
-    is_sealed = isinstance(record, Result) and record.sealed is not None
-    return planned.replace(minute=0, second=0) if is_sealed else planned
+    return planned.replace(minute=0, second=0) if record.is_sealed else planned
 
 
 def _expected_fields(official: OfficialRun, work: Workload, item: WorkloadItem) -> dict[str, Any]:
@@ -86,8 +85,7 @@ def _expected_fields(official: OfficialRun, work: Workload, item: WorkloadItem) 
 
 def _player_faults(item: DuelWorkItem, duel: Duel) -> Iterator[str]:
     for side, (entry, player) in enumerate(zip(item.entries, duel.players, strict=True)):
-        expected = (entry.login, None, entry.agent, entry.digest)
-        if (player.login, player.login_id, player.agent, player.submission_digest) != expected:
+        if player.version != (entry.login, entry.agent, entry.digest) or player.login_id is not None:
             yield f"player {side + 1} is not the one that was asked"
 
 

@@ -52,8 +52,7 @@ def amended_records(
     if not ready:
         return
     for path, record, content in read_unasked(official.clone, results_sha):
-        is_locked = isinstance(record, Result) and record.sealed is not None and secret is None
-        if path.removesuffix(RESULT) in ready and not is_locked:
+        if path.removesuffix(RESULT) in ready and (secret or not record.is_sealed):
             yield AmendedRecord(record=_with_facts(work, record, facts, secret), replaced=object_name(content))
 
 

@@ -99,7 +99,7 @@ class Workload:
 
     def version_commit(self, side: Result | PlayerRecord) -> str | None:
         """The commit that brought the version of a record first; None if main has it no more."""
-        return self.version_commits.get((side.login, side.agent, side.submission_digest))
+        return self.version_commits.get(side.version)
 
     def entry_commit(self, entry: Entry) -> str:
         """The commit that brought an entry's version first."""
@@ -210,8 +210,7 @@ def _standing_entries(
 def _first_draws(records: Iterable[Result | Duel], commits: Mapping[tuple[str, str, str], str]) -> Iterator[Result | Duel]:
     """The records whose seeds come from the commit that brought their version first, so that they tell its facts alone."""
     for record in records:
-        side = record.players[0] if isinstance(record, Duel) else record
-        if commits.get((side.login, side.agent, side.submission_digest)) == record.beacon:
+        if commits.get(record.sides[0].version) == record.beacon:
             yield record
 
 
@@ -224,8 +223,7 @@ def _unasked_commits(
         is_open = record.beacon_verified is None and record.season == challenge.season
         if not is_open or record.verdict is Verdict.INTERNAL_ERROR:
             continue
-        sides = record.players if isinstance(record, Duel) else (record,)
-        shas = {commits.get((side.login, side.agent, side.submission_digest)) for side in sides if side.login != LOCAL}
+        shas = {commits.get(side.version) for side in record.sides if side.login != LOCAL}
         if COMMIT_SHA.fullmatch(record.beacon):
             # A result of a version that left main: the commit of its seeds is one that brought it.
             shas = (shas - {None} if isinstance(record, Result) else shas) | {record.beacon}

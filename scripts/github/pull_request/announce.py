@@ -246,7 +246,9 @@ def _entries_at(context: BotContext, merge: MergedPull) -> list[Entry]:
 
 def _run_url(context: BotContext, merge: MergedPull) -> str | None:
     """The latest run that measured one of the agents; the current run may have measured nothing."""
-    results = [result.provenance for result in context.results if (result.login, result.agent) in merge.agents]
-    sides = [(duel.provenance, player) for duel in context.duels for player in duel.players]
-    provenances = [*results, *(provenance for provenance, player in sides if (player.login, player.agent) in merge.agents)]
-    return max((one for one in provenances if one.run_url), key=lambda one: one.evaluated_at, default=_NO_RUN).run_url
+    provenances = (
+        record.provenance
+        for record in (*context.results, *context.duels)
+        if record.provenance.run_url and any((side.login, side.agent) in merge.agents for side in record.sides)
+    )
+    return max(provenances, key=lambda one: one.evaluated_at, default=_NO_RUN).run_url

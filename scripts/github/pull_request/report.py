@@ -230,9 +230,8 @@ def guard_pull(context: BotContext, pull: PullRequest) -> GuardedPaths:
 
 def _known_account_ids(context: BotContext, pull: PullRequest) -> frozenset[int]:
     """Ids of the accounts that had this login: as recorded, or before any record as merged."""
-    accounts = [(result.login, result.login_id) for result in context.results]
-    accounts += [(player.login, player.login_id) for duel in context.duels for player in duel.players]
-    numbers = (number for login, number in accounts if login.casefold() == pull.author.casefold())
+    sides = (side for record in (*context.results, *context.duels) for side in record.sides)
+    numbers = (side.login_id for side in sides if side.login.casefold() == pull.author.casefold())
     recorded = frozenset(number for number in numbers if number is not None)
     return recorded or _merged_author_ids(context, pull)
 
@@ -325,10 +324,9 @@ def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) ->
         if task is None or task.game is None:
             return "the preview run played a game that the board does not have"
         for player in duel.players:
-            version = (player.login, player.agent, player.submission_digest)
-            if version != changed and version not in standing:
+            if player.version != changed and player.version not in standing:
                 return "the preview run played against an agent that does not stand on main"
-            if player.login_id not in (None, author_id) or (version != changed and player.login_id is not None):
+            if player.login_id not in (None, author_id) or (player.version != changed and player.login_id is not None):
                 return "the preview run names an account that is not the author's"
         if fault := _duel_fault(context.checkout.challenge, task, duel):
             return fault

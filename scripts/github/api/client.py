@@ -275,10 +275,6 @@ class GitHub:
         """The labels of an issue or pull request."""
         return [str(label["name"]) for label in self._all(f"/issues/{number}/labels")]
 
-    def add_label(self, number: int, name: str) -> None:
-        """Add a label to an issue or pull request."""
-        self._ask("POST", f"/issues/{number}/labels", {"labels": [name]})
-
     def remove_label(self, number: int, name: str) -> None:
         """Remove a label; one that is gone already is no error."""
         self._ask("DELETE", f"/issues/{number}/labels/{url_segment(name)}", missing=True)

@@ -328,10 +328,6 @@ def _tell_while_requests_last(
     return delivered
 
 
-def _delivery(case: PreviewCase, outcome: Outcome, *, is_last_word: bool) -> Delivery:
-    return Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome, is_last_word=is_last_word)
-
-
 @contextmanager
 def isolated(pull: PullRequest, faults: list[str]) -> Iterator[None]:
     """Log and note a failure of one pull request, so that the others are still settled."""

@@ -83,7 +83,7 @@ def _push(clone: GitRepository, person: ErasedPerson, now: datetime) -> None:
                 (traces_branch(season), _traces_commit(branches, tips.get(traces_branch(season)), person)),
             ):
                 if commit.removed:
-                    built[branch] = branches.build(tips[branch], [commit], now)
+                    built[branch] = branches.build(tips[branch], commit, now)
             if built and not branches.push(built):
                 raise CommandError(OUR_FAULT, "others pushed first; run 'pullrank recorded' and the same command again")
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -68,10 +68,9 @@ class DataBranches:
         raw = self.repository.run("ls-tree", "-r", "-z", "--full-tree", full_sha(tip)).decode("utf-8", "replace")
         return {path: meta.split()[2] for meta, _, path in (line.partition("\t") for line in raw.split("\0") if line)}
 
-    def build(self, tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> str:
-        """Make commits on top of a tip, or an orphan branch; returns the last one. Nothing is checked out."""
-        stream = _fast_import_stream(tip, commits, now)
-        return self.repository.run("fast-import", "--quiet", "--force", "--done", given=stream).decode().strip()
+    def build(self, tip: str | None, commit: BranchCommit, now: datetime) -> str:
+        """Make a commit on top of a tip, or an orphan branch."""
+        return make_commit(self.repository, tip, commit, now)
 
     def push(self, built: dict[str, str]) -> bool:
         """Push all branches or none; False if somebody else pushed first.
@@ -94,20 +93,28 @@ def object_name(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def _fast_import_stream(tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> Iterator[bytes]:
-    """The input of `git fast-import`, which prints the last commit's id."""
-    name = "refs/pullrank/built"
-    yield f"reset {name}\n\n".encode()
-    for index, commit in enumerate(commits):
-        message = commit.message.encode()
-        yield f"commit {name}\nmark :1\ncommitter {BOT_IDENTITY} {int(now.timestamp())} +0000\n".encode()
-        yield f"data {len(message)}\n".encode() + message + b"\n"
-        if index == 0 and tip is not None:
-            yield f"from {full_sha(tip)}\n".encode()
-        yield from (f"D {path}\n".encode() for path in commit.removed)
-        for path, source in commit.files:
-            content = source.read_bytes() if isinstance(source, Path) else source
-            yield f"M 100644 inline {path}\ndata {len(content)}\n".encode() + content + b"\n"
+def make_commit(
+    repository: GitRepository, parent: str | None, commit: BranchCommit, now: datetime, identity: str = BOT_IDENTITY
+) -> str:
+    """Make a commit with a parent or without; returns its id. Nothing is checked out.
+
+    `identity`: name and e-mail address of the committer.
+    """
+    stream = _fast_import_stream(parent, commit, f"{identity} {int(now.timestamp())} +0000")
+    return repository.run("fast-import", "--quiet", "--force", "--done", given=stream).decode().strip()
+
+
+def _fast_import_stream(parent: str | None, commit: BranchCommit, committer: str) -> Iterator[bytes]:
+    """The input of `git fast-import`, which prints the commit's id."""
+    name, message = "refs/pullrank/built", commit.message.encode()
+    yield f"reset {name}\n\ncommit {name}\nmark :1\ncommitter {committer}\n".encode()
+    yield f"data {len(message)}\n".encode() + message + b"\n"
+    if parent is not None:
+        yield f"from {full_sha(parent)}\n".encode()
+    yield from (f"D {path}\n".encode() for path in commit.removed)
+    for path, source in commit.files:
+        content = source.read_bytes() if isinstance(source, Path) else source
+        yield f"M 100644 inline {path}\ndata {len(content)}\n".encode() + content + b"\n"
     yield b"get-mark :1\ndone\n"
 
 

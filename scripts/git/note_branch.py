@@ -24,5 +24,5 @@ def replace_note_file(clone: GitRepository, branch: str, name: str, content: byt
         GitError: the remote refuses.
     """
     with open_branches(clone, "") as branches:
-        commit = branches.build(None, [BranchCommit(message=message, files=((name, content),))], now)
+        commit = branches.build(None, BranchCommit(message=message, files=((name, content),)), now)
         branches.repository.run("push", "--porcelain", "--no-verify", "origin", f"+{commit}:refs/heads/{branch}")

@@ -223,7 +223,7 @@ class Rehearsal:
 
     def _challenge(self, main: str) -> Challenge:
         try:
-            return parse_challenge(self.working_copy.text(main, "challenge.yml") or b"")
+            return parse_challenge(self.working_copy.repository.file(main, "challenge.yml") or b"")
         except LoadError as error:
             raise CommandError(USAGE, f"challenge.yml on main is faulty: {error.lines[0]}; correct it first") from error
 
@@ -411,7 +411,7 @@ class Rehearsal:
     def _removal_commit(self, main: str, entered: EnteredAgent) -> str:
         leaves = self.working_copy.repository.leaves(main, entered.folder)
         changes: dict[str, bytes | None] = {leaf.path.decode(): None for leaf in leaves}
-        before = self.working_copy.text(main, MODERATION_FILE) or b""
+        before = self.working_copy.repository.file(main, MODERATION_FILE) or b""
         day = self.steps.clock.day()
         since = day.date().isoformat()
         mark = RehearsalEntry(login=entered.login, agent=entered.agent, digest=entered.digest, since=since)

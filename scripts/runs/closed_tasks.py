@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from evaluator.model.config.challenge import Challenge, Task
-from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.entry import Entry
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
 from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
@@ -23,7 +23,7 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
     clone = GitRepository(checkout.root)
     try:
         main = clone.resolve("HEAD")
-        digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
+        digests = {entry.spelled_name: entry.digest for entry in entries}
         if main:
             return admission_at(now, known_origins(clone, main, digests, tasks_by_name(challenge, entries)))
     except CommandError:

@@ -67,7 +67,7 @@ def _keep(branches: DataBranches, weights: WeightsFile, store: WeightsStore, now
             parts = list(iter(lambda: file.read(PART_BYTES), b""))
         files = tuple((f"{weights.sha256}/{number}", part) for number, part in enumerate(parts))
         commit = BranchCommit(message=f"weights: {weights.sha256}", files=files)
-        if branches.push({WEIGHTS_BRANCH: branches.build(tip or None, [commit], now)}):
+        if branches.push({WEIGHTS_BRANCH: branches.build(tip or None, commit, now)}):
             return True
     say(f"No copy of {weights.sha256} was kept, since others pushed first; the next run tries again.")
     return False

@@ -77,7 +77,7 @@ def _fetch_traces(branches: DataBranches, lacking: Sequence[WantedEpisode], plac
 
 def _replace(branches: DataBranches, tip: str, kept: dict[str, bytes], now: datetime) -> bool:
     """Replace the branch by one commit, unless somebody else changed it meanwhile."""
-    built = branches.build(None, [BranchCommit(message=EPISODES_MESSAGE, files=tuple(sorted(kept.items())))], now)
+    built = branches.build(None, BranchCommit(message=EPISODES_MESSAGE, files=tuple(sorted(kept.items()))), now)
     lease = f"--force-with-lease=refs/heads/{EPISODES_BRANCH}:{tip}"
     try:
         branches.repository.run(

@@ -152,7 +152,7 @@ def record_accepted(
     files += [(path, parse_duel(path.read_bytes())) for path in store.duel_files()]
     older = read_replaced(accepted)
     fresh: list[NewFile] = []
-    moderation = read_moderation(official.clone, "HEAD")
+    moderation = read_moderation(official.clone, official.clone.resolve("HEAD") or "")
     with open_branches(official.clone, season) as branches:
         for part in _parts(store, files):
             fresh += _push_part(branches, store, part, (older, moderation), now, patience)
@@ -293,5 +293,5 @@ def _build_commits(
     built = {}
     for branch, files in ((RESULTS_BRANCH, recorded), (branches.traces, traced)):
         if files:
-            built[branch] = branches.build(tips.get(branch), [BranchCommit(message=message, files=tuple(files))], now)
+            built[branch] = branches.build(tips.get(branch), BranchCommit(message=message, files=tuple(files)), now)
     return built

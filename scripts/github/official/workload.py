@@ -14,7 +14,7 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import without_quarantined
-from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit, tasks_by_name
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
@@ -103,7 +103,7 @@ class Workload:
 
     def entry_commit(self, entry: Entry) -> str:
         """The commit that brought an entry's version first."""
-        return self.version_commits[entry.login, entry.agent, entry.digest]
+        return self.version_commits[entry.version]
 
     def task(self, item: WorkloadItem) -> Task:
         """The task of an item."""
@@ -136,7 +136,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
     challenge, moderation = read_rules(clone, sha)
     wanted, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
-    commits = {(e.login, e.agent, e.digest): origin.versions[AgentName(e.login, e.agent)].sha for e in wanted}
+    commits = {e.version: origin.versions[e.spelled_name].sha for e in wanted}
     aside: dict[str, bytes] = {}
     every_result, every_duel = read_recorded(clone, results_sha, aside)
     results = without_quarantined(every_result, moderation, only_replayed=True)
@@ -196,7 +196,7 @@ def _standing_entries(
     for line in faults:
         say(escape_commands(line))
     wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent, entry.digest) is None]
-    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in wanted}
+    digests = {entry.spelled_name: entry.digest for entry in wanted}
     origin = version_origins(clone, entries_sha, digests, tasks_by_name(challenge, wanted), season.began)
     is_drawn_alike = challenge.sealed_beacon or final
     measured = MeasurementContext(
@@ -248,10 +248,8 @@ def _newcomers_first(items: Iterable[WorkloadItem]) -> list[WorkloadItem]:
 
 
 def _read_document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], ConfigFile]) -> ConfigFile | None:
-    raw = clone.run("ls-tree", "-z", "--full-tree", sha, "--", name)
-    if not raw:
-        return None
+    content = clone.file(sha, name)
     try:
-        return parse(clone.read([raw.split()[2].decode()])[0])
+        return None if content is None else parse(content)
     except LoadError as error:
         raise CommandError(OUR_FAULT, *error.lines) from error

@@ -210,7 +210,7 @@ def rules_after_merge(
     for entry in mine:
         for task in challenge.tasks:
             if entry.submission.plays(task):
-                periods = origins.tasks.get((AgentName(entry.login, entry.agent), task.id))
+                periods = origins.tasks.get((entry.spelled_name, task.id))
                 beacon = challenge.sealed_beacon or (periods[-1].sha if periods else "")
                 reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, beacon, now)
                 if reason:

@@ -338,7 +338,7 @@ def _standing_versions(context: BotContext, preview: Preview) -> set[StandingVer
     entries = list(context.entries)
     if preview.evaluator_sha in context.parents and preview.evaluator_sha != context.main:
         entries += read_entries(context.clone, preview.evaluator_sha, context.checkout.challenge)[0]
-    return {(entry.login, entry.agent, entry.digest) for entry in entries}
+    return {entry.version for entry in entries}
 
 
 def _duel_fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:

@@ -1,4 +1,4 @@
-"""Duels: one duel, an agent against the baselines, a tournament of all agents, and duels in workflows."""
+"""Duels: one duel, an agent against the baselines, a tournament of all agents, and their lines in logs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.progress import ReportProgress
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_path
+from evaluator.model.records.duel_record import Duel, duel_path
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
@@ -274,45 +274,13 @@ def _requests(
         yield runner.request(one, other, tasks[item.task_id])
 
 
-# Duels in workflows: their log lines hold nothing that a player wrote
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkflowDuelOptions:
-    """Provenance of a duel."""
-
-    tier: Tier
-    beacon: str
-    commit: str
-    run_url: str | None
-
-
-def workflow_request(
-    runner: DuelRunner, task: Task, contenders: tuple[DuelPlayer, DuelPlayer], options: WorkflowDuelOptions
-) -> DuelRequest:
-    """The request for a duel in a workflow.
-
-    Raises:
-        CommandError: the game cannot be opened here.
-    """
-    challenge = runner.evaluator.checkout.challenge
-    for contender in contenders:
-        runner.evaluator.bring_weights(contender.folder)
-    return DuelRequest(
-        contenders=contenders, game=runner.game(task), limits=challenge.limits, season=challenge.season,
-        beacon=options.beacon, beacon_verified=False, tier=options.tier, runtime_digest=runner.evaluator.runtime_digest,
-        commit=options.commit, run_url=options.run_url,
-    )  # fmt: skip
+# Words for logs, which hold nothing that a player wrote
 
 
 def player_names(duel: Duel) -> str:
     """The players' names in the order of the sides; the name alone for a validation."""
-    first, second = (_name(player) for player in duel.players)
+    first, second = (f"{player.login}/{player.agent}" for player in duel.players)
     return first if duel.is_validation else f"{first} v {second}"
-
-
-def _name(player: PlayerRecord) -> str:
-    return f"{player.login}/{player.agent}"
 
 
 def duel_outcome(duel: Duel) -> str:

@@ -74,8 +74,8 @@ class RoundCheck:
             if getattr(record, name) != value:
                 is_sandbox = name == "sandbox"
                 yield f"it was played in {record.sandbox}, not in {value}" if is_sandbox else _other(name)
-        if isinstance(item, DuelWorkItem):
-            for side, (entry, player) in enumerate(zip(item.entries, record.sides, strict=True)):
+        if isinstance(item, DuelWorkItem) and isinstance(record, Duel):
+            for side, (entry, player) in enumerate(zip(item.entries, record.players, strict=True)):
                 if player.version != entry.version or player.login_id is not None:
                     yield _other(f"player {side + 1}")
         if isinstance(record, Result) and (fault := record.cards_fault(self.work.challenge.runners.gpus)):

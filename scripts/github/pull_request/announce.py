@@ -248,7 +248,7 @@ def _run_url(context: BotContext, merge: MergedPull) -> str | None:
     """The latest run that measured one of the agents; the current run may have measured nothing."""
     provenances = (
         record.provenance
-        for record in (*context.results, *context.duels)
+        for record in context.records
         if record.provenance.run_url and any((side.login, side.agent) in merge.agents for side in record.sides)
     )
     return max(provenances, key=lambda one: one.evaluated_at, default=_NO_RUN).run_url

@@ -55,6 +55,11 @@ class BotContext:
         say_damaged("duel", self.checkout.recorded_duels[1])
         return self.checkout.duels
 
+    @property
+    def records(self) -> list[Result | Duel]:
+        """Results and duels together."""
+        return [*self.results, *self.duels]
+
     @cached_property
     def main(self) -> str:
         """The commit of main that is checked out."""

@@ -230,7 +230,7 @@ def guard_pull(context: BotContext, pull: PullRequest) -> GuardedPaths:
 
 def _known_account_ids(context: BotContext, pull: PullRequest) -> frozenset[int]:
     """Ids of the accounts that had this login: as recorded, or before any record as merged."""
-    sides = (side for record in (*context.results, *context.duels) for side in record.sides)
+    sides = (side for record in context.records for side in record.sides)
     numbers = (side.login_id for side in sides if side.login.casefold() == pull.author.casefold())
     recorded = frozenset(number for number in numbers if number is not None)
     return recorded or _merged_author_ids(context, pull)

@@ -43,7 +43,8 @@ def check_repository(github: GitHub, named: str) -> dict[str, Any]:
         if finding.state is not SettingState.GOOD:
             page = finding.page_address(named)
             raise CommandError(SUBMISSION_AT_FAULT, f"{finding.name}: {finding.message} {page} {finding.click}")
-    if off := inactive_workflows(github, NEEDED_WORKFLOWS):
+    off, _ = inactive_workflows(github, NEEDED_WORKFLOWS)
+    if off:
         page = f"https://github.com/{named}/actions"
         raise CommandError(
             SUBMISSION_AT_FAULT, f"Workflows: not active: {', '.join(off)}. {page} Enable workflow, or push its file"

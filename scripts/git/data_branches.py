@@ -256,3 +256,25 @@ def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RES
     if sha:
         _read_files(clone, sha, take, ending, OUTPUT_BYTES if at_most is None else BATCH_BYTES)
     return written
+
+
+def read_note_file(clone: GitRepository, branch: str, name: str) -> bytes | None:
+    """The content of a branch's file, empty if it is not there; None without the branch."""
+    tip = tip_of(clone, branch)
+    if not tip:
+        return None
+    with open_branches(clone, "") as branches:
+        branches.repository.fetch(tip, options=("--depth=1",))
+        oid = branches.objects(tip).get(name)
+        return branches.repository.read([oid])[0] if oid else b""
+
+
+def replace_note_file(clone: GitRepository, branch: str, name: str, content: bytes, message: str, now: datetime) -> None:
+    """Replace the branch by one commit with the file.
+
+    Raises:
+        GitError: the remote refuses.
+    """
+    with open_branches(clone, "") as branches:
+        commit = branches.build(None, BranchCommit(message=message, files=((name, content),)), now)
+        branches.repository.run("push", "--porcelain", "--no-verify", "origin", f"+{commit}:refs/heads/{branch}")

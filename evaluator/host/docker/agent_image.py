@@ -8,7 +8,7 @@ import multiprocessing
 from pathlib import Path
 
 from evaluator.host.docker.engine import Engine, EngineError
-from evaluator.host.docker.image_archive import image_archive
+from evaluator.host.docker.evaluator_image import image_archive
 from evaluator.host.docker.image_checks import (
     MAX_ENTRIES,
     ImageConfig,

@@ -65,8 +65,7 @@ class DataBranches:
         """Object name by path of a commit."""
         if tip is None:
             return {}
-        raw = self.repository.run("ls-tree", "-r", "-z", "--full-tree", full_sha(tip)).decode("utf-8", "replace")
-        return {path: meta.split()[2] for meta, _, path in (line.partition("\t") for line in raw.split("\0") if line)}
+        return {leaf.text: leaf.oid for leaf in self.repository.tree(tip)}
 
     def build(self, tip: str | None, commit: BranchCommit, now: datetime) -> str:
         """Make a commit on top of a tip, or an orphan branch."""
@@ -154,14 +153,11 @@ def _read_files(
     with scratch_folder("results") as place:
         repository = _open_beside(clone, Path(place))
         repository.fetch(sha, options=("--depth=1",))
-        listed = repository.run("ls-tree", "-r", "-z", "--full-tree", sha, at_most=at_most)
-        lines = listed.decode("utf-8", "replace").split("\0")
-        entries = [(path, meta.split()) for meta, _, path in (line.partition("\t") for line in lines if line)]
-        results = [(path, meta[2]) for path, meta in entries if meta[0] == "100644" and path.endswith(ending)]
-        for begin in range(0, len(results), 500):
-            part = results[begin : begin + 500]
-            for (path, _), content in zip(part, repository.read([oid for _, oid in part], at_most), strict=True):
-                take(path, content)
+        files = [leaf for leaf in repository.tree(sha, at_most) if leaf.mode == "100644" and leaf.text.endswith(ending)]
+        for begin in range(0, len(files), 500):
+            part = files[begin : begin + 500]
+            for leaf, content in zip(part, repository.read([leaf.oid for leaf in part], at_most), strict=True):
+                take(leaf.text, content)
 
 
 def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None = None) -> tuple[list[Result], list[Duel]]:

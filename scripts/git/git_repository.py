@@ -186,7 +186,7 @@ class TreeLeaf:
     """100644, 100755, 120000 (symbolic link) or 160000 (submodule)."""
     oid: str
     size: int
-    """Bytes; 0 for what is no blob."""
+    """Bytes; 0 for what is no blob, and where sizes were not asked for."""
     path: bytes
 
     @property
@@ -337,6 +337,11 @@ class GitRepository:
         raw = self.run("ls-tree", *form, full_sha(commit), "--", folder.rstrip("/") + "/", at_most=at_most, seconds=seconds)
         return tuple(_parse_leaf(line) for line in raw.split(b"\0") if line)
 
+    def tree(self, commit: str, at_most: int = OUTPUT_BYTES) -> tuple[TreeLeaf, ...]:
+        """All paths of a commit, without their sizes, which a clone without the files would have to fetch."""
+        raw = self.run("ls-tree", "-r", "-z", "--full-tree", full_sha(commit), at_most=at_most)
+        return tuple(_parse_leaf(line) for line in raw.split(b"\0") if line)
+
     def read(self, oids: Sequence[str], at_most: int = OUTPUT_BYTES) -> list[bytes]:
         """The contents of blobs, in order, by one process; `at_most`: limit of all together in bytes.
 
@@ -385,8 +390,8 @@ class GitRepository:
 
 def _parse_leaf(line: bytes) -> TreeLeaf:
     meta, path = line.split(b"\t", 1)
-    mode, _, oid, size = meta.decode("ascii").split()
-    return TreeLeaf(mode=mode, oid=oid, size=int(size) if size.isdigit() else 0, path=path)
+    mode, _, oid, *size = meta.decode("ascii").split()
+    return TreeLeaf(mode=mode, oid=oid, size=int(size[0]) if size and size[0].isdigit() else 0, path=path)
 
 
 def _signal_message(code: int) -> str:

@@ -29,32 +29,15 @@ _ACTIVE_TAGS = (
 )  # fmt: skip
 # EvalAI has labels only, so a metric's kind is read from a label of these words alone: "R2 score" is something else.
 _LABEL_KINDS = {
-    "success_rate": frozenset(
-        ["success", "successes", "solved", "completion", "complete", "win", "wins", "winrate", "rate"]
-    ),
-    "mean_length": frozenset(["length", "lengths", "step", "steps", "duration"]),
-    "median_return": frozenset(["median"]),
-    "mean_return": frozenset(
-        ["return", "returns", "reward", "rewards", "score", "scores", "total", "mean", "average", "avg"]
-    ),
+    "success_rate": {"success", "successes", "solved", "completion", "complete", "win", "wins", "winrate", "rate"},
+    "mean_length": {"length", "lengths", "step", "steps", "duration"},
+    "median_return": {"median"},
+    "mean_return": {"return", "returns", "reward", "rewards", "score", "scores", "total", "mean", "average", "avg"},
 }
-_COMMON_WORDS = frozenset(
-    [
-        "overall",
-        "final",
-        "cumulative",
-        "undiscounted",
-        "episode",
-        "episodes",
-        "episodic",
-        "task",
-        "tasks",
-        "per",
-        "of",
-        "the",
-        "in",
-    ]
-)
+_COMMON_WORDS = {
+    "overall", "final", "cumulative", "undiscounted", "episode", "episodes", "episodic", "task", "tasks", "per", "of", "the",
+    "in",
+}  # fmt: skip
 _CONFIG_KEYS = ("leaderboard", "challenge_phases", "challenge_phase_splits")
 _PAGE_FILES = {
     "description": ("about.md", "About"),

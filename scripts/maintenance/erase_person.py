@@ -136,7 +136,7 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
             script=entry.submission.kind is SubmissionKind.SCRIPT,
         )
         for entry in entries
-        if shown.moderation.of(entry.login, entry.agent, entry.digest) is None and not entry.baseline
+        if shown.moderation.of(*entry.version) is None and not entry.baseline
     )  # fmt: skip
     moderation = shown.moderation.model_copy(update={"erasures": (*erasures, *shown.moderation.erasures)})
     standing = [entry for entry in shown.entries if entry.login.casefold() != folded]

@@ -27,18 +27,9 @@ _MEASURING = (
 _MARK = re.compile(r"^(?:MEASUREMENT_VERSION|PROTOCOL)\b[^=\n]*= *(\d+)|^(?:ARG BASE_IMAGE=\S+)", re.MULTILINE)
 # Where both sides changed a file, these must fit together, so they are upstream's; of the rest the host's is kept.
 _CODE = (
-    "evaluator/",
-    "leaderboard/",
-    "scripts/",
-    "requirements/",
-    "tests/",
-    "bench/",
-    ".github/",
-    "Makefile",
-    "pyproject.toml",
-    "setup.py",
-    "pullrank.py",
-)
+    "evaluator/", "leaderboard/", "scripts/", "requirements/", "tests/", "bench/", ".github/", "Makefile",
+    "pyproject.toml", "setup.py", "pullrank.py",
+)  # fmt: skip
 _HOSTS_CODE = "evaluator/environments/"
 File = tuple[str, str]
 """Mode and object name."""
@@ -62,9 +53,7 @@ class UpgradedTree:
 
 def files_of(clone: GitRepository, commit: str) -> dict[str, File]:
     """The files of a commit by path."""
-    raw = clone.run("ls-tree", "-r", "-z", "--full-tree", full_sha(commit)).decode("utf-8", "surrogateescape")
-    entries = ((meta.split(), path) for meta, _, path in (line.partition("\t") for line in raw.split("\0") if line))
-    return {path: (meta[0], meta[2]) for meta, path in entries}
+    return {leaf.path.decode("utf-8", "surrogateescape"): (leaf.mode, leaf.oid) for leaf in clone.tree(commit)}
 
 
 def common_commit(clone: GitRepository, upstream: str) -> str:

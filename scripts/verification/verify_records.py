@@ -234,7 +234,7 @@ def _verified(job: VerificationJob) -> Finding:
     task_id = fields.get("task")
     task = job.challenge.task(task_id) if isinstance(task_id, str) else None
     if fields.get("kind") == "duel":
-        game = _game(task.model_dump_json(), task.code) if task and task.game else None
+        game = opened_game(task.model_dump_json(), task.code) if task and task.game else None
         return verify_duel(str(job.result), content, game)
     world = _world(task.model_dump_json(), task.code) if task and not task.game else None
     secret = job.secret or job.seasons.secret_of(str(fields.get("season")), str(fields.get("beacon")))
@@ -266,7 +266,8 @@ def _world(task: str, code: str | None) -> GymTask | None:
 
 
 @cache
-def _game(task: str, code: str | None) -> PettingZooGame | None:
+def opened_game(task: str, code: str | None) -> PettingZooGame | None:
+    """A task's game, opened once in each process; None where it cannot be opened here. `task`: as JSON, without its code."""
     try:
         return open_game(Task.model_validate_json(task).with_code(code))
     except EnvironmentFault:

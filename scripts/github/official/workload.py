@@ -195,7 +195,7 @@ def _standing_entries(
     entries, faults = read_entries(clone, entries_sha, challenge)
     for line in faults:
         say(escape_commands(line))
-    wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent, entry.digest) is None]
+    wanted = [entry for entry in entries if moderation.of(*entry.version) is None]
     digests = {entry.spelled_name: entry.digest for entry in wanted}
     origin = version_origins(clone, entries_sha, digests, tasks_by_name(challenge, wanted), season.began)
     is_drawn_alike = challenge.sealed_beacon or final

@@ -351,7 +351,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
     }
     final = final_entries(checkout) if checkout.challenge.is_final else None
     entries = final.entries if final else [submission.entry() for submission in ranking.values()]
-    shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent, entry.digest) is None)
+    shown = tuple(entry for entry in entries if checkout.moderation.of(*entry.version) is None)
     return OfficialLeaderboard(
         challenge=checkout.challenge,
         entries=shown,

@@ -3,11 +3,8 @@
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from evaluator.host.duels.verify_duel import verify_duel
-from evaluator.host.envs.gym_task import EnvironmentFault
-from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
@@ -38,6 +35,7 @@ from scripts.github.pull_request.outcome import (
 from scripts.github.workflow.event import WorkflowEnvironment, as_pull_event, dispatched_commit, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
+from scripts.verification.verify_records import opened_game
 
 WORKFLOW_DISPATCH = "workflow_dispatch"
 PREVIEW_WORKFLOW = ".github/workflows/preview.yml"
@@ -255,10 +253,7 @@ def _merged_author_ids(context: BotContext, pull: PullRequest) -> frozenset[int]
 
 def _folder_commits(clone: GitRepository, main: str, login: str) -> list[str]:
     """The latest commits of main that changed a login's folder, in any spelling; newest first."""
-    if not clone.run("ls-tree", "--full-tree", full_sha(main), "--", SUBMISSIONS):
-        return []
-    names = clone.run("ls-tree", "-z", "--name-only", "--full-tree", f"{full_sha(main)}:{SUBMISSIONS}").split(b"\0")
-    spelled = [name for text in names if (name := text.decode("utf-8", "replace")).casefold() == login.casefold()]
+    spelled = [name for name in clone.logins(main) if name.casefold() == login.casefold()]
     if not spelled:
         return []
     form = ("--first-parent", "--format=%H", f"--max-count={COMMITS_ASKED}")
@@ -348,15 +343,7 @@ def _duel_fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
         return None  # Main's rules changed meanwhile: the duel is not shown, and the next run plays again.
     if duel.verdict is not Verdict.OK:
         return None
-    finding = verify_duel("preview", duel.serialised(), _open_game(task.model_dump_json(), task.code))
+    finding = verify_duel("preview", duel.serialised(), opened_game(task.model_dump_json(), task.code))
     if finding.status is VerificationStatus.VERIFIED:
         return None
     return "the moves of a duel in the preview do not give what it says"
-
-
-@cache
-def _open_game(task: str, code: str | None) -> PettingZooGame | None:
-    try:
-        return open_game(Task.model_validate_json(task).with_code(code))
-    except EnvironmentFault:
-        return None

@@ -63,7 +63,6 @@ def run(
 ) -> int:
     """Check folders, or the challenge and all agents; no agent is run."""
     checkout = open_checkout(Path.cwd())
-    tasks = list(checkout.challenge.tasks)
     board = check_board(checkout) if host or not folders else BoardFindings([], [])
     faults, notes = [*board.faults], [*board.notes]
     notes += [] if folders else [*_gvisor_notes(checkout.challenge), *_duration_notes(checkout.challenge)]
@@ -72,7 +71,7 @@ def run(
     for folder in checked:
         try:
             entry, closed = check_folder(checkout, folder)
-            idle += not eligible_tasks(entry, tasks) and is_example(entry)
+            idle += not eligible_tasks(checkout.challenge, entry) and is_example(entry)
             notes += closed
         except LoadError as error:
             faults.extend([*error.lines, *digest_advice(folder, error.lines)])
@@ -106,7 +105,7 @@ def check_folder(checkout: Checkout, folder: Path) -> tuple[AgentFolder, list[st
     """
     entry = checkout.find(folder)
     _check_new(folder, entry)
-    eligible_tasks(entry, list(checkout.challenge.tasks))
+    eligible_tasks(checkout.challenge, entry)
     check_people(checkout, entry)
     closed = closed_task_notes(checkout, entry)
     check_source(entry)

@@ -104,7 +104,7 @@ def _evaluate(evaluator: Evaluator, at_once: int | None) -> list[Result]:
         say(line)
     for entry in entries:
         try:
-            tasks = eligible_tasks(entry, list(checkout.challenge.tasks))
+            tasks = eligible_tasks(checkout.challenge, entry)
         except LoadError as error:
             say("\n".join(error.lines))
             continue

@@ -98,7 +98,7 @@ def _result_checks(checkout: Checkout, entry: AgentFolder) -> Iterator[ReadyChec
     missing = f"this version was not evaluated here; run 'pullrank evaluate {entry.shown}'"
     results, duels = _recorded(checkout, entry)
     of_task = {result.task: result for result in results}
-    for task in eligible_tasks(entry, list(checkout.challenge.tasks)):
+    for task in eligible_tasks(checkout.challenge, entry):
         result = of_task.get(task.id)
         if task.game is not None:
             own = [duel for duel in duels if duel.task == task.id]

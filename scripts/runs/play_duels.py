@@ -23,7 +23,7 @@ from leaderboard.ratings.duel_results import duel_totals, refusal, validation_fa
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
 from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
-from scripts.runs.eligible_tasks import eligible_tasks
+from scripts.runs.eligible_tasks import eligible_tasks, find_entering
 from scripts.runs.local_evaluator import Evaluator, RunOptions, read_record
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 
@@ -119,11 +119,7 @@ def find_player(checkout: Checkout, folder: Path, task: Task) -> AgentFolder:
     Raises:
         CommandError: the folder holds no agent, or one that does not enter the game.
     """
-    try:
-        entry = checkout.find(folder)
-        tasks = eligible_tasks(entry, checkout.tasks(None))
-    except LoadError as error:
-        raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
+    entry, tasks = find_entering(checkout, folder)
     if task.id not in {each.id for each in tasks}:
         line = f"{entry.shown}: does not enter {task.id}; name it under 'tasks' in its submission.yml"
         raise CommandError(SUBMISSION_AT_FAULT, line)
@@ -206,7 +202,7 @@ def eligible_players(checkout: Checkout) -> tuple[list[AgentFolder], list[str]]:
     players, faults = [], []
     for entry in checkout.read_all()[0]:
         try:
-            eligible_tasks(entry, checkout.tasks(None))
+            eligible_tasks(checkout.challenge, entry)
         except LoadError as error:
             faults.append("\n".join(error.lines))
             continue

@@ -301,7 +301,7 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
         try:
             read = assemble(clone.blobs(session.pull.head_sha, path), session.checkout.challenge.submissions)
             submission = AgentFolder(login=login, agent=agent, path=session.checkout.root / path, folder=read)
-            tasks = eligible_tasks(submission, list(session.checkout.challenge.tasks))
+            tasks = eligible_tasks(session.checkout.challenge, submission)
             if faults := (*wording_faults(submission, path), *people_faults(session.checkout.challenge, submission, path)):
                 raise LoadError(*faults)
             at_merge = AdmissionContext(now=session.now)

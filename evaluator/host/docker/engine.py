@@ -14,7 +14,8 @@ import sys
 import tarfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -88,6 +89,23 @@ class _Pieces(io.RawIOBase):
         return count
 
 
+@dataclass(frozen=True, kw_only=True)
+class ContainerOptions:
+    """In what a locked-down container differs from others."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    binds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    runtime: str | None = None
+    stdin: bool = False
+    loopback: bool = False
+    """Whether it may connect to itself."""
+    processors: Sequence[int] = ()
+    """None for all."""
+    working_dir: str | None = None
+    gpus: int = 0
+    """The number of graphics cards."""
+
+
 class Engine:
     """A connection to the container engine."""
 
@@ -128,13 +146,9 @@ class Engine:
         """Why a container cannot be handed so many graphics cards, in one line; None if one was just started with them."""
         if runtime == GVISOR_RUNTIME and (fault := cards_fault(self.runtimes())):
             return fault
-        options: dict[str, Any] = {
-            "binds": {}, "runtime": runtime, "stdin": False, "loopback": False, "processors": (), "environment": {},
-            "gpus": gpus,
-        }  # fmt: skip
         container = None
         try:
-            container = self.create(image, ["true"], Limits(), options)
+            container = self.create(image, ["true"], Limits(), ContainerOptions(runtime=runtime, gpus=gpus))
             self.start(container)
         except EngineError as error:
             return str(error)
@@ -266,20 +280,16 @@ class Engine:
         repository, _, tag = name.rpartition(":")
         self._api.tag(image, repository, tag)
 
-    def create(self, image: str, command: list[str] | None, limits: Limits, options: dict[str, Any]) -> str:
-        """Create a locked-down container without starting it; without a command it runs the image's own.
-
-        `options`: environment, binds, runtime, stdin, loopback, processors (none for all), and optionally working_dir and
-        gpus, the number of graphics cards.
-        """
+    def create(self, image: str, command: list[str] | None, limits: Limits, options: ContainerOptions) -> str:
+        """Create a locked-down container without starting it; without a command it runs the image's own."""
         host_config = self._api.create_host_config(
-            **locked_down(limits, options["runtime"], loopback=options["loopback"]),
-            binds=options["binds"],
-            runtime=options["runtime"],
-            cpuset_cpus=",".join(map(str, options["processors"])) or None,
-            device_requests=card_requests(options.get("gpus", 0)),
+            **locked_down(limits, options.runtime, loopback=options.loopback),
+            binds=dict(options.binds),
+            runtime=options.runtime,
+            cpuset_cpus=",".join(map(str, options.processors)) or None,
+            device_requests=card_requests(options.gpus),
         )
-        if options["runtime"] != GVISOR_RUNTIME:
+        if options.runtime != GVISOR_RUNTIME:
             # docker-py has no argument for it. This replaces the engine's own list, which is shorter.
             host_config["MaskedPaths"] = hidden_paths()
         with _engine_errors("create the sandbox container"):
@@ -287,11 +297,11 @@ class Engine:
                 image,
                 command,
                 user=self._random_user(),
-                environment=options["environment"],
+                environment=dict(options.environment),
                 hostname="sandbox",
-                stdin_open=options["stdin"],
+                stdin_open=options.stdin,
                 network_disabled=True,
-                working_dir=options.get("working_dir"),
+                working_dir=options.working_dir,
                 labels=_owner_label(),
                 host_config=host_config,
             )

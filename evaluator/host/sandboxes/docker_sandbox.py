@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.host.docker import agent_image
-from evaluator.host.docker.engine import START_CPUS, Engine, EngineError
+from evaluator.host.docker.engine import START_CPUS, ContainerOptions, Engine, EngineError
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
@@ -93,10 +93,7 @@ class ContainerStream:
             self._receive()
             if len(self._ready) < minimum:
                 deadline = with_progress(deadline, since)
-        count = min(len(view), len(self._ready))
-        view[:count] = self._ready[:count]
-        del self._ready[:count]
-        return count
+        return self._take(view)
 
     def fileno(self) -> int:
         """See `ByteStream`."""
@@ -117,6 +114,9 @@ class ContainerStream:
         """See `ByteStream`."""
         if not self._ready and select.select([self._connection], [], [], 0)[0]:
             self._receive()
+        return self._take(view)
+
+    def _take(self, view: memoryview) -> int:
         count = min(len(view), len(self._ready))
         view[:count] = self._ready[:count]
         del self._ready[:count]
@@ -222,23 +222,20 @@ class DockerSandbox:
         if config.kind is SandboxKind.DOCKER:
             binds.update(self._stand_ins(spec))
         address = "/channel/agent.sock" if self._over_socket else "-"
-        options: dict[str, Any] = {
-            "binds": binds, "runtime": RUNTIMES[config.kind], "stdin": not self._over_socket, "loopback": spec.loopback,
-            "processors": handed_processors() if self._over_socket else (), "gpus": spec.gpus,
-        }  # fmt: skip
+        own = {CHANNEL: address} if spec.image else _SANDBOX_VARIABLES
+        options = ContainerOptions(
+            environment={**spec.environment, "HOME": "/tmp", **own}, binds=binds, runtime=RUNTIMES[config.kind],
+            stdin=not self._over_socket, loopback=spec.loopback, working_dir=None if spec.image else SOURCES,
+            processors=handed_processors() if self._over_socket else (), gpus=spec.gpus,
+        )  # fmt: skip
         if spec.image is None:
             self.image_digest = config.image_of(spec.extras)
-            self._run(
-                self.image_digest,
-                _evaluator_command(spec, address),
-                spec,
-                {**options, "working_dir": SOURCES, "environment": _SANDBOX_VARIABLES},
-            )
+            self._run(self.image_digest, _evaluator_command(spec, address), spec, options)
             return
         image = agent_image.ensure_agent_image(config.engine, spec.image.reference, spec.image.image_mib)
         self.image_digest = f"sha256:{spec.image.reference.digest}"
         try:
-            self._run(image, None, spec, {**options, "environment": {CHANNEL: address}})
+            self._run(image, None, spec, options)
         except EngineError as error:
             raise agent_image.cannot_start(error) from error
 
@@ -254,9 +251,8 @@ class DockerSandbox:
             binds[str(file)] = {"bind": path, "mode": "ro"}
         return binds
 
-    def _run(self, image: str, command: list[str] | None, spec: SandboxSpec, options: dict[str, Any]) -> None:
-        environment = {**spec.environment, "HOME": "/tmp", **options["environment"]}
-        self._id = self._engine.create(image, command, spec.limits, {**options, "environment": environment})
+    def _run(self, image: str, command: list[str] | None, spec: SandboxSpec, options: ContainerOptions) -> None:
+        self._id = self._engine.create(image, command, spec.limits, options)
         self._attached = self._engine.attach(self._id, stdin=not self._over_socket)
         self._drainer = drain_log(self._attached, self._log) if self._over_socket else None
         self._incarnation = self._engine.incarnation()

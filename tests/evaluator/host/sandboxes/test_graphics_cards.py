@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.host import machine
 from evaluator.host.docker import engine as engine_module
-from evaluator.host.docker.engine import Engine, card_requests
+from evaluator.host.docker.engine import ContainerOptions, Engine, card_requests
 from evaluator.host.docker.gvisor_runtime import RUNTIME_ARGUMENTS, cards_fault
 from evaluator.host.machine import card_models, graphics_cards, machine_digest
 from evaluator.host.sandboxes import select
@@ -160,11 +160,10 @@ def test_a_container_is_created_with_the_cards(monkeypatch: pytest.MonkeyPatch) 
 
     engine = Engine.__new__(Engine)
     monkeypatch.setattr(engine_module.Engine, "_api", Api())
-    options = {"environment": {}, "binds": {}, "runtime": None, "stdin": False, "loopback": False, "processors": ()}
 
-    engine.create("image", ["true"], Limits(), {**options, "gpus": 1})
+    engine.create("image", ["true"], Limits(), ContainerOptions(gpus=1))
     assert asked["device_requests"] == card_requests(1)
-    engine.create("image", ["true"], Limits(), options)
+    engine.create("image", ["true"], Limits(), ContainerOptions())
     assert asked["device_requests"] is None
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.identifiers import LOGIN
@@ -258,20 +258,18 @@ def _value(event: Mapping[str, Any], *steps: str) -> Any:
 
 def _text(event: Mapping[str, Any], *steps: str) -> str:
     value = _value(event, *steps)
-    if not isinstance(value, str):
-        raise CommandError(USAGE, f"the event has no text at {'.'.join(steps)}; is this verb right for this trigger?")
-    return value
+    return value if isinstance(value, str) else _refuse("text", steps)
 
 
 def _number(event: Mapping[str, Any], *steps: str) -> int:
     value = _value(event, *steps)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise CommandError(USAGE, f"the event has no number at {'.'.join(steps)}; is this verb right for this trigger?")
-    return value
+    return value if isinstance(value, int) and not isinstance(value, bool) else _refuse("number", steps)
 
 
 def _sha(event: Mapping[str, Any], *steps: str) -> str:
     value = _text(event, *steps)
-    if not COMMIT_SHA.fullmatch(value):
-        raise CommandError(USAGE, f"the event has no commit id at {'.'.join(steps)}; is this verb right for this trigger?")
-    return value
+    return value if COMMIT_SHA.fullmatch(value) else _refuse("commit id", steps)
+
+
+def _refuse(kind: str, steps: tuple[str, ...]) -> NoReturn:
+    raise CommandError(USAGE, f"the event has no {kind} at {'.'.join(steps)}; is this verb right for this trigger?")

@@ -47,11 +47,11 @@ def closed_tasks(challenge: Challenge, entry: AgentFolder, context: AdmissionCon
             yield task, reason_in_words(reason)
 
 
-def closed_task_notes(checkout: Checkout, entry: AgentFolder, now: datetime | None = None) -> list[str]:
+def closed_task_notes(checkout: Checkout, entry: AgentFolder) -> list[str]:
     """One line for each task that does not accept this version; one that is on main counts from its merge."""
     if not checkout.challenge.phases:
         return []
-    context = admission_context(checkout, [entry.entry()], now or datetime.now(UTC))
+    context = admission_context(checkout, [entry.entry()], datetime.now(UTC))
     return [
         f"{entry.shown}: not on {task.id}: {reason}" for task, reason in closed_tasks(checkout.challenge, entry, context)
     ]

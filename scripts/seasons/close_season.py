@@ -125,13 +125,11 @@ class SeasonArchive:
     """Number of files without the manifest."""
 
 
-def files_under(folder: Path, name: str, leave_out: Iterable[str] = ()) -> Iterator[tuple[str, Path]]:
-    """All regular files below a folder: name in the archive, and path; `leave_out` names top-level entries."""
-    excluded = set(leave_out)
+def files_under(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+    """All regular files below a folder: name in the archive, and path."""
     for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        if path.is_file() and not path.is_symlink() and inside.parts[0] not in excluded:
-            yield f"{name}/{inside.as_posix()}", path
+        if path.is_file() and not path.is_symlink():
+            yield f"{name}/{path.relative_to(folder).as_posix()}", path
 
 
 def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], timestamp: int) -> SeasonArchive:

@@ -156,9 +156,9 @@ class GitHub:
         """The pull request as it is now."""
         return responses.parse_pull(self._ask("GET", f"/pulls/{number}"))
 
-    def open_pulls(self, head: str | None = None, base: str | None = None) -> list[PullRequest]:
-        """Open pull requests from a branch `owner:branch` or into a branch."""
-        return [responses.parse_pull(answer) for answer in self._all("/pulls", state="open", head=head, base=base)]
+    def open_pulls(self, head: str | None = None) -> list[PullRequest]:
+        """Open pull requests, all or those from a branch `owner:branch`."""
+        return [responses.parse_pull(answer) for answer in self._all("/pulls", state="open", head=head)]
 
     def newest_pulls(self, at_most: int) -> list[PullRequest]:
         """Pull requests in any state, the newest first."""

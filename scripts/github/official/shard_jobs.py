@@ -110,12 +110,12 @@ class PlannedShards:
         }  # fmt: skip
 
 
-def plan_shards(official: OfficialRun, results_sha: str | None = None) -> PlannedShards:
-    """Plan a round of main's newest commit against the newest results, or the given ones."""
+def plan_shards(official: OfficialRun) -> PlannedShards:
+    """Plan a round of main's newest commit against the newest results."""
     sha = official.clone.resolve("HEAD")
     if sha is None:
         raise CommandError(OUR_FAULT, "there is no commit here; run this in a clone of the board")
-    results_sha = newest_results(official.clone) if results_sha is None else results_sha
+    results_sha = newest_results(official.clone)
     challenge, _ = read_rules(official.clone, sha)
     if is_noted(official, challenge, sha, results_sha):
         say(f"Nothing is missing, as the branch {PLANNED_BRANCH} says of the same commits; tomorrow all is read again.")

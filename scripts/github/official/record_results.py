@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -119,8 +119,6 @@ class PublishedRound:
     """Records that another run had recorded before; those stay."""
     filled_in: int = 0
     """Older records that now have GitHub's facts about their commits."""
-    given_up: tuple[ResultOrDuel, ...] = field(default=())
-    """Internal errors at their last try."""
 
 
 def _wait(attempt: int) -> None:
@@ -157,10 +155,9 @@ def record_accepted(
         for part in _parts(store, files):
             fresh += _push_part(branches, store, part, (older, moderation), now, patience)
     recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in older)
-    final = tuple(accepted_record for _, accepted_record, at in fresh if at.endswith(f".try{INTERNAL_ERROR_TRIES}{RESULT}"))
     filled_in = len(fresh) - len(recorded)
     known = len(files) - len(older) - len(recorded)
-    return PublishedRound(recorded=recorded, known=known, filled_in=filled_in, given_up=final)
+    return PublishedRound(recorded=recorded, known=known, filled_in=filled_in)
 
 
 AcceptedFile = tuple[Path, ResultOrDuel]

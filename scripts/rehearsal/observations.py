@@ -76,23 +76,26 @@ def _preview_of(github: GitHub, pull: PullRequest) -> WorkflowRun | None:
     return max(previews, key=lambda run: run.id, default=None)
 
 
+def _waiting_for_preview(run: WorkflowRun | None) -> Observation:
+    if run is None:
+        return _waiting("no run of the workflow preview")
+    state = "it waits for approval, open it and approve" if run.conclusion else "it runs"
+    return _waiting(f"{state}: {run.html_url}")
+
+
 def preview_began(github: GitHub, pull: PullRequest) -> Observation:
     """Whether a preview of the pull request began, and does not wait for approval."""
     run = _preview_of(github, pull)
-    if run is None:
-        return _waiting("no run of the workflow preview")
-    if run.conclusion == "action_required":
-        return _waiting(f"it waits for approval, open it and approve: {run.html_url}")
+    if run is None or run.conclusion == "action_required":
+        return _waiting_for_preview(run)
     return _seen(run.html_url)
 
 
 def preview_ended(github: GitHub, pull: PullRequest) -> Observation:
     """Whether the preview succeeded."""
     run = _preview_of(github, pull)
-    if run is None or run.conclusion is None:
-        return _waiting(f"it runs: {run.html_url}" if run else "no run of the workflow preview")
-    if run.conclusion == "action_required":
-        return _waiting(f"it waits for approval, open it and approve: {run.html_url}")
+    if run is None or run.conclusion in (None, "action_required"):
+        return _waiting_for_preview(run)
     return (_seen if run.conclusion == "success" else _wrong)(f"{run.conclusion}: {run.html_url}")
 
 

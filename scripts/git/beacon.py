@@ -42,12 +42,8 @@ def version_origins(
 ) -> VersionOrigins:
     """The beacons of the versions on main, with one walk through history.
 
-    Args:
-        repository: a clone with all of main's history.
-        main_sha: the commit of main.
-        digests: each folder's version.
-        tasks: ids of the tasks that each folder enters.
-        since: the commit that began the season: periods that were over by then are left out.
+    `digests`: each folder's version. `tasks`: ids of the tasks that each folder enters. `since`: the commit that began the
+    season: periods that were over by then are left out.
 
     Raises:
         CommandError: the clone is shallow, or a version is not on main.

@@ -78,11 +78,8 @@ def copy_faults(
 ) -> list[str]:
     """A line for each changed folder that is the same agent as another folder, under another login or of the same one.
 
-    Args:
-        repository: has the objects of both.
-        on_main: the folders on main.
-        changed: folder of the pull request to its files.
-        removed: the folders on main that will not be there any more, or not with the same files.
+    `changed`: folder of the pull request to its files. `removed`: the folders on main that will not be there any more, or
+    not with the same files.
     """
     faults, here = [], AlikeFolders(changed)
     for path, leaves in sorted(changed.items()):

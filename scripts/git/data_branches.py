@@ -223,12 +223,7 @@ def _without_times(duel: Duel) -> Duel:
 def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RESULT, *, at_most: int | None = None) -> int:
     """Write a commit's results, or files of another ending, below a folder, as pages read them; returns their number.
 
-    Args:
-        clone: what knows the remote.
-        sha: the commit; empty for none.
-        target: the folder.
-        ending: of the files' names.
-        at_most: bytes that a stranger's files may have.
+    `sha`: empty for none. `at_most`: bytes that a stranger's files may have.
 
     Raises:
         CommandError: they have more, or cannot be written under their names.

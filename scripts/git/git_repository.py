@@ -46,13 +46,7 @@ def run_bounded(
 ) -> FinishedProcess:
     """Run a command to its end or its limits; the processes that it started end with it.
 
-    Args:
-        command: the program and its arguments.
-        folder: where it runs.
-        environment: all of its variables.
-        input_chunks: its standard input, which is never held in memory at once.
-        seconds: time limit.
-        at_most: limit of its output in bytes.
+    `input_chunks`: its standard input, which is never held in memory at once. `at_most`: limit of its output in bytes.
     """
     late = Event()
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors:

@@ -123,10 +123,7 @@ class ImportedChallenge:
 def convert(document: Any, read: ReadFile, env: str | None = None) -> ImportedChallenge:
     """Convert a configuration.
 
-    Args:
-        document: the parsed YAML.
-        read: reads a file of its folder.
-        env: the environment of every task; a placeholder if None, since EvalAI names no environments.
+    `env`: the environment of every task; a placeholder if None, since EvalAI names no environments.
 
     Raises:
         ImportFaultError: the document is no EvalAI configuration, or has a fault.

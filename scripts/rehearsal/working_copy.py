@@ -49,11 +49,7 @@ def choose_task(challenge: Challenge, wanted: str | None) -> Task:
 def agent_files(challenge: Challenge, task: Task, folder: str, token: str) -> dict[str, bytes]:
     """The files that `pullrank new` writes for a task, plus one comment; by path from the repository's root.
 
-    Args:
-        challenge: says what the manifest must answer.
-        task: the task to enter.
-        folder: `submissions/<login>/<agent>`.
-        token: a text that makes this version unique.
+    `folder`: `submissions/<login>/<agent>`. `token`: a text that makes this version unique.
     """
     template = template_for(SubmissionKind.POLICY if task.script is None else SubmissionKind.SCRIPT, None)
     assert template is not None, "every kind has a template"

@@ -39,9 +39,7 @@ _Record = TypeVar("_Record", Result, Duel)
 def choose_sandbox(sandbox: str, gpus: int = 0) -> "SelectedSandbox":
     """Select the sandbox and build its image if needed; notes for the user are printed.
 
-    Args:
-        sandbox: its name.
-        gpus: how many graphics cards each agent is to be handed.
+    `gpus`: how many graphics cards each agent is to be handed.
 
     Raises:
         CommandError: the sandbox is unknown, or not available here.

@@ -96,12 +96,8 @@ def run_jobs(
     A single job, or one at a time, is played in this process. Otherwise what is started first needs the most processors;
     what waits gets its share of those that are free.
 
-    Args:
-        jobs: what to play.
-        at_once: the most that are played at once; None for as many as there are processors and memory for.
-        quiet: show no progress.
-        may_start: called before each is started, with its position; False leaves it out.
-        machine: what there is to hand out; this machine if left out.
+    `at_once`: the most that are played at once; None for as many as there are processors and memory for. `may_start`: called
+    before each is started, with its position; False leaves it out.
 
     Raises:
         CommandError: a process ended before its evaluation.

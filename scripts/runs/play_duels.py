@@ -172,9 +172,7 @@ def _play_some(
 def exit_code(duels: Sequence[Duel], of: AgentFolder | None = None) -> int:
     """The exit code for duels: a refused validation and a player that failed are the submission's fault.
 
-    Args:
-        duels: the duels that were played.
-        of: the agent whose failures count; None for both players'.
+    `of`: the agent whose failures count; None for both players'.
     """
     if any(duel.verdict is not Verdict.OK for duel in duels):
         return OUR_FAULT

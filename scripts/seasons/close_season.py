@@ -135,11 +135,8 @@ def files_under(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
 def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], timestamp: int) -> SeasonArchive:
     """Write a reproducible archive: owners, modes, order and times are fixed.
 
-    Args:
-        target: a path that ends in .tar.gz.
-        root: the folder inside the archive.
-        files: names in that folder, and paths.
-        timestamp: the time of all files, in seconds since 1970.
+    `target` ends in .tar.gz; `files`: names below the folder `root`, and paths; `timestamp`: the time of all, in seconds
+    since 1970.
     """
     ordered = sorted(files)
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n" for name, path in ordered]

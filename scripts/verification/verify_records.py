@@ -151,11 +151,8 @@ def verify_jobs(
     Where a replay kills its process, for instance by using all memory, each job that was running is repeated alone, and only
     the record that kills its process again is refuted.
 
-    Args:
-        jobs: the files; the list is sorted in place.
-        quiet: show no progress bar.
-        seconds: the time limit; jobs that have not started by then have no finding.
-        at_once: the most that are replayed at once; None for one on each processor.
+    The list is sorted in place. `seconds`: the time limit; jobs that have not started by then have no finding. `at_once`:
+    the most that are replayed at once; None for one on each processor.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     jobs.sort(key=_size, reverse=True)

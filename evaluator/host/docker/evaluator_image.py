@@ -146,10 +146,7 @@ _COPY_BYTES = 1 << 20
 def image_archive(layers: Sequence[Path | None], config: bytes, name: str) -> Iterator[bytes]:
     """The archive of an image, in pieces.
 
-    Args:
-        layers: from the lowest to the highest; None for one that the engine has.
-        config: the image's configuration, which lists the layers by their hashes.
-        name: what the engine is to call it.
+    `layers`: from the lowest to the highest; None for one that the engine has. `config` lists them by their hashes.
     """
     config_name = f"{hashlib.sha256(config).hexdigest()}.json"
     names = [f"{index}/layer.tar" for index in range(len(layers))]

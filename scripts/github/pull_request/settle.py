@@ -147,12 +147,8 @@ def tell_unstarted(context: BotContext, outcomes: Sequence[tuple[PullRequest, Ou
 def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, is_complete: bool) -> Backlog:
     """The pull requests that are to be told something new.
 
-    Args:
-        context: of the step.
-        runs: the newest preview runs.
-        faults: gets a line for each pull request that could not be looked at.
-        is_complete: look at every open pull request, those that failed on our side included; else only at the ones that
-            changed last, up to a hundred without anything to be told.
+    Adds a line to `faults` for each pull request that could not be looked at. `is_complete`: look at every open one, those
+    that failed on our side included; else only at the ones that changed last, up to a hundred without anything to be told.
     """
     own_run = context.workflow.event.get("workflow_run")
     own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
@@ -264,13 +260,8 @@ def settle_ended(
     Outcomes that need no scores, such as refusals, are told first, and of each kind the oldest preview: who waits longest is
     not overtaken for as long as new ones come.
 
-    Args:
-        context: of the step.
-        cases: the previews.
-        faults: gets a line for each that could not be settled.
-        reading: the time for their heads.
-        adjust: changes an outcome before it is told.
-        is_last_word: whether a comment that names a later run is replaced.
+    Adds a line to `faults` for each that could not be settled. `is_last_word`: whether a comment that names a later run is
+    replaced.
     """
     if cases and is_short(context, REQUESTS_RESERVED):  # Before the heads are read, which takes a while and tells nobody.
         say(f"{len(cases)} previews are reported by a later run: few of the hour's requests are left.")

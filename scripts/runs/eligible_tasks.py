@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from evaluator.host.loading.yaml_loader import LoadError
+from evaluator.host.loading.yaml_loader import LoadError, nearest_line
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.suggestion import did_you_mean
 from leaderboard.core.owners import Place, participant_faults
@@ -88,9 +88,7 @@ def _with_lines(entry: AgentFolder, folder: str, faults: Iterable[tuple[Place, s
     manifest = entry.folder.manifest
     lines = manifest.lines()
     for place, words in faults:
-        while place and place not in lines:
-            place = place[:-1]
-        yield f"{folder}/{manifest.file}:{lines.get(place, 1)}: {words}"
+        yield f"{folder}/{manifest.file}:{nearest_line(lines, place)}: {words}"
 
 
 def check_people(checkout: Checkout, entry: AgentFolder) -> None:

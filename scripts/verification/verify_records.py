@@ -169,7 +169,7 @@ def verify_jobs(
             for job in _replay(waiting, cores, add, deadline):
                 if _replay(deque([job]), 1, add):
                     fault = "its replay was killed: it takes more memory than there is, or the environment crashes"
-                    add(Finding(path=str(job.result), status=VerificationStatus.REFUTED, faults=(fault,)))
+                    add(Finding.refuted(str(job.result), fault))
     return sorted(findings, key=lambda finding: finding.path)
 
 
@@ -216,7 +216,7 @@ def verify_file(job: VerificationJob) -> Finding:
         return replace(finding, status=VerificationStatus.REFUTED, faults=faults) if faults else finding
     except Exception as error:  # noqa: BLE001  (environments raise anything on invalid actions)
         fault = f"replaying it ends with {type(error).__name__}: {reason(error, 300)}"
-        return Finding(path=str(job.result), status=VerificationStatus.REFUTED, faults=(fault,))
+        return Finding.refuted(str(job.result), fault)
 
 
 def _verified(job: VerificationJob) -> Finding:
@@ -224,9 +224,7 @@ def _verified(job: VerificationJob) -> Finding:
         content = job.result.read_bytes()
         trace = job.trace.read_bytes() if job.trace.exists() else None
     except OSError as error:
-        return Finding(
-            path=str(job.result), status=VerificationStatus.REFUTED, faults=(f"cannot be read: {error.strerror}",)
-        )
+        return Finding.refuted(str(job.result), f"cannot be read: {error.strerror}")
     fields = _fields(content)
     task_id = fields.get("task")
     task = job.challenge.task(task_id) if isinstance(task_id, str) else None

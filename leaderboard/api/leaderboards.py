@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Cost
 from leaderboard.api.documents import (
     CostJson,

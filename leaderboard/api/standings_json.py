@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 from urllib.parse import quote
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion
+from evaluator.model.config.task import Task
 from leaderboard.api.documents import (
     ClaimJson,
     CountJson,

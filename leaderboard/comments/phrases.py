@@ -6,7 +6,7 @@ from typing import assert_never
 
 from markupsafe import Markup
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, SubmissionKind
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import LOGIN, NEW_AGENT, safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
@@ -21,7 +21,7 @@ from leaderboard.charts.interval_bars import ChartScale
 from leaderboard.comments import samples
 from leaderboard.core.standings import OverallRow, Standings, TaskStandings
 from leaderboard.health import health
-from leaderboard.history import BoardHistory, RankHistory, RecordScore
+from leaderboard.history import BestScore, BoardHistory, RankHistory
 from leaderboard.pages import all_agents, episode_replays, game_page, home_page, html_frame, moderation_log
 from leaderboard.pages.citation import citation
 from leaderboard.scoring import metrics
@@ -84,7 +84,7 @@ class TaskHistory:
     """The history of a task's leaderboard."""
 
     best: Markup
-    records: tuple[RecordScore, ...]
+    records: tuple[BestScore, ...]
     """The newest scores that were the best when they were measured, newest first."""
     places: Markup | None
     """Chart of the places of the first entries; None if no entry has a place now."""
@@ -149,7 +149,7 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
     pages = {html_frame.FRAME_PAGE: html_frame.FRAME_SOURCE}
     pages[urls.HOME_PAGE] = renderer.page(
         urls.HOME_PAGE, "home.md.jinja", events=past.events(home_page.NEWS), leads=past.leads()[:home_page.NEWS],
-        machine=health(standings, context.results),
+        health=health(standings, context.results),
         season_end=home_page.season_end(standings.challenge, context.now),
     )  # fmt: skip
     pages[urls.TASKS_PAGE] = renderer.page(urls.TASKS_PAGE, "tasks.md.jinja")

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
@@ -12,7 +12,7 @@ from evaluator.host.docker.gvisor_runtime import RUNSC_VERSION
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.submission_folder import new_file_fault, new_names_fault
 from evaluator.host.loading.weights_store import WeightsStore
-from evaluator.host.loading.yaml_loader import MAX_CHALLENGE_BYTES, MAX_SUBMISSION_BYTES, LoadError, nearest_line, parse_yaml
+from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, TAG_WARNING, SubmissionKind, parse_tagged
@@ -20,10 +20,9 @@ from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_parts, print_json, say
 from scripts.options import JsonFindings
+from scripts.repository.check_board import BoardFindings, check_board
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
-from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
-from scripts.runs.closed_tasks import closed_task_notes
-from scripts.runs.eligible_tasks import check_people, eligible_tasks, is_example, wording_faults
+from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
 
 # GitHub's own machines have labels that begin so.
 HOSTED_LABEL = "ubuntu-"
@@ -234,57 +233,3 @@ def digest_advice(folder: Path, faults: tuple[str, ...]) -> list[str]:
     except (AgentFault, LoadError, OSError, KeyError, TypeError):
         return []
     return [f"{folder}/{MANIFEST_NAME}: today that is {tagged.host}/{tagged.name}@sha256:{digest}; write it after 'entry:'"]
-
-
-Place = tuple[int | str, ...]
-
-
-class BoardFindings(NamedTuple):
-    """Lines for people."""
-
-    faults: list[str]
-    notes: list[str]
-
-
-def check_board(checkout: Checkout) -> BoardFindings:
-    """Check what a host wrote. A host's own code is imported and played."""
-    path = checkout.root / "challenge.yml"
-    document, lines = parse_yaml(path.read_bytes(), path.name, MAX_CHALLENGE_BYTES)
-    notes: list[str] = []
-    faults = [*_unknown_agents(checkout, document), *_task_faults(checkout.challenge, notes)]
-    without = [task.id for task in checkout.challenge.solo_tasks if not (task.random and task.reference)]
-    if without:
-        notes.append(
-            f"{path.name}: without both 'random' and 'reference', not part of the overall leaderboard: {', '.join(without)}."
-        )
-    return BoardFindings([f"{path.name}:{nearest_line(lines, place)}: {fault}" for place, fault in faults], notes)
-
-
-def _unknown_agents(checkout: Checkout, document: dict[str, object]) -> Iterator[tuple[Place, str]]:
-    """Baselines and anchors that are no folder here; the default of 'baselines' need not be there."""
-    challenge = checkout.challenge
-    named: list[tuple[Place, str]] = []
-    if "baselines" in document:
-        named += [(("baselines", index), name) for index, name in enumerate(challenge.baselines)]
-    named += [(("tasks", index, "anchor"), task.anchor) for index, task in enumerate(challenge.tasks) if task.anchor]
-    there = {
-        "/".join(path.parts[-1:] if path.parent.name == EXAMPLE_AGENTS else path.parts[-2:]).casefold()
-        for path in checkout.folders
-    }
-    for place, name in named:
-        if name.casefold() not in there:
-            folder = f"{SUBMISSIONS}/{name}" if "/" in name else f"{EXAMPLE_AGENTS}/{name}"
-            yield place, f"there is no agent {name!r}; add {folder}, or remove the name"
-
-
-def _task_faults(challenge: Challenge, notes: list[str]) -> Iterator[tuple[Place, str]]:
-    from evaluator.host.envs.check_task import task_faults  # imported late: gymnasium is slow
-
-    for index, task in enumerate(challenge.tasks):
-        try:
-            for fault in task_faults(task):
-                yield ("tasks", index, fault.key), f"task {task.id}: {fault.text.removeprefix(f'task {task.id}: ')}"
-        except ModuleNotFoundError as error:
-            notes.append(
-                f"challenge.yml: task {task.id} was not played: {error} is not installed here; 'make {error}' installs it."
-            )

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable
 
 from evaluator.host.loading.submission_folder import assemble, check_name
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.model.config.challenge import Challenge, SubmissionLimits
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.versions import twin_fault, without_twins

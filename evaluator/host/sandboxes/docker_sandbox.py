@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.host.docker import agent_image
-from evaluator.host.docker.engine import START_CPUS, ContainerOptions, Engine, EngineError
+from evaluator.host.docker.container_policy import START_CPUS, ContainerOptions
+from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
@@ -222,9 +223,9 @@ class DockerSandbox:
         if config.kind is SandboxKind.DOCKER:
             binds.update(self._stand_ins(spec))
         address = "/channel/agent.sock" if self._over_socket else "-"
-        own = {CHANNEL: address} if spec.image else _SANDBOX_VARIABLES
+        variables = {CHANNEL: address} if spec.image else _SANDBOX_VARIABLES
         options = ContainerOptions(
-            environment={**spec.environment, "HOME": "/tmp", **own}, binds=binds, runtime=RUNTIMES[config.kind],
+            environment={**spec.environment, "HOME": "/tmp", **variables}, binds=binds, runtime=RUNTIMES[config.kind],
             stdin=not self._over_socket, loopback=spec.loopback, working_dir=None if spec.image else SOURCES,
             processors=handed_processors() if self._over_socket else (), gpus=spec.gpus,
         )  # fmt: skip

@@ -1,0 +1,62 @@
+"""What is wrong with challenge.yml: its tasks, played for a moment, and the agents that it names."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from evaluator.host.loading.yaml_loader import MAX_CHALLENGE_BYTES, nearest_line, parse_yaml
+from evaluator.model.config.challenge import Challenge
+from scripts.repository.checkout import Checkout
+from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
+
+Place = tuple[int | str, ...]
+
+
+class BoardFindings(NamedTuple):
+    """Lines for people."""
+
+    faults: list[str]
+    notes: list[str]
+
+
+def check_board(checkout: Checkout) -> BoardFindings:
+    """Check what a host wrote. A host's own code is imported and played."""
+    path = checkout.root / "challenge.yml"
+    document, lines = parse_yaml(path.read_bytes(), path.name, MAX_CHALLENGE_BYTES)
+    notes: list[str] = []
+    faults = [*_unknown_agents(checkout, document), *_task_faults(checkout.challenge, notes)]
+    without = [task.id for task in checkout.challenge.solo_tasks if not (task.random and task.reference)]
+    if without:
+        notes.append(
+            f"{path.name}: without both 'random' and 'reference', not part of the overall leaderboard: {', '.join(without)}."
+        )
+    return BoardFindings([f"{path.name}:{nearest_line(lines, place)}: {fault}" for place, fault in faults], notes)
+
+
+def _unknown_agents(checkout: Checkout, document: dict[str, object]) -> Iterator[tuple[Place, str]]:
+    """Baselines and anchors that are no folder here; the default of 'baselines' need not be there."""
+    challenge = checkout.challenge
+    named: list[tuple[Place, str]] = []
+    if "baselines" in document:
+        named += [(("baselines", index), name) for index, name in enumerate(challenge.baselines)]
+    named += [(("tasks", index, "anchor"), task.anchor) for index, task in enumerate(challenge.tasks) if task.anchor]
+    there = {
+        "/".join(path.parts[-1:] if path.parent.name == EXAMPLE_AGENTS else path.parts[-2:]).casefold()
+        for path in checkout.folders
+    }
+    for place, name in named:
+        if name.casefold() not in there:
+            folder = f"{SUBMISSIONS}/{name}" if "/" in name else f"{EXAMPLE_AGENTS}/{name}"
+            yield place, f"there is no agent {name!r}; add {folder}, or remove the name"
+
+
+def _task_faults(challenge: Challenge, notes: list[str]) -> Iterator[tuple[Place, str]]:
+    from evaluator.host.envs.check_task import task_faults  # imported late: gymnasium is slow
+
+    for index, task in enumerate(challenge.tasks):
+        try:
+            for fault in task_faults(task):
+                yield ("tasks", index, fault.key), f"task {task.id}: {fault.text.removeprefix(f'task {task.id}: ')}"
+        except ModuleNotFoundError as error:
+            notes.append(
+                f"challenge.yml: task {task.id} was not played: {error} is not installed here; 'make {error}' installs it."
+            )

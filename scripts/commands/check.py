@@ -76,23 +76,16 @@ def run(
             faults.extend([*error.lines, *digest_advice(folder, error.lines)])
     if idle:
         notes.append(f"example_agents: {idle} of them play none of this board's tasks, so they are not part of it.")
-    if as_json:
-        print_json(
-            {
-                "checked": len(checked),
-                "faults": faults,
-                "errors": [fault_parts(line) for line in faults],
-                "notes": notes,
-            }
-        )
-    else:
-        for line in notes:
-            say(line)
-    if not faults and not as_json:
-        say(f"challenge.yml and {len(checked)} folders are fine." if checked else "challenge.yml is fine.")
     code = USAGE if board.faults else SUBMISSION_AT_FAULT if faults else OK
-    if faults and not as_json:
+    if as_json:
+        errors = [fault_parts(line) for line in faults]
+        print_json({"checked": len(checked), "faults": faults, "errors": errors, "notes": notes})
+        return code
+    for line in notes:
+        say(line)
+    if faults:
         raise CommandError(code, *faults)
+    say(f"challenge.yml and {len(checked)} folders are fine." if checked else "challenge.yml is fine.")
     return code
 
 

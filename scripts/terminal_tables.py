@@ -134,10 +134,10 @@ def expected_places(state: Previewed, *, official: bool) -> None:
     if rows:
         table = _table(None, ("task",), ("score", "would take", "data allow", "to the best other", "reference"))
         for row in rows:
-            known = row.task.reference
+            reference = row.task.reference
             table.add_row(
                 _typed(row.task.id), phrases.score(row), _plain(phrases.place(row)), _plain(phrases.rank_interval(row)),
-                _plain(phrases.to_leader(row)), f"{known.score:g}" if known else NONE,
+                _plain(phrases.to_leader(row)), f"{reference.score:g}" if reference else NONE,
             )  # fmt: skip
         _print_table(out, table)
     for game in agent.games:

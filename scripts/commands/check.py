@@ -129,8 +129,8 @@ def _gvisor_notes(challenge: Challenge) -> Iterator[str]:
     runners = challenge.runners
     if runners.sandbox != "gvisor":
         return
-    if own := [label for label in runners.labels if not label.startswith(HOSTED_LABEL)]:
-        machines = f"the machines {', '.join(own)} need it, with --oci-seccomp; nothing is evaluated without it"
+    if labels := [label for label in runners.labels if not label.startswith(HOSTED_LABEL)]:
+        machines = f"the machines {', '.join(labels)} need it, with --oci-seccomp; nothing is evaluated without it"
     else:
         machines = f"the workflows install runsc {RUNSC_VERSION} on GitHub's machines"
     yield f"challenge.yml: evaluations are in gVisor: {machines}."
@@ -158,12 +158,12 @@ def check_source(entry: AgentFolder) -> None:
     submission = entry.folder.submission
     if submission.kind is SubmissionKind.IMAGE or submission.adapter in MODEL_ADAPTERS:
         return
-    wanted, missing = (
+    required, missing = (
         _REQUIRED_NAMES.get(submission.adapter, ("", "")) if submission.kind is SubmissionKind.POLICY else ("", "")
     )
     source = next(blob.content for blob in entry.folder.blobs if blob.path == submission.source)
     name = f"{entry.shown}/{submission.source}"
-    command = [sys.executable, "-I", "-W", "ignore", "-c", _PARSE_SCRIPT, name, wanted, missing]
+    command = [sys.executable, "-I", "-W", "ignore", "-c", _PARSE_SCRIPT, name, required, missing]
     try:
         process = subprocess.run(command, input=source, capture_output=True, timeout=20, check=False)
     except subprocess.TimeoutExpired as error:

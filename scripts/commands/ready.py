@@ -80,9 +80,12 @@ def _path_faults(checkout: Checkout, entry: AgentFolder) -> list[str]:
         changed = clone.status("--untracked-files=all")
     except CommandError as error:
         return [str(error)]
-    own = f"{SUBMISSIONS}/{entry.login}/"
-    outside = [*guarded.outside, *(line[3:] for line in changed if not line[3:].startswith(own))]
-    return [*guarded.faults, *(f"{path} lies outside of {own}: undo it, or leave it out" for path in dict.fromkeys(outside))]
+    folder = f"{SUBMISSIONS}/{entry.login}/"
+    outside = [*guarded.outside, *(line[3:] for line in changed if not line[3:].startswith(folder))]
+    return [
+        *guarded.faults,
+        *(f"{path} lies outside of {folder}: undo it, or leave it out" for path in dict.fromkeys(outside)),
+    ]
 
 
 def _recorded(checkout: Checkout, entry: AgentFolder) -> tuple[list[Result], list[Duel]]:
@@ -101,8 +104,8 @@ def _result_checks(checkout: Checkout, entry: AgentFolder) -> Iterator[ReadyChec
     for task in eligible_tasks(checkout.challenge, entry):
         result = of_task.get(task.id)
         if task.game is not None:
-            own = [duel for duel in duels if duel.task == task.id]
-            yield _game_check(entry, task, own) if own else ReadyCheck(what=task.id, fault=missing)
+            of_game = [duel for duel in duels if duel.task == task.id]
+            yield _game_check(entry, task, of_game) if of_game else ReadyCheck(what=task.id, fault=missing)
         elif result is None:
             yield ReadyCheck(what=task.id, fault=missing)
         elif result.verdict is not Verdict.OK:

@@ -130,9 +130,9 @@ def _faults_of(
 
 def _elsewhere(repository: GitRepository, one: _Folder, manifest: "_Manifest", other: _Folder) -> dict[bytes, str]:
     """The hashes of a folder's files, fetched ones included, that do not lie in both folders."""
-    own = {name: file.leaf.oid for name, file in one.files.items() if name not in other.files}
-    contents = repository.read(list(own.values())) if own else []
-    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in zip(own, contents, strict=True)}
+    oids = {name: file.leaf.oid for name, file in one.files.items() if name not in other.files}
+    contents = repository.read(list(oids.values())) if oids else []
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in zip(oids, contents, strict=True)}
     return {**manifest.fetched, **hashes}
 
 

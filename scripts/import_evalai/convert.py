@@ -245,12 +245,12 @@ def _task_metrics(board: ConfigSection, split: ConfigSection) -> list[dict[str, 
 
 
 def _ranking_label(schema: ConfigSection, labels: list[str]) -> str:
-    wanted = schema.text("default_order_by")
+    label = schema.text("default_order_by")
     schema.carried("labels", "metrics of each task")
-    if wanted in labels:
-        schema.carried("default_order_by", f"'{wanted}' is the first metric, which ranks")
-        return wanted
-    problem = f"{wanted!r} is none of the labels" if wanted else "is missing"
+    if label in labels:
+        schema.carried("default_order_by", f"'{label}' is the first metric, which ranks")
+        return label
+    problem = f"{label!r} is none of the labels" if label else "is missing"
     schema.changed("default_order_by", f"'{labels[0]}', the first label, ranks")
     schema.warn("default_order_by", f"{problem}; '{labels[0]}' ranks; put another first if that is wrong")
     return labels[0]

@@ -60,8 +60,8 @@ class Renaming:
         document = player.model_dump(mode="json")
         if player.login.casefold() != self.login:
             return document
-        own = {"login": self.mark, "login_id": None, "agent": self.agents[player.agent], "log_tail": ""}
-        return {**document, **own, "message": ERASED_MESSAGE if player.message else ""}
+        replaced = {"login": self.mark, "login_id": None, "agent": self.agents[player.agent], "log_tail": ""}
+        return {**document, **replaced, "message": ERASED_MESSAGE if player.message else ""}
 
 
 def _logins(duel: Duel) -> set[str]:
@@ -199,18 +199,18 @@ def _mark(login: str, others: Iterable[str], taken: set[str]) -> str:
     raise CommandError(USAGE, f"no other name stands where {login} does among its opponents; ask for help in an issue")
 
 
-def _ranks(standings: Standings, own: str) -> list[tuple[object, ...]]:
+def _ranks(standings: Standings, login: str) -> list[tuple[object, ...]]:
     """Places, intervals and scores of everybody else."""
     ranks: list[tuple[object, ...]] = []
     for board in standings.boards:
         for row in board.rows:
             value = row.rating if isinstance(board, GameStandings) else row.estimate  # type: ignore[union-attr]
-            if row.entry.login.casefold() != own:
+            if row.entry.login.casefold() != login:
                 name = (board.task.id, row.entry.login, row.entry.agent)
                 ranks.append((*name, row.place, row.rank_low, row.rank_high, value))
     overall = standings.overall
     ranks += [
-        ("overall", one.entry.login, one.entry.agent, one.place) for one in overall if one.entry.login.casefold() != own
+        ("overall", one.entry.login, one.entry.agent, one.place) for one in overall if one.entry.login.casefold() != login
     ]
     return ranks
 

@@ -62,7 +62,7 @@ def common_commit(clone: GitRepository, upstream: str) -> str:
     Raises:
         CommandError: there is none.
     """
-    known = set(clone.run("rev-list", full_sha(upstream)).decode().split())
+    commits = set(clone.run("rev-list", full_sha(upstream)).decode().split())
     merged = clone.merge_bases(clone.resolve("HEAD") or "", upstream)
     if merged:
         return merged[0]
@@ -76,7 +76,7 @@ def common_commit(clone: GitRepository, upstream: str) -> str:
     for line in log.decode("utf-8", "replace").split("\0")[1:]:
         tree, *message = line.splitlines()
         named = [word.removeprefix(TRAILER).strip() for word in message if word.startswith(TRAILER)]
-        if begun := next((one for one in named if one in known), None) or by_tree.get(tree):
+        if begun := next((one for one in named if one in commits), None) or by_tree.get(tree):
             return begun
     raise CommandError(
         USAGE, "no commit of this copy has the files of one of upstream's: name the one it was made from with --base COMMIT"

@@ -60,13 +60,13 @@ def parse_push_target(about: dict[str, Any]) -> PushTarget:
     )  # fmt: skip
 
 
-def find_fork(connect: ConnectRepository, wanted: str, ours: PushTarget) -> PushTarget:
-    """The fork that the pull request comes from. `wanted`: LOGIN or LOGIN/NAME.
+def find_fork(connect: ConnectRepository, fork: str, ours: PushTarget) -> PushTarget:
+    """The fork that the pull request comes from. `fork`: LOGIN or LOGIN/NAME.
 
     Raises:
         CommandError: it does not exist, is no fork of this repository, or the token may not write to it.
     """
-    name = wanted if "/" in wanted else f"{wanted}/{ours.name.partition('/')[2]}"
+    name = fork if "/" in fork else f"{fork}/{ours.name.partition('/')[2]}"
     about = connect(name).setting("")
     if not about:
         line = f"there is no fork {printable(name)}, or the token may not see it"

@@ -32,20 +32,20 @@ AGENT_NAME = "Rehearsal"
 _DESCRIPTION = "A rehearsal of the host's, to see that the board works. It is withdrawn again at once."
 
 
-def choose_task(challenge: Challenge, wanted: str | None) -> Task:
+def choose_task(challenge: Challenge, task_id: str | None) -> Task:
     """The task that the rehearsal enters: the wanted one, or the first that is played alone, or the first.
 
     Raises:
         CommandError: there is no such task.
     """
-    if wanted is None:
+    if task_id is None:
         alone = [task for task in challenge.tasks if task.game is None and task.script is None]
         return (alone or list(challenge.tasks))[0]
     for task in challenge.tasks:
-        if task.id == wanted:
+        if task.id == task_id:
             return task
     names = ", ".join(task.id for task in challenge.tasks)
-    raise CommandError(USAGE, f"challenge.yml on main has no task {wanted!r}; its tasks are {names}")
+    raise CommandError(USAGE, f"challenge.yml on main has no task {task_id!r}; its tasks are {names}")
 
 
 def agent_files(challenge: Challenge, task: Task, folder: str, token: str) -> dict[str, bytes]:
@@ -208,9 +208,9 @@ class WorkingCopy:
             return "", []
         self.repository.fetch(tip, options=("--depth=1",))
         leaves = self.repository.leaves(tip, safe_path_segment(task))
-        wanted = [leaf.oid for leaf in leaves if leaf.mode == "100644" and _may_be_of(leaf.text, agent)]
+        oids = [leaf.oid for leaf in leaves if leaf.mode == "100644" and _may_be_of(leaf.text, agent)]
         records = []
-        for content in self.repository.read(wanted):
+        for content in self.repository.read(oids):
             try:
                 record = parse_record(content)
             except ValueError:

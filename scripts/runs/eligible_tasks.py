@@ -67,8 +67,8 @@ def find_chosen(checkout: Checkout, folder: Path, ids: list[str] | None) -> tupl
         CommandError: also if the agent enters none of them.
     """
     entry, tasks = find_entering(checkout, folder)
-    wanted = {task.id for task in checkout.tasks(ids)}
-    tasks = [task for task in tasks if task.id in wanted]
+    chosen = {task.id for task in checkout.tasks(ids)}
+    tasks = [task for task in tasks if task.id in chosen]
     if not tasks:
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
     return entry, tasks

@@ -21,10 +21,10 @@ PART_BYTES = 48 << 20
 _PUSHES = 5
 
 
-def bring_weights(clone: GitRepository, wanted: Iterable[WeightsFile], store: WeightsStore | None = None) -> None:
+def bring_weights(clone: GitRepository, files: Iterable[WeightsFile], store: WeightsStore | None = None) -> None:
     """Put into the store what it lacks and the branch has; the rest is fetched from its address when it is needed."""
     store = store or WeightsStore()
-    lacking = [weights for weights in wanted if not store.has(weights)]
+    lacking = [weights for weights in files if not store.has(weights)]
     if not lacking:
         return
     with suppress(GitError), open_branches(clone, "") as branches:  # without origin or network the address is left
@@ -36,7 +36,7 @@ def bring_weights(clone: GitRepository, wanted: Iterable[WeightsFile], store: We
 
 
 def keep_weights(
-    clone: GitRepository, wanted: Iterable[WeightsFile], now: datetime, store: WeightsStore | None = None
+    clone: GitRepository, files: Iterable[WeightsFile], now: datetime, store: WeightsStore | None = None
 ) -> int:
     """Add to the branch what it lacks; returns the number of files. What cannot be had is said, and tried by the next run.
 
@@ -44,7 +44,7 @@ def keep_weights(
         GitError: the remote refuses.
     """
     store = store or WeightsStore()
-    every = {weights.sha256: weights for weights in wanted}
+    every = {weights.sha256: weights for weights in files}
     added = 0
     if every:
         with open_branches(clone, "") as branches:

@@ -131,9 +131,9 @@ def open_evaluator(checkout: Checkout, sandbox: str, *, official: bool = False) 
     gpus = checkout.challenge.runners.gpus
     selected = choose_sandbox(sandbox, gpus)
     if official and selected.gpus_fault:
-        wanted = f"challenge.yml gives each agent {gpus} graphics card{'s' if gpus > 1 else ''}"
+        rule = f"challenge.yml gives each agent {gpus} graphics card{'s' if gpus > 1 else ''}"
         advice = "nothing is evaluated without them; see 'labels' and 'gpus' of 'runners'"
-        raise CommandError(OUR_FAULT, f"{wanted}, and this machine cannot: {selected.gpus_fault}; {advice}")
+        raise CommandError(OUR_FAULT, f"{rule}, and this machine cannot: {selected.gpus_fault}; {advice}")
     return Evaluator(
         checkout=checkout, sandbox=selected, runtime_digest=runtime_digest(selected.base), partials=PartialFolder()
     )
@@ -156,11 +156,11 @@ class RunOptions:
 
 
 def evaluate_locally(
-    evaluator: Evaluator, wanted: Sequence[tuple[AgentFolder, Task]], options: RunOptions
+    evaluator: Evaluator, pairs: Sequence[tuple[AgentFolder, Task]], options: RunOptions
 ) -> Iterator[tuple[Result, bool]]:
     """Each agent's result on a task, and whether it is new: first what is recorded, then what is missing as it ends."""
     store, requests = options.store, []
-    for entry, task in wanted:
+    for entry, task in pairs:
         request = evaluator.request(entry, task)
         if options.again and evaluator.partials:
             evaluator.partials.forget(request.wanted().key())

@@ -56,7 +56,7 @@ def write_final(path: Path, challenge: Challenge) -> None:
         raise CommandError(USAGE, f"season {season} is sealed, and has no final draws; run 'pullrank season reveal' instead")
     text = re.sub(r"^final:.*\n?", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     line = f'final: "{season}"'
-    changed = _SEASON_LINE.sub(lambda found: f"{found[0]}\n{line}", text, count=1)
+    changed = _SEASON_LINE.sub(lambda match: f"{match[0]}\n{line}", text, count=1)
     try:
         is_final = parse_challenge(changed.encode()).is_final
     except LoadError:

@@ -209,8 +209,8 @@ class MainHistory:
         states: list[FolderState] = []
         periods: list[VersionPeriod] = []
         for login in logins:
-            if own := list(self._history.holding(login, side.submission_digest)):
-                states += own
+            if folder_states := list(self._history.holding(login, side.submission_digest)):
+                states += folder_states
                 periods += self._history.periods_of(login, side.submission_digest, record.task)
         states.sort(key=lambda state: self._commits[state.sha][0])
         periods.sort(key=lambda period: self._commits[period.began.sha][0])

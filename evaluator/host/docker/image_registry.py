@@ -208,9 +208,9 @@ class Registry:
         fields = dict(_CHALLENGE_FIELD.findall(challenge))
         if not challenge.lower().startswith("bearer ") or "realm" not in fields:
             raise self._private_fault()
-        wanted = urlencode({"service": fields.get("service", ""), "scope": f"repository:{self._name}:pull"})
+        query = urlencode({"service": fields.get("service", ""), "scope": f"repository:{self._name}:pull"})
         body = bytearray()
-        with self._check_status(self._get(f"{fields['realm']}?{wanted}", "application/json")) as response:
+        with self._check_status(self._get(f"{fields['realm']}?{query}", "application/json")) as response:
             self._read(response, _TOKEN_BYTES, body.extend)
         token = re.search(rb'"(?:access_)?token"\s*:\s*"([A-Za-z0-9._~+/=-]+)"', bytes(body))
         if not token:

@@ -54,13 +54,13 @@ class WeightsStore:
         path = self.path(weights.sha256)
         return path.is_file() and path.stat().st_size == weights.bytes
 
-    def fetch(self, wanted: Iterable[WeightsFile]) -> None:
+    def fetch(self, files: Iterable[WeightsFile]) -> None:
         """Fetch what is not here.
 
         Raises:
             AgentFault: it cannot be had, or is not what the manifest says.
         """
-        for weights in wanted:
+        for weights in files:
             if not self.has(weights):
                 self._download(weights)
 

@@ -25,8 +25,8 @@ def own_processors() -> tuple[int, ...]:
 
 def handed_processors() -> tuple[int, ...]:
     """The processors of this process where it may not use all of the machine's, such as beside other evaluations."""
-    own = own_processors()
-    return own if len(own) < (os.cpu_count() or 1) else ()
+    processors = own_processors()
+    return processors if len(processors) < (os.cpu_count() or 1) else ()
 
 
 @contextlib.contextmanager

@@ -48,8 +48,8 @@ def gather_facts(official: OfficialRun, work: Workload, items: Iterable[Workload
     """
     new = dict.fromkeys(sha for item in items for sha in sorted(_item_commits(work, item)))
     late = dict.fromkeys(sha for shas in work.unasked.values() for sha in shas)
-    wanted = [sha for sha in {**new, **late} if sha not in work.facts]
-    return {**work.facts, **(official.ask(wanted) if wanted else {})}
+    missing = [sha for sha in {**new, **late} if sha not in work.facts]
+    return {**work.facts, **(official.ask(missing) if missing else {})}
 
 
 def _item_commits(work: Workload, item: WorkloadItem) -> set[str]:

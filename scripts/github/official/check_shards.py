@@ -128,7 +128,7 @@ class CheckedRound:
 
 
 def check_shards(
-    official: OfficialRun, assignment: ShardAssignment, given: Sequence[Path], accepted: Path, now: datetime
+    official: OfficialRun, assignment: ShardAssignment, paths: Sequence[Path], accepted: Path, now: datetime
 ) -> CheckedRound:
     """Check every shard's files and copy what passes to the folder `accepted`, with hash lists to attest.
 
@@ -136,7 +136,7 @@ def check_shards(
         CommandError: the round cannot be planned again.
     """
     work = read_workload(official, assignment.sha, assignment.results_sha)
-    received = receive_shards(assignment, work, given)
+    received = receive_shards(assignment, work, paths)
     handed, secret = received.handed, season_secret(official.secret, work.challenge)
     facts = gather_facts(official, work, [item.item for item in handed])
     check = RoundCheck(official=official, work=work, facts=facts, now=now)

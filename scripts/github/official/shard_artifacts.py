@@ -62,22 +62,22 @@ def item_path(item: WorkloadItem) -> str:
     return result_path(item.task_id, entry.login, entry.agent, item.wanted.key())
 
 
-def shard_folders(given: Iterable[Path]) -> list[Path]:
+def shard_folders(paths: Iterable[Path]) -> list[Path]:
     """The shards' folders: those given, and those inside the given ones."""
     folders: list[Path] = []
-    for path in given:
+    for path in paths:
         inner = sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()) if path.is_dir() else []
         folders.extend([path] if _SHARD_NAME.fullmatch(path.name) else [p for p in inner if _SHARD_NAME.fullmatch(p.name)])
     return folders
 
 
-def loose_folder_lines(given: Iterable[Path]) -> list[str]:
+def loose_folder_lines(paths: Iterable[Path]) -> list[str]:
     """A line for each given folder that is itself a shard's content.
 
     A shard's number is taken from the folder name, which the workflow gives, and never from the content: so such a folder
     cannot be used.
     """
-    loose = [path for path in given if not _SHARD_NAME.fullmatch(path.name) and os.path.lexists(path / CLAIM_FILE)]
+    loose = [path for path in paths if not _SHARD_NAME.fullmatch(path.name) and os.path.lexists(path / CLAIM_FILE)]
     return [f"{path.name}: holds a shard's files in no folder of their own; which shard's cannot be told" for path in loose]
 
 
@@ -172,12 +172,12 @@ class ShardUploads:
     """A line for everything that is not looked at."""
 
 
-def receive_shards(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) -> ShardUploads:
+def receive_shards(assignment: ShardAssignment, work: Workload, paths: Sequence[Path]) -> ShardUploads:
     """Everything that the shards of a round handed in, without what is refused unread."""
-    folders = shard_folders(given)
+    folders = shard_folders(paths)
     # Which of several folders of one number is forged cannot be known.
     doubled = [number for number, count in sorted(Counter(map(shard_number, folders)).items()) if count > 1]
-    received = ShardUploads(refused=loose_folder_lines(given))
+    received = ShardUploads(refused=loose_folder_lines(paths))
     received.refused += [f"shard {number}: was handed in twice; both are refused" for number in doubled]
     for folder in folders:
         number = shard_number(folder)

@@ -136,16 +136,16 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     if clone.resolve("HEAD") != full_sha(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
     challenge, moderation = read_rules(clone, sha)
-    wanted, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
-    commits = {e.version: origin.versions[e.spelled_name].sha for e in wanted}
+    standing, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
+    commits = {e.version: origin.versions[e.spelled_name].sha for e in standing}
     aside: dict[str, bytes] = {}
     every_result, every_duel = read_recorded(clone, results_sha, aside)
     results = without_quarantined(every_result, moderation, only_replayed=True)
     duels = without_quarantined(every_duel, moderation, only_replayed=True)
     refuse_changed_seeds(challenge, results)
-    plan_context = _with_members(official, challenge, wanted)
+    plan_context = _with_members(official, challenge, standing)
     gate = admission_at(plan_context.now, origin, plan_context.members)
-    admitted = admit(challenge, wanted, results, duels, measured, gate)
+    admitted = admit(challenge, standing, results, duels, measured, gate)
     items = _newcomers_first(admitted.items)
     if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
         say(f"Nothing is planned: {over}.")
@@ -196,16 +196,16 @@ def _standing_entries(
     entries, faults = read_entries(clone, entries_sha, challenge)
     for line in faults:
         say(escape_commands(line))
-    wanted = [entry for entry in entries if moderation.of(*entry.version) is None]
-    digests = {entry.spelled_name: entry.digest for entry in wanted}
-    origin = version_origins(clone, entries_sha, digests, tasks_by_name(challenge, wanted), season.began)
+    standing = [entry for entry in entries if moderation.of(*entry.version) is None]
+    digests = {entry.spelled_name: entry.digest for entry in standing}
+    origin = version_origins(clone, entries_sha, digests, tasks_by_name(challenge, standing), season.began)
     is_drawn_alike = challenge.sealed_beacon or final
     measured = MeasurementContext(
         runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or (final.sha if final else "none"),
         beacons={} if is_drawn_alike else {where: tuple(b.sha for b in beacons) for where, beacons in origin.tasks.items()},
         order=beacon_order(clone, sha), locks=lock_digests(),
     )  # fmt: skip
-    return wanted, entries_sha, origin, measured
+    return standing, entries_sha, origin, measured
 
 
 def _first_draws(records: Iterable[Result | Duel], commits: Mapping[tuple[str, str, str], str]) -> Iterator[Result | Duel]:

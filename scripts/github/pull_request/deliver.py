@@ -120,16 +120,16 @@ def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, Graph
 
 def _labels_named(current: Sequence[tuple[Delivery, PullSnapshot]]) -> set[str]:
     """The labels that pull requests have to get or lose."""
-    wanted = {delivery.outcome.label for delivery, _ in current if delivery.outcome.label}
-    return wanted | {name for _, snapshot in current for name in snapshot.pull.labels if name in VERDICT_LABELS}
+    verdicts = {delivery.outcome.label for delivery, _ in current if delivery.outcome.label}
+    return verdicts | {name for _, snapshot in current for name in snapshot.pull.labels if name in VERDICT_LABELS}
 
 
-def label_nodes_of(github: GitHub, wanted: set[str]) -> dict[str, str]:
-    """Names in GraphQL of our labels; those that are wanted are made if they are missing."""
-    if not wanted <= github.label_nodes.keys():
+def label_nodes_of(github: GitHub, labels: set[str]) -> dict[str, str]:
+    """Names in GraphQL of our labels; those of `labels` are made if they are missing."""
+    if not labels <= github.label_nodes.keys():
         names = sorted(LABEL_STYLES)
         github.label_nodes |= label_nodes(github, names)
-        if missing := wanted - github.label_nodes.keys():
+        if missing := labels - github.label_nodes.keys():
             github.ensure_labels({name: LABEL_STYLES[name] for name in sorted(missing)})
             github.label_nodes |= label_nodes(github, names)
     return github.label_nodes
@@ -158,12 +158,12 @@ def sticky_changes(context: BotContext, snapshot: PullSnapshot, body: str) -> It
 
 
 def _label_changes(delivery: Delivery, snapshot: PullSnapshot, nodes: dict[str, str]) -> Iterator[GraphQLChange]:
-    there, wanted = snapshot.pull.labels, delivery.outcome.label
-    gone = [nodes[name] for name in VERDICT_LABELS if name in there and name != wanted and name in nodes]
+    labels, verdict = snapshot.pull.labels, delivery.outcome.label
+    gone = [nodes[name] for name in VERDICT_LABELS if name in labels and name != verdict and name in nodes]
     if gone:
         yield GraphQLChange(name="removeLabelsFromLabelable", input={"labelableId": snapshot.node_id, "labelIds": gone})
-    if wanted is not None and wanted not in there:
-        yield label_change(snapshot, nodes[wanted])
+    if verdict is not None and verdict not in labels:
+        yield label_change(snapshot, nodes[verdict])
 
 
 def label_change(snapshot: PullSnapshot, label_node: str) -> GraphQLChange:

@@ -290,11 +290,11 @@ def _read_preview(context: BotContext, case: PreviewCase, paths: GuardedPaths) -
     task_ids = {task.id for task in context.checkout.challenge.solo_tasks}
     if any(result.task not in task_ids for agent in preview.agents for result in agent.results):
         raise ArtifactError("the preview run played a task that the board does not have")
-    wanted = context.checkout.challenge.runners.sandbox
+    sandbox = context.checkout.challenge.runners.sandbox
     played = {result.sandbox.value for agent in preview.agents for result in agent.results}
     played |= {duel.sandbox.value for agent in preview.agents for duel in agent.duels}
-    if others := sorted(played - {wanted}):
-        raise ArtifactError(f"the preview run played in {others[0]}, and this leaderboard evaluates in {wanted}")
+    if others := sorted(played - {sandbox}):
+        raise ArtifactError(f"the preview run played in {others[0]}, and this leaderboard evaluates in {sandbox}")
     if fault := preview_duel_fault(context, preview, case.pull.author_id):
         raise ArtifactError(fault)
     return preview, log

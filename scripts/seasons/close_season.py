@@ -66,6 +66,22 @@ def write_final(path: Path, challenge: Challenge) -> None:
     write_atomically(path, changed.encode())
 
 
+def _refuse_unready(checkout: Checkout, now: datetime) -> None:
+    challenge, season = checkout.challenge, checkout.challenge.season
+    entry = checkout.seasons.of(season)
+    if entry.closed:
+        raise CommandError(USAGE, f"season {season} was closed at {entry.closed.at}; the next one needs another name")
+    if challenge.sealed and not entry.revealed:
+        raise CommandError(USAGE, f"season {season} is sealed; run 'pullrank season reveal' first")
+    if not challenge.sealed:
+        refuse_missing_draws(checkout, now)
+        if is_anonymous(challenge, now):
+            reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
+            raise CommandError(USAGE, f"season {season} still {reason}")
+    if checkout.moderation.quarantines:
+        _refuse_awaited_replays(checkout)
+
+
 def refuse_missing_draws(checkout: Checkout, now: datetime) -> None:
     """Make sure that every standing version has its final draw, which alone ranks in the end.
 
@@ -225,18 +241,8 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, eve
             or a record does not verify.
     """
     challenge, season = checkout.challenge, checkout.challenge.season
-    entry = checkout.seasons.of(season)
-    if entry.closed:
-        raise CommandError(USAGE, f"season {season} was closed at {entry.closed.at}; the next one needs another name")
-    if challenge.sealed and not entry.revealed:
-        raise CommandError(USAGE, f"season {season} is sealed; run 'pullrank season reveal' first")
-    if not challenge.sealed:
-        refuse_missing_draws(checkout, now)
-        if is_anonymous(challenge, now):
-            reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
-            raise CommandError(USAGE, f"season {season} still {reason}")
-    if checkout.moderation.quarantines:
-        _refuse_awaited_replays(checkout)
+    revealed = checkout.seasons.of(season).revealed
+    _refuse_unready(checkout, now)
     files = season_files(checkout)
     if not files and not even_empty:
         steps = "run 'pullrank recorded' and fetch the traces first, or pass --yes to close it all the same"
@@ -261,7 +267,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, eve
     freeze = SeasonSummary(
         at=at, by=by, results=verified, stale=len(verifications) - verified, steps=closing.steps,
         manifest_sha256=archive.manifest_sha256, archive=archive.path.name, archive_sha256=archive.sha256,
-        bibtex=citation.bibtex(), revealed=entry.revealed.secret if entry.revealed else None,
+        bibtex=citation.bibtex(), revealed=revealed.secret if revealed else None,
     )  # fmt: skip
     write_atomically(folder / "summary.md", season_page(recorded_standings(checkout, official=True), freeze).encode())
     return ClosedSeason(closing=closing, archive=archive, written=(folder, checkout.root / "CITATION.cff"))

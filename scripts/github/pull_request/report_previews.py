@@ -238,7 +238,7 @@ class ReadingTime:
             self._used[pull_of(item).author_id] += math.ceil(time.monotonic() - begun)
 
 
-Told = tuple[PreviewCase, Outcome]
+DecidedCase = tuple[PreviewCase, Outcome]
 """A preview, and what its pull request was told."""
 
 
@@ -254,7 +254,7 @@ def settle_ended(
     *,
     adjust: Callable[[Outcome], Outcome] = _as_it_is,
     is_last_word: bool = False,
-) -> list[Told]:
+) -> list[DecidedCase]:
     """Tell the outcomes of ended previews while requests last; returns those that were told.
 
     Outcomes that need no scores, such as refusals, are told first, and of each kind the oldest preview: who waits longest is
@@ -266,7 +266,7 @@ def settle_ended(
     if cases and is_short(context, REQUESTS_RESERVED):  # Before the heads are read, which takes a while and tells nobody.
         say(f"{len(cases)} previews are reported by a later run: few of the hour's requests are left.")
         return []
-    scored, decided = list[tuple[PreviewCase, GuardedPaths]](), list[Told]()
+    scored, decided = list[tuple[PreviewCase, GuardedPaths]](), list[DecidedCase]()
     for case in reading.turns(sorted(cases, key=lambda case: case.run.id), lambda case: case.pull):
         with isolated(case.pull, faults):
             decision = outcome_without_scores(context, case)
@@ -283,7 +283,7 @@ def settle_ended(
         part = scored[begin : begin + DELIVERED_AT_ONCE]
         if is_short(context, REQUESTS_RESERVED + 2 * len(part)):
             break
-        ready: list[Told] = []
+        ready: list[DecidedCase] = []
         for case, paths in part:
             with isolated(case.pull, faults):
                 ready.append((case, adjust(scored_outcome(context, case, paths))))
@@ -294,9 +294,9 @@ def settle_ended(
 
 
 def _tell_while_requests_last(
-    context: BotContext, ready: Sequence[Told], faults: list[str], *, is_last_word: bool
-) -> list[Told]:
-    delivered: list[Told] = []
+    context: BotContext, ready: Sequence[DecidedCase], faults: list[str], *, is_last_word: bool
+) -> list[DecidedCase]:
+    delivered: list[DecidedCase] = []
     for begin in range(0, len(ready), DELIVERED_AT_ONCE):
         part = ready[begin : begin + DELIVERED_AT_ONCE]
         if is_short(context, REQUESTS_RESERVED):

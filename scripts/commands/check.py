@@ -15,7 +15,8 @@ from evaluator.host.loading.weights_store import WeightsStore
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, TAG_WARNING, SubmissionKind, parse_tagged
+from evaluator.model.config.image_reference import TAG_WARNING, parse_tagged
+from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_parts, print_json, say

@@ -14,8 +14,9 @@ from itertools import starmap
 
 from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
+from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.source_header import HEADER_BYTES, SOURCE_NAME, without_header
-from evaluator.model.config.submission import SubmissionKind, parse_reference
+from evaluator.model.config.submission import SubmissionKind
 from leaderboard.core.versions import twin_fault
 from scripts.git.git_repository import GitRepository, TreeLeaf
 from scripts.repository.starters import is_starter

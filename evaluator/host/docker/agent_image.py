@@ -22,7 +22,7 @@ from evaluator.host.docker.image_registry import Registry
 from evaluator.host.errors import AgentFault
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
-from evaluator.model.config.submission import ImageReference
+from evaluator.model.config.image_reference import ImageReference
 from evaluator.model.records.verdict import Verdict
 
 AGENT_REPOSITORY = "pullrank-agent"

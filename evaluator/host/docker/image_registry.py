@@ -23,7 +23,7 @@ from urllib3.poolmanager import pool_classes_by_scheme
 
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.public_https import is_public
-from evaluator.model.config.submission import ImageReference, TaggedImage
+from evaluator.model.config.image_reference import ImageReference, TaggedImage
 from evaluator.model.records.verdict import Verdict
 
 MANIFESTS = (

@@ -21,5 +21,10 @@ def did_you_mean(word: str, names: Iterable[str], introduction: str) -> str:
     near = nearest(word, names)
     if near is not None:
         return f"did you mean '{near}'?"
+    return listed(names, introduction)
+
+
+def listed(names: list[str], introduction: str) -> str:
+    """Names after the words `introduction`, LISTED_NAMES at most."""
     more = f" and {len(names) - LISTED_NAMES} more" if len(names) > LISTED_NAMES else ""
     return f"{introduction} {', '.join(names[:LISTED_NAMES])}{more}"

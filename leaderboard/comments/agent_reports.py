@@ -157,7 +157,8 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
         for result in recorded.results
         if final in (None, result.beacon) and (result.login.casefold(), result.submission_digest) not in versions
     ]
-    entries += [_entry(agent) for agent in played.values()]
+    baselines = {entry.name for entry in recorded.entries if entry.baseline}
+    entries += [replace(_entry(agent), baseline=name in baselines) for name, agent in played.items()]
     results += [result.model_copy(update=_AS_OFFICIAL) for agent in played.values() for result in agent.results]
     duels = [
         duel
@@ -220,6 +221,11 @@ def _row(rows: Iterable[_RankedRow], name: AgentName) -> _RankedRow | None:
     return next((row for row in rows if row.entry.name == name), None)
 
 
+def _places(rows: Iterable[_RankedRow], own: _RankedRow) -> int:
+    """How many places there are: baselines and hosts take none, unless the row is one of theirs."""
+    return sum(row is own or not row.is_aside for row in rows)
+
+
 def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskReport:
     """One result with its place on a leaderboard that contains it."""
     retryable = result.verdict.is_retryable
@@ -229,8 +235,8 @@ def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_
     placed = [other for other in board.rows if other.held_by is None]
     leader = next((other for other in placed if other is not row and not other.estimate.is_missing), None)
     shown = TaskReport(
-        task=board.task, result=result, estimate=row.estimate, others=row.others, entries=len(placed), own_last=own_last,
-        own_place=own_place, held_by=row.held_by, retryable=retryable,
+        task=board.task, result=result, estimate=row.estimate, others=row.others, entries=_places(placed, row),
+        own_last=own_last, own_place=own_place, held_by=row.held_by, retryable=retryable,
     )  # fmt: skip
     if row.estimate.is_missing:
         return shown
@@ -247,7 +253,7 @@ def _overall(board: Standings, name: AgentName) -> OverallReport | None:
         return None
     placed = [other for other in board.overall if other.held_by is None]
     return OverallReport(
-        estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high, entries=len(placed),
+        estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high, entries=_places(placed, row),
         played=row.played, tasks=len(row.normalised),
     )  # fmt: skip
 
@@ -394,7 +400,7 @@ def _rated_game(board: GameStandings, name: AgentName, met: Iterable[Duel], base
     placed = [other for other in board.rows if other.held_by is None]
     leader = next((other for other in placed if other is not row), None)
     shown = GameReport(
-        task=board.task, meetings=meetings, rating=row.rating, with_leader=row.with_leader, players=len(placed),
+        task=board.task, meetings=meetings, rating=row.rating, with_leader=row.with_leader, players=_places(placed, row),
         anchor=board.anchor, one_sided=row.entry.shown in board.prior, held_by=row.held_by,
         leader=leader.rating if leader else None, leader_name=leader.entry.shown if leader else None,
     )  # fmt: skip

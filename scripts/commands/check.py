@@ -86,7 +86,8 @@ def run(
         say(line)
     if faults:
         raise CommandError(code, *faults)
-    say(f"challenge.yml and {len(checked)} folders are fine." if checked else "challenge.yml is fine.")
+    folders_checked = f"challenge.yml and {len(checked)} folder{'s' * (len(checked) > 1)} are fine."
+    say(folders_checked if checked else "challenge.yml is fine.")
     return code
 
 

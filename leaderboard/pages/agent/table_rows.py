@@ -127,7 +127,8 @@ def _returns(shared: _TaskCells, result: Result, drawn: tuple[ReturnSpread, str]
     lengths, count = result.lengths, len(result.returns)
     shown = numbers(spread, shared.decimals, "</td><td>")
     least, _, _, _, greatest, _ = shown.split("</td><td>", 5)
-    axis = f'<i class="pr-ends" data-low="{least}" data-high="{greatest}"></i>'
+    high = "" if spread.least == spread.greatest else f' data-high="{greatest}"'
+    axis = f'<i class="pr-ends" data-low="{least}"{high}></i>'
     length = number(sum(lengths) / len(lengths), 1) if lengths else NONE
     return f"<tr>{shared.head}<td>{outline}{axis}</td><td>{shown}</td><td>{count}</td><td>{length}</td></tr>"
 

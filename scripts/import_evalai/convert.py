@@ -387,7 +387,7 @@ def _pages(top: ConfigSection, read: ReadFile) -> dict[str, str]:
 
 def _pictures(top: ConfigSection) -> tuple[str, ...]:
     picture = top.text("image")
-    top.changed("image", "copied to site/assets/")
+    top.changed("image", "copied to site/assets/ where it lies beside the configuration")
     return (picture,) if picture.lower().endswith((".jpg", ".jpeg", ".png")) else ()
 
 

@@ -55,7 +55,8 @@ def _task_faults(challenge: Challenge, notes: list[str]) -> Iterator[tuple[Place
     for index, task in enumerate(challenge.tasks):
         try:
             for fault in task_faults(task):
-                yield ("tasks", index, fault.key), f"task {task.id}: {fault.text.removeprefix(f'task {task.id}: ')}"
+                named = fault.text.startswith((f"task {task.id}: ", f"task {task.id} "))
+                yield ("tasks", index, fault.key), fault.text if named else f"task {task.id}: {fault.text}"
         except ModuleNotFoundError as error:
             notes.append(
                 f"challenge.yml: task {task.id} was not played: {error} is not installed here; 'make {error}' installs it."

@@ -215,3 +215,12 @@ def test_a_suite_is_one_of_five_words(tmp_path: Path, suite: str) -> None:
     code, _, err = run(root, "init", "--title", "T", "--owner", "me", "--repository", "me/b", "--suite", suite)
     assert (code, err.count("\n")) == (2, 1), err
     assert (root / "challenge.yml").read_text() == before
+
+
+def test_a_missing_environment_is_named_with_its_task_once(tmp_path: Path) -> None:
+    root = board(tmp_path, "soundworld", "  - id: gone\n    env: nowhere:Nowhere-v0\n    episodes: 20\n")
+
+    (fault,) = host_faults(root)
+
+    assert fault.startswith("challenge.yml:9: ")
+    assert fault.count("task gone") == 1

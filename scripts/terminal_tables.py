@@ -17,7 +17,7 @@ from leaderboard.charts.interval_bars import is_other_claim
 from leaderboard.comments import phrases
 from leaderboard.comments.states import Previewed
 from leaderboard.core.entry import AgentName
-from leaderboard.core.game_standings import GameRow, GameStandings, WinCount
+from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
 from leaderboard.game_pictures.game_drawings import moves_of, position_text
 from leaderboard.game_pictures.match_replay import end_reason, side_names
@@ -152,10 +152,10 @@ def expected_places(state: Previewed, *, official: bool, debugged: str | None = 
     if rows:
         table = _table(None, ("task",), ("score", "would take", "data allow", "to the best other", "reference"))
         for row in rows:
-            known = row.task.reference
+            reference = row.task.reference
             table.add_row(
                 _typed(row.task.id), phrases.score(row), _plain(phrases.place(row)), _plain(phrases.rank_interval(row)),
-                _plain(phrases.to_leader(row)), f"{known.score:g}".replace("-", "\N{MINUS SIGN}") if known else NONE,
+                _plain(phrases.to_leader(row)), f"{reference.score:g}".replace("-", "\N{MINUS SIGN}") if reference else NONE,
             )  # fmt: skip
         _print_table(out, table)
     for game in agent.games:
@@ -313,18 +313,9 @@ def _place_cells(row: Row | OverallRow | GameRow) -> list[str]:
 def duel_table(duel: Duel, task: Task, first: int) -> None:
     """Print a duel: each side's result, and broken rules. `first` is the side in the first row."""
     out = _console()
-    names, counts = side_names(duel), duel_totals(duel).counts
-    numbers = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
-    table = _table(None, ("player", "verdict"), numbers)
+    table = _table(None, ("player", "verdict"), _DUEL_NUMBERS)
     for side in (first, 1 - first):
-        player = duel.players[side]
-        table.add_row(
-            _typed(names[side]),
-            player.verdict,
-            *_count_cells(counts[side]),
-            f"{player.cost.wall_seconds:.1f}",
-            *_cost_cells(player),
-        )
+        table.add_row(_typed(side_names(duel)[side]), *_side_cells(duel, side))
     _print_table(out, table)
     ends = Counter(match.end for match in duel.matches)
     ending_counts = ", ".join(f"{ends[end]} {_END_WORDS[end]}" for end in MatchEnd if ends[end])
@@ -347,9 +338,15 @@ _END_WORDS = {
 }
 
 
-def _count_cells(count: WinCount) -> list[str]:
+_DUEL_NUMBERS = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
+
+
+def _side_cells(duel: Duel, side: int) -> list[str]:
+    """The verdict of a side, and its numbers by the columns above."""
+    player, count = duel.players[side], duel_totals(duel).counts[side]
     plain = (count.wins, count.ties, count.losses, count.points, count.errors)
-    return [*(str(number) for number in plain), f"{count.score:g}"]
+    thinking = f"{player.cost.wall_seconds:.1f}"
+    return [player.verdict, *(str(number) for number in plain), f"{count.score:g}", thinking, *_cost_cells(player)]
 
 
 def _print_faults(out: Console, duel: Duel, task: Task, failed: str | None = None) -> None:
@@ -379,20 +376,12 @@ def _print_faults(out: Console, duel: Duel, task: Task, failed: str | None = Non
 def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]) -> None:
     """Print an agent's duels, one row each, from its side."""
     out = _console()
-    numbers = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
-    table = _table(None, ("game", "opponent", "verdict"), numbers)
+    table = _table(None, ("game", "opponent", "verdict"), _DUEL_NUMBERS)
     for duel in duels:
-        side = 0 if duel.players[0].name == name else 1
-        other, player = duel.players[1 - side], duel.players[side]
+        side = duel.side_of(name)
+        other = duel.players[1 - side]
         opponent = "itself" if duel.is_validation else f"{other.login}/{other.agent}"
-        table.add_row(
-            duel.task,
-            _typed(opponent),
-            player.verdict,
-            *_count_cells(duel_totals(duel).counts[side]),
-            f"{player.cost.wall_seconds:.1f}",
-            *_cost_cells(player),
-        )
+        table.add_row(duel.task, _typed(opponent), *_side_cells(duel, side))
     _print_table(out, table)
     by_id = {task.id: task for task in tasks}
     for duel in duels:

@@ -52,7 +52,7 @@ def is_public(address: str) -> bool:
 
 def resolve(host: str, port: int) -> list[str]:
     """The IP addresses of a name."""
-    return list(dict.fromkeys(str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
 
 
 class _PinnedConnection(http.client.HTTPSConnection):

@@ -35,8 +35,7 @@ def _larger(one: _Number | None, other: _Number | None) -> _Number | None:
 def group_usage(folders: Mapping[str, Path]) -> Usage:
     """What a control group counted, in either version; None where it cannot be read.
 
-    Args:
-        folders: the group's directory by controller: one for each under version 1, the same for all under version 2.
+    `folders`: the group's directory by controller: one for each under version 1, the same for all under version 2.
     """
     microseconds = read_fields(folders["cpu"] / "cpu.stat").get("usage_usec")
     nanoseconds = _number_in(folders["cpuacct"] / "cpuacct.usage")

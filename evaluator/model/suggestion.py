@@ -15,16 +15,16 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
     return by_folded[near[0]] if near else None
 
 
-def did_you_mean(word: str, names: Iterable[str], known: str) -> str:
-    """A hint: the nearest name, or all of them after the words `known`, such as "the tasks are"."""
+def did_you_mean(word: str, names: Iterable[str], introduction: str) -> str:
+    """A hint: the nearest name, or all of them after the words `introduction`, such as "the tasks are"."""
     names = list(names)
     near = nearest(word, names)
     if near is not None:
         return f"did you mean '{near}'?"
-    return listed(names, known)
+    return listed(names, introduction)
 
 
-def listed(names: list[str], known: str) -> str:
-    """Names after the words `known`, LISTED_NAMES at most."""
+def listed(names: list[str], introduction: str) -> str:
+    """Names after the words `introduction`, LISTED_NAMES at most."""
     more = f" and {len(names) - LISTED_NAMES} more" if len(names) > LISTED_NAMES else ""
-    return f"{known} {', '.join(names[:LISTED_NAMES])}{more}"
+    return f"{introduction} {', '.join(names[:LISTED_NAMES])}{more}"

@@ -52,6 +52,16 @@ class Entry:
         return AgentName.folded(self.login, self.agent)
 
     @property
+    def spelled_name(self) -> AgentName:
+        """The name as the folder's path spells the login."""
+        return AgentName(self.login, self.agent)
+
+    @property
+    def version(self) -> tuple[str, str, str]:
+        """Login, folder and digest, as records have them."""
+        return self.login, self.agent, self.digest
+
+    @property
     def is_aside(self) -> bool:
         """Whether the entry is listed for comparison only: it has no place and takes none."""
         return self.host or self.baseline

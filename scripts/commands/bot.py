@@ -50,10 +50,10 @@ run = typer.Typer(help="Commands for the GitHub workflows.", no_args_is_help=Tru
 
 def _official_sandbox(name: str | None) -> str | None:
     """The option of official runs and previews, which takes nothing but the sandbox that challenge.yml names."""
-    wanted = open_checkout(Path.cwd()).challenge.runners.sandbox if name else None
-    if name != wanted:
+    sandbox = open_checkout(Path.cwd()).challenge.runners.sandbox if name else None
+    if name != sandbox:
         raise CommandError(
-            USAGE, f"challenge.yml evaluates in {wanted}, and so does every workflow; leave out --sandbox {name}"
+            USAGE, f"challenge.yml evaluates in {sandbox}, and so does every workflow; leave out --sandbox {name}"
         )
     return name
 
@@ -261,7 +261,7 @@ def evaluate(
 
 @run.command()
 def publish(
-    given: Annotated[list[Path], typer.Option("--in", help="Folders of shards; may be given again.")],
+    paths: Annotated[list[Path], typer.Option("--in", help="Folders of shards; may be given again.")],
     sha: MainSha,
     shards: Annotated[int, typer.Option(help="Shards of the round.")],
     results_sha: ResultsSha = "",
@@ -281,7 +281,7 @@ def publish(
         target = accepted or Path(temporary)
         with empty_rounds.report_failures(github, environment, target):
             if only in ("check", "both"):
-                _check(environment, work, assignment, given, target)
+                _check(environment, work, assignment, paths, target)
             if only in ("record", "both"):
                 recorded = _record(environment, work, target)
                 if not recorded:
@@ -298,10 +298,10 @@ def _check(
     environment: WorkflowEnvironment,
     work: OfficialRun,
     assignment: shard_jobs.ShardAssignment,
-    given: list[Path],
+    paths: list[Path],
     target: Path,
 ) -> None:
-    checked = check_shards(work, assignment, given, target, datetime.now(UTC))
+    checked = check_shards(work, assignment, paths, target, datetime.now(UTC))
     empty_rounds.write_round_report(target, assignment.shards, checked)
     for line in checked.refused:
         say(f"Refused: {line}")

@@ -15,7 +15,8 @@ from evaluator.host.loading.weights_store import WeightsStore
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, TAG_WARNING, SubmissionKind, parse_tagged
+from evaluator.model.config.image_reference import TAG_WARNING, parse_tagged
+from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_parts, print_json, say
@@ -62,7 +63,6 @@ def run(
 ) -> int:
     """Check folders, or the challenge and all agents; no agent is run."""
     checkout = open_checkout(Path.cwd())
-    tasks = list(checkout.challenge.tasks)
     board = check_board(checkout) if host or not folders else BoardFindings([], [])
     faults, notes = [*board.faults], [*board.notes]
     notes += [] if folders else [*_gvisor_notes(checkout.challenge), *_duration_notes(checkout.challenge)]
@@ -71,33 +71,23 @@ def run(
     for folder in checked:
         try:
             entry, closed = check_folder(checkout, folder)
-            idle += not eligible_tasks(entry, tasks) and is_example(entry)
+            idle += not eligible_tasks(checkout.challenge, entry) and is_example(entry)
             notes += closed
         except LoadError as error:
             faults.extend([*error.lines, *digest_advice(folder, error.lines)])
     if idle:
         notes.append(f"example_agents: {idle} of them play none of this board's tasks, so they are not part of it.")
-    if as_json:
-        print_json(
-            {
-                "checked": len(checked),
-                "faults": faults,
-                "errors": [fault_parts(line) for line in faults],
-                "notes": notes,
-            }
-        )
-    else:
-        for line in notes:
-            say(line)
-    if not faults and not as_json:
-        say(
-            f"challenge.yml and {len(checked)} folder{'s' * (len(checked) > 1)} are fine."
-            if checked
-            else "challenge.yml is fine."
-        )
     code = USAGE if board.faults else SUBMISSION_AT_FAULT if faults else OK
-    if faults and not as_json:
+    if as_json:
+        errors = [fault_parts(line) for line in faults]
+        print_json({"checked": len(checked), "faults": faults, "errors": errors, "notes": notes})
+        return code
+    for line in notes:
+        say(line)
+    if faults:
         raise CommandError(code, *faults)
+    folders_checked = f"challenge.yml and {len(checked)} folder{'s' * (len(checked) > 1)} are fine."
+    say(folders_checked if checked else "challenge.yml is fine.")
     return code
 
 
@@ -109,7 +99,7 @@ def check_folder(checkout: Checkout, folder: Path) -> tuple[AgentFolder, list[st
     """
     entry = checkout.find(folder)
     _check_new(folder, entry)
-    eligible_tasks(entry, list(checkout.challenge.tasks))
+    eligible_tasks(checkout.challenge, entry)
     check_people(checkout, entry)
     closed = closed_task_notes(checkout, entry)
     check_source(entry)
@@ -141,8 +131,8 @@ def _gvisor_notes(challenge: Challenge) -> Iterator[str]:
     runners = challenge.runners
     if runners.sandbox != "gvisor":
         return
-    if own := [label for label in runners.labels if not label.startswith(HOSTED_LABEL)]:
-        machines = f"the machines {', '.join(own)} need it, with --oci-seccomp; nothing is evaluated without it"
+    if labels := [label for label in runners.labels if not label.startswith(HOSTED_LABEL)]:
+        machines = f"the machines {', '.join(labels)} need it, with --oci-seccomp; nothing is evaluated without it"
     else:
         machines = f"the workflows install runsc {RUNSC_VERSION} on GitHub's machines"
     yield f"challenge.yml: evaluations are in gVisor: {machines}."
@@ -170,12 +160,12 @@ def check_source(entry: AgentFolder) -> None:
     submission = entry.folder.submission
     if submission.kind is SubmissionKind.IMAGE or submission.adapter in MODEL_ADAPTERS:
         return
-    wanted, missing = (
+    required, missing = (
         _REQUIRED_NAMES.get(submission.adapter, ("", "")) if submission.kind is SubmissionKind.POLICY else ("", "")
     )
     source = next(blob.content for blob in entry.folder.blobs if blob.path == submission.source)
     name = f"{entry.shown}/{submission.source}"
-    command = [sys.executable, "-I", "-W", "ignore", "-c", _PARSE_SCRIPT, name, wanted, missing]
+    command = [sys.executable, "-I", "-W", "ignore", "-c", _PARSE_SCRIPT, name, required, missing]
     try:
         process = subprocess.run(command, input=source, capture_output=True, timeout=20, check=False)
     except subprocess.TimeoutExpired as error:

@@ -98,20 +98,20 @@ def _verify(checkout: Checkout, files: list[Path], at_once: int | None) -> list[
 
 
 def _evaluate(evaluator: Evaluator, at_once: int | None) -> list[Result]:
-    checkout, wanted = evaluator.checkout, []
+    checkout, evaluations = evaluator.checkout, []
     entries, faults = checkout.read_all()
     for line in faults:
         say(line)
     for entry in entries:
         try:
-            tasks = eligible_tasks(entry, list(checkout.challenge.tasks))
+            tasks = eligible_tasks(checkout.challenge, entry)
         except LoadError as error:
             say("\n".join(error.lines))
             continue
-        wanted += [(entry, task) for task in tasks if task.game is None]
+        evaluations += [(entry, task) for task in tasks if task.game is None]
     results = []
     for result, is_new in evaluate_locally(
-        evaluator, wanted, RunOptions(store=checkout.store, quiet=False, at_once=at_once)
+        evaluator, evaluations, RunOptions(store=checkout.store, quiet=False, at_once=at_once)
     ):
         results.append(result)
         if is_new:

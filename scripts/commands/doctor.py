@@ -11,13 +11,18 @@ from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.github.api.client import GitHub
-from scripts.github.doctor.all_checks import checks_of
-from scripts.github.doctor.check_runner import Repair, SettingFinding, SettingState, apply_repairs, inspect_settings
+from scripts.github.doctor.actions_checks import ACTIONS_CHECKS, check_runners
+from scripts.github.doctor.check_runner import Check, Repair, SettingFinding, SettingState, apply_repairs, inspect_settings
+from scripts.github.doctor.protection_checks import PROTECTION_CHECKS
+from scripts.github.doctor.repository_checks import REPOSITORY_CHECKS, check_identity
+from scripts.github.doctor.season_checks import season_checks
 from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.options import GITHUB_API, AdministratorToken, ApiAddress, JsonList
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.layout import OWNERS_PLACEHOLDER, repository_name
 
+# What every leaderboard needs, whatever its challenge.yml says, in the order in which it is shown.
+CHECKS: tuple[Check, ...] = (*REPOSITORY_CHECKS, *ACTIONS_CHECKS, *PROTECTION_CHECKS)
 _STATE_MARKS = {SettingState.GOOD: "✓", SettingState.MISSING: "✗", SettingState.CHOICE: "•", SettingState.UNKNOWN: "?"}
 
 
@@ -37,7 +42,8 @@ def run(
     if not token:
         raise CommandError(USAGE, "doctor needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank doctor")
     github = GitHub(token, api, name)
-    checks = checks_of(checkout.challenge, named)
+    runners = check_runners(checkout.challenge.runners.labels)
+    checks = (check_identity(named), *CHECKS, runners, *season_checks(checkout.challenge))
     repairs = apply_repairs(github, checks) if fix else []
     findings = inspect_settings(github, checks)
     if as_json:

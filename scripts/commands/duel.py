@@ -7,7 +7,6 @@ import typer
 
 from evaluator.host.duels.rl_arena_format import rl_arena_document
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Side
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import LocalSandbox, PlayAgain
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
@@ -38,7 +37,7 @@ def run(
     request = runner.request(*sides, changed_task)
     store = checkout.store if changed_task == task else None
     [(duel, is_new)] = play_missing_duels(runner, [request], RunOptions(store=store, quiet=as_json, again=again))
-    first: Side = 0 if duel.players[0].name == sides[0].name else 1
+    first = duel.side_of(sides[0].name)
     if as_json:
         print_json(rl_arena_document(duel, request.game, first), indent=None)  # its states are rows of numbers
         return exit_code([duel])

@@ -83,28 +83,28 @@ def _push(clone: GitRepository, person: ErasedPerson, now: datetime) -> None:
                 (traces_branch(season), _traces_commit(branches, tips.get(traces_branch(season)), person)),
             ):
                 if commit.removed:
-                    built[branch] = branches.build(tips[branch], [commit], now)
+                    built[branch] = branches.build(tips[branch], commit, now)
             if built and not branches.push(built):
                 raise CommandError(OUR_FAULT, "others pushed first; run 'pullrank recorded' and the same command again")
 
 
 def _results_commit(branches: DataBranches, tip: str | None, person: ErasedPerson) -> BranchCommit:
-    there = branches.objects(tip)
-    moved = [(old, new, content) for old, new, content in person.moved() if old in there]
-    gone = {old for old, _, _ in moved} | {path for path in there if _is_of(path, person.renaming.login)}
+    objects = branches.objects(tip)
+    moved = [(old, new, content) for old, new, content in person.moved() if old in objects]
+    gone = {old for old, _, _ in moved} | {path for path in objects if _is_of(path, person.renaming.login)}
     return BranchCommit(
         message="erase", files=tuple((new, content) for _, new, content in moved), removed=tuple(sorted(gone))
     )
 
 
 def _traces_commit(branches: DataBranches, tip: str | None, person: ErasedPerson) -> BranchCommit:
-    there = branches.objects(tip)
-    moved = [each for each in person.moved_traces() if each[0] in there]
+    objects = branches.objects(tip)
+    moved = [each for each in person.moved_traces() if each[0] in objects]
     if moved and tip:
         branches.repository.fetch(tip, options=("--depth=1", "--refetch"))
-    contents = branches.repository.read([there[old] for old, _, _ in moved]) if moved else []
+    contents = branches.repository.read([objects[old] for old, _, _ in moved]) if moved else []
     files = tuple((new, converted(content)) for (_, new, converted), content in zip(moved, contents, strict=True))
-    gone = {old for old, _, _ in moved} | {path for path in there if _is_of(path, person.renaming.login)}
+    gone = {old for old, _, _ in moved} | {path for path in objects if _is_of(path, person.renaming.login)}
     return BranchCommit(message="erase", files=files, removed=tuple(sorted(gone)))
 
 
@@ -149,5 +149,5 @@ def _lines_with(clone: GitRepository, login: str) -> list[str]:
     except GitError:
         return []
     places = [":".join(line.split(":")[1:3]) for line in raw.decode("utf-8", "replace").splitlines()]
-    own = re.compile(rf"{SUBMISSIONS}/{re.escape(login)}/", re.IGNORECASE)
-    return [place for place in dict.fromkeys(places) if not own.match(place)]
+    own_folder = re.compile(rf"{SUBMISSIONS}/{re.escape(login)}/", re.IGNORECASE)
+    return [place for place in dict.fromkeys(places) if not own_folder.match(place)]

@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from evaluator.host.digests.runtime_digest import runtime_digest
-from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.sandboxes.select import process_sandbox
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.task import Task
@@ -21,7 +20,7 @@ from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import AgentArgument, Jobs, LocalSandbox, OnlyTasks, PlayAgain
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
-from scripts.runs.eligible_tasks import eligible_tasks
+from scripts.runs.eligible_tasks import find_chosen
 from scripts.runs.local_evaluator import Evaluator, RunOptions, ended_in_words, evaluate_locally, open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 
@@ -41,16 +40,7 @@ def run(
 ) -> int:
     """Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines."""
     checkout = open_checkout(Path.cwd(), challenge)
-    try:
-        entry = checkout.find(folder)
-        tasks = eligible_tasks(entry, checkout.tasks(None))
-    except LoadError as error:
-        raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
-    if task:
-        wanted = {each.id for each in checkout.tasks(task)}
-        tasks = [each for each in tasks if each.id in wanted]
-    if not tasks:
-        raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
+    entry, tasks = find_chosen(checkout, folder, task)
     if episodes or log or pdb:
         _refuse_other_sandbox(sandbox)
         return _debug(checkout, entry, tasks, DebugOptions(episodes=episodes or DEBUGGED_EPISODES, log=log, pdb=pdb))

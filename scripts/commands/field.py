@@ -3,23 +3,18 @@
 from pathlib import Path
 
 from scripts.commands.evaluate import exit_code_of, print_places
-from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, say
+from scripts.console import OK, say
 from scripts.options import AgentArgument, LocalSandbox, OnlyTasks
 from scripts.repository.checkout import open_checkout
-from scripts.runs.eligible_tasks import eligible_tasks
+from scripts.runs.eligible_tasks import find_chosen
 from scripts.runs.local_evaluator import RunOptions, evaluate_locally, open_evaluator
 from scripts.runs.play_duels import DuelRunner, play_everybody
-from scripts.standings.newest_results import entry_in
 
 
 def run(folder: AgentArgument, task: OnlyTasks = None, sandbox: LocalSandbox = "auto") -> int:
     """Play what is missing, games against every merged agent, and show which ranks the data allow."""
     checkout = open_checkout(Path.cwd())
-    entry = entry_in(checkout, folder)
-    tasks = eligible_tasks(entry, checkout.tasks(None))
-    tasks = [each for each in tasks if not task or each in checkout.tasks(task)]
-    if not tasks:
-        raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
+    entry, tasks = find_chosen(checkout, folder, task)
     evaluator, options = open_evaluator(checkout, sandbox), RunOptions(store=checkout.store, quiet=False)
     solo = [(entry, each) for each in tasks if each.game is None]
     results = [result for result, _ in evaluate_locally(evaluator, solo, options)]

@@ -1,11 +1,11 @@
 """`pullrank import-evalai`: converts an EvalAI configuration and reports what became of each key."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_challenge, parse_yaml
+from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, nearest_line, parse_challenge, parse_yaml
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
 from scripts.import_evalai.convert import MAX_PAGE_BYTES, ImportedChallenge, convert
@@ -57,17 +57,13 @@ def _convert(config: Path, env: str | None) -> ImportedChallenge:
         return convert(document, lambda name: _read_beside(config.parent, name), env)
     except ImportFaultError as error:
         place = str(error).partition(":")[0]
-        raise CommandError(USAGE, f"{config.name}:{_line(lines, place)}: {error}") from error
+        raise CommandError(USAGE, f"{config.name}:{nearest_line(lines, _steps(place))}: {error}") from error
 
 
-def _line(lines: dict[tuple[int | str, ...], Any], place: str) -> int:
-    """The line of a key such as `challenge_phases[0].codename`, or of the nearest key above it."""
-    path: tuple[int | str, ...] = tuple(
-        int(step) if step.isdecimal() else step for step in place.replace("[", ".").replace("]", "").split(".") if step
-    )
-    while path and path not in lines:
-        path = path[:-1]
-    return int(lines.get(path, 1))
+def _steps(place: str) -> tuple[int | str, ...]:
+    """The steps to a key such as `challenge_phases[0].codename`."""
+    steps = place.replace("[", ".").replace("]", "").split(".")
+    return tuple(int(step) if step.isdecimal() else step for step in steps if step)
 
 
 def _read_beside(folder: Path, name: str) -> bytes | None:

@@ -90,13 +90,11 @@ def _quarantine(checkout: Checkout, clone: GitRepository, sha: str, fields: dict
 
 def _begin(checkout: Checkout, clone: GitRepository, sha: str) -> str:
     """When the first result was evaluated: since a commit of main, or recorded since one of results."""
-    if "challenge.yml" in clone.run("ls-tree", "--name-only", "--full-tree", sha).decode().splitlines():
-        return datetime.fromtimestamp(int(clone.run("show", "-s", "--format=%ct", _merged_by(clone, sha))), UTC).strftime(
-            _FORM
-        )
+    if clone.file(sha, "challenge.yml") is not None:
+        seconds = int(clone.run("show", "-s", "--format=%ct", _merged_by(clone, sha)))
+        return datetime.fromtimestamp(seconds, UTC).strftime(_FORM)
     parent = clone.resolve(f"{sha}^")
-    listed = clone.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", parent) if parent else b""
-    older = set(listed.decode("utf-8", "replace").split("\0"))
+    older = {leaf.text for leaf in clone.tree(parent)} if parent else set()
     times = [one.provenance.evaluated_at for one in checkout.every_record if one.path() + RESULT not in older]
     if not times:
         raise CommandError(USAGE, "nothing here was recorded since that commit; run 'pullrank recorded' first")

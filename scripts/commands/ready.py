@@ -80,9 +80,12 @@ def _path_faults(checkout: Checkout, entry: AgentFolder) -> list[str]:
         changed = clone.status("--untracked-files=all")
     except CommandError as error:
         return [str(error)]
-    own = f"{SUBMISSIONS}/{entry.login}/"
-    outside = [*guarded.outside, *(line[3:] for line in changed if not line[3:].startswith(own))]
-    return [*guarded.faults, *(f"{path} lies outside of {own}: undo it, or leave it out" for path in dict.fromkeys(outside))]
+    folder = f"{SUBMISSIONS}/{entry.login}/"
+    outside = [*guarded.outside, *(line[3:] for line in changed if not line[3:].startswith(folder))]
+    return [
+        *guarded.faults,
+        *(f"{path} lies outside of {folder}: undo it, or leave it out" for path in dict.fromkeys(outside)),
+    ]
 
 
 def _recorded(checkout: Checkout, entry: AgentFolder) -> tuple[list[Result], list[Duel]]:
@@ -98,11 +101,11 @@ def _result_checks(checkout: Checkout, entry: AgentFolder) -> Iterator[ReadyChec
     missing = f"this version was not evaluated here; run 'pullrank evaluate {entry.shown}'"
     results, duels = _recorded(checkout, entry)
     of_task = {result.task: result for result in results}
-    for task in eligible_tasks(entry, list(checkout.challenge.tasks)):
+    for task in eligible_tasks(checkout.challenge, entry):
         result = of_task.get(task.id)
         if task.game is not None:
-            own = [duel for duel in duels if duel.task == task.id]
-            yield _game_check(entry, task, own) if own else ReadyCheck(what=task.id, fault=missing)
+            of_game = [duel for duel in duels if duel.task == task.id]
+            yield _game_check(entry, task, of_game) if of_game else ReadyCheck(what=task.id, fault=missing)
         elif result is None:
             yield ReadyCheck(what=task.id, fault=missing)
         elif result.verdict is not Verdict.OK:
@@ -121,7 +124,7 @@ def _game_check(entry: AgentFolder, task: Task, duels: list[Duel]) -> ReadyCheck
     words = [f"{task.id}: validated in {len(validation.matches)} matches against itself"]
     for duel in duels:
         if not duel.is_validation and duel.verdict is Verdict.OK:
-            side = 0 if duel.players[0].name == entry.name else 1
+            side = duel.side_of(entry.name)
             count, other = duel_totals(duel).counts[side], duel.players[1 - side]
             words.append(f"{count.wins}–{count.ties}–{count.losses} against {other.login}/{other.agent}")
     return ReadyCheck(what="; ".join(words))

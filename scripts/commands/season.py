@@ -68,7 +68,7 @@ def reveal(push: Push = False, token: PushToken = "", server: ServerAddress = GI
     except SecretError as error:
         raise CommandError(USAGE, str(error)) from error
     publication = RevealedSecret(secret=secret.raw.hex(), at=now.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    _record(checkout, {"revealed": publication}, f"reveal season {challenge.season}", (push, token, server), now)
+    _record(checkout, {"revealed": publication}, "reveal", _target(checkout, push, token, server), now)
     count = sum(result.sealed is not None for result in checkout.store.read()[0])
     say(f"Season {challenge.season} is revealed: 'pullrank verify' opens {count} sealed results and their traces.")
     if not push:
@@ -103,7 +103,7 @@ def close(
     if not by.strip() or len(by) > 200 or not by.isprintable():
         raise CommandError(USAGE, "--by is one line with a name, at most 200 letters")
     closed = close_season(checkout, by.strip(), now, quiet=False, even_empty=yes)
-    _record(checkout, {"closed": closed.closing}, f"close season {season}", (push, token, server), now)
+    _record(checkout, {"closed": closed.closing}, "close", _target(checkout, push, token, server), now)
     say(f"{closed.closing.results} results verified, {closed.closing.steps:,} steps replayed; season {season} is closed.")
     say(f"Archive: {closed.archive.path.relative_to(checkout.root)}, SHA-256 {closed.archive.sha256}")
     say(f"Commit and push: {' '.join(str(path.relative_to(checkout.root)) for path in closed.written)}")
@@ -119,7 +119,7 @@ def reopen(push: Push = False, token: PushToken = "", server: ServerAddress = GI
     entry = checkout.seasons.of(season)
     if entry.closed is None:
         raise CommandError(USAGE, f"season {season} is not closed, so there is nothing to reopen")
-    _record(checkout, {"closed": None}, f"reopen season {season}", (push, token, server), now)
+    _record(checkout, {"closed": None}, "reopen", _target(checkout, push, token, server), now)
     folder = frozen_folder(checkout)
     shutil.rmtree(folder, ignore_errors=True)
     say(f"Season {season}, closed at {entry.closed.at}, is open again.")
@@ -134,16 +134,19 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _record(
-    checkout: Checkout, update: dict[str, object], message: str, remote: tuple[bool, str, str], now: datetime
-) -> None:
+def _target(checkout: Checkout, push: bool, token: str, server: str) -> GitRepository | None:
+    """The clone to push from; None if nothing is pushed."""
+    credentials = Credentials(server_url=server, token=token) if token else None
+    return GitRepository(checkout.root, credentials) if push else None
+
+
+def _record(checkout: Checkout, update: dict[str, object], verb: str, target: GitRepository | None, now: datetime) -> None:
     """Record a change of the season; on the branch first, so that this clone stays unchanged if the push fails."""
-    season, (push, token, server) = checkout.challenge.season, remote
+    season = checkout.challenge.season
 
     def change(seasons: SeasonFile) -> SeasonFile:
         return seasons.having(seasons.of(season).model_copy(update=update))
 
-    if push:
-        clone = GitRepository(checkout.root, Credentials(server_url=server, token=token) if token else None)
-        record_on_branch(clone, season, change, message, now)
+    if target is not None:
+        record_on_branch(target, season, change, f"{verb} season {season}", now)
     record_locally(checkout, change)

@@ -7,7 +7,6 @@ and comes back begins another period, with other seeds: otherwise one could merg
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import NoReturn
 
 from leaderboard.core.entry import AgentName
 from scripts.console import OUR_FAULT, CommandError
@@ -34,17 +33,6 @@ class VersionOrigins:
     """The commits that began the version's periods on the task, the present one last."""
 
 
-def find_beacon(repository: GitRepository, main_sha: str, login: str, agent: str, digest: str) -> SeedBeacon:
-    """The commit that brought one version.
-
-    Raises:
-        CommandError: the clone is shallow, or the version is not on main.
-    """
-    refuse_shallow(repository)
-    oldest = next(FolderHistory(repository, main_sha).holding(login, digest), None)
-    return _beacon(oldest) if oldest else _refuse_missing(folder_of(AgentName(login, agent)), digest)
-
-
 def version_origins(
     repository: GitRepository,
     main_sha: str,
@@ -54,12 +42,8 @@ def version_origins(
 ) -> VersionOrigins:
     """The beacons of the versions on main, with one walk through history.
 
-    Args:
-        repository: a clone with all of main's history.
-        main_sha: the commit of main.
-        digests: each folder's version.
-        tasks: ids of the tasks that each folder enters.
-        since: the commit that began the season: periods that were over by then are left out.
+    `digests`: each folder's version. `tasks`: ids of the tasks that each folder enters. `since`: the commit that began the
+    season: periods that were over by then are left out.
 
     Raises:
         CommandError: the clone is shallow, or a version is not on main.
@@ -68,10 +52,10 @@ def version_origins(
     history = FolderHistory(repository, main_sha)
     # A folder's current content has this digest, so few files need to be read.
     oldest = history.first(digests.keys())
-    versions = {
-        name: _beacon(oldest[name]) if name in oldest else _refuse_missing(folder_of(name), digest)
-        for name, digest in digests.items()
-    }
+    if missing := next((name for name in digests if name not in oldest), None):
+        fault = f"{folder_of(missing)}: no commit of main holds version {digests[missing][:12]}"
+        raise CommandError(OUR_FAULT, fault)
+    versions = {name: _beacon(oldest[name]) for name in digests}
     return VersionOrigins(versions=versions, tasks=_periods(history, tasks, beacon_order(repository, main_sha), since))
 
 
@@ -124,10 +108,6 @@ def refuse_shallow(repository: GitRepository) -> None:
         )
 
 
-def _refuse_missing(folder: str, digest: str) -> NoReturn:
-    raise CommandError(OUR_FAULT, f"{folder}: no commit of main holds version {digest[:12]}")
-
-
 def _beacon(state: FolderState) -> SeedBeacon:
     return SeedBeacon(sha=state.sha, committed_at=state.committed_at)
 
@@ -151,7 +131,9 @@ def known_origins(
     versions = {name: _beacon(state) for name in digests if (state := oldest[name])}
     present = {name: tasks[name] for name in versions.keys() & tasks.keys() if standing.get(name) == digests[name]}
     periods = {
-        where: tuple(_beacon(period.began) for period in own) for where, own in history.periods(present).items() if own
+        where: tuple(_beacon(period.began) for period in of_task)
+        for where, of_task in history.periods(present).items()
+        if of_task
     }
     return VersionOrigins(versions=versions, tasks=periods)
 

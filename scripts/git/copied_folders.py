@@ -14,8 +14,9 @@ from itertools import starmap
 
 from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
+from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.source_header import HEADER_BYTES, SOURCE_NAME, without_header
-from evaluator.model.config.submission import SubmissionKind, parse_reference
+from evaluator.model.config.submission import SubmissionKind
 from leaderboard.core.versions import twin_fault
 from scripts.git.git_repository import GitRepository, TreeLeaf
 from scripts.repository.starters import is_starter
@@ -78,11 +79,8 @@ def copy_faults(
 ) -> list[str]:
     """A line for each changed folder that is the same agent as another folder, under another login or of the same one.
 
-    Args:
-        repository: has the objects of both.
-        on_main: the folders on main.
-        changed: folder of the pull request to its files.
-        removed: the folders on main that will not be there any more, or not with the same files.
+    `changed`: folder of the pull request to its files. `removed`: the folders on main that will not be there any more, or
+    not with the same files.
     """
     faults, here = [], AlikeFolders(changed)
     for path, leaves in sorted(changed.items()):
@@ -133,9 +131,9 @@ def _faults_of(
 
 def _elsewhere(repository: GitRepository, one: _Folder, manifest: "_Manifest", other: _Folder) -> dict[bytes, str]:
     """The hashes of a folder's files, fetched ones included, that do not lie in both folders."""
-    own = {name: file.leaf.oid for name, file in one.files.items() if name not in other.files}
-    contents = repository.read(list(own.values())) if own else []
-    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in zip(own, contents, strict=True)}
+    oids = {name: file.leaf.oid for name, file in one.files.items() if name not in other.files}
+    contents = repository.read(list(oids.values())) if oids else []
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in zip(oids, contents, strict=True)}
     return {**manifest.fetched, **hashes}
 
 

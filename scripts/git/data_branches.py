@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -65,13 +65,11 @@ class DataBranches:
         """Object name by path of a commit."""
         if tip is None:
             return {}
-        raw = self.repository.run("ls-tree", "-r", "-z", "--full-tree", full_sha(tip)).decode("utf-8", "replace")
-        return {path: meta.split()[2] for meta, _, path in (line.partition("\t") for line in raw.split("\0") if line)}
+        return {leaf.text: leaf.oid for leaf in self.repository.tree(tip)}
 
-    def build(self, tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> str:
-        """Make commits on top of a tip, or an orphan branch; returns the last one. Nothing is checked out."""
-        stream = _fast_import_stream(tip, commits, now)
-        return self.repository.run("fast-import", "--quiet", "--force", "--done", given=stream).decode().strip()
+    def build(self, tip: str | None, commit: BranchCommit, now: datetime) -> str:
+        """Make a commit on top of a tip, or an orphan branch."""
+        return make_commit(self.repository, tip, commit, now)
 
     def push(self, built: dict[str, str]) -> bool:
         """Push all branches or none; False if somebody else pushed first.
@@ -94,20 +92,28 @@ def object_name(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def _fast_import_stream(tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> Iterator[bytes]:
-    """The input of `git fast-import`, which prints the last commit's id."""
-    name = "refs/pullrank/built"
-    yield f"reset {name}\n\n".encode()
-    for index, commit in enumerate(commits):
-        message = commit.message.encode()
-        yield f"commit {name}\nmark :1\ncommitter {BOT_IDENTITY} {int(now.timestamp())} +0000\n".encode()
-        yield f"data {len(message)}\n".encode() + message + b"\n"
-        if index == 0 and tip is not None:
-            yield f"from {full_sha(tip)}\n".encode()
-        yield from (f"D {path}\n".encode() for path in commit.removed)
-        for path, source in commit.files:
-            content = source.read_bytes() if isinstance(source, Path) else source
-            yield f"M 100644 inline {path}\ndata {len(content)}\n".encode() + content + b"\n"
+def make_commit(
+    repository: GitRepository, parent: str | None, commit: BranchCommit, now: datetime, identity: str = BOT_IDENTITY
+) -> str:
+    """Make a commit with a parent or without; returns its id. Nothing is checked out.
+
+    `identity`: name and e-mail address of the committer.
+    """
+    stream = _fast_import_stream(parent, commit, f"{identity} {int(now.timestamp())} +0000")
+    return repository.run("fast-import", "--quiet", "--force", "--done", given=stream).decode().strip()
+
+
+def _fast_import_stream(parent: str | None, commit: BranchCommit, committer: str) -> Iterator[bytes]:
+    """The input of `git fast-import`, which prints the commit's id."""
+    name, message = "refs/pullrank/built", commit.message.encode()
+    yield f"reset {name}\n\ncommit {name}\nmark :1\ncommitter {committer}\n".encode()
+    yield f"data {len(message)}\n".encode() + message + b"\n"
+    if parent is not None:
+        yield f"from {full_sha(parent)}\n".encode()
+    yield from (f"D {path}\n".encode() for path in commit.removed)
+    for path, source in commit.files:
+        content = source.read_bytes() if isinstance(source, Path) else source
+        yield f"M 100644 inline {path}\ndata {len(content)}\n".encode() + content + b"\n"
     yield b"get-mark :1\ndone\n"
 
 
@@ -147,14 +153,11 @@ def _read_files(
     with scratch_folder("results") as place:
         repository = _open_beside(clone, Path(place))
         repository.fetch(sha, options=("--depth=1",))
-        listed = repository.run("ls-tree", "-r", "-z", "--full-tree", sha, at_most=at_most)
-        lines = listed.decode("utf-8", "replace").split("\0")
-        entries = [(path, meta.split()) for meta, _, path in (line.partition("\t") for line in lines if line)]
-        results = [(path, meta[2]) for path, meta in entries if meta[0] == "100644" and path.endswith(ending)]
-        for begin in range(0, len(results), 500):
-            part = results[begin : begin + 500]
-            for (path, _), content in zip(part, repository.read([oid for _, oid in part], at_most), strict=True):
-                take(path, content)
+        files = [leaf for leaf in repository.tree(sha, at_most) if leaf.mode == "100644" and leaf.text.endswith(ending)]
+        for begin in range(0, len(files), 500):
+            part = files[begin : begin + 500]
+            for leaf, content in zip(part, repository.read([leaf.oid for leaf in part], at_most), strict=True):
+                take(leaf.text, content)
 
 
 def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None = None) -> tuple[list[Result], list[Duel]]:
@@ -220,12 +223,7 @@ def _without_times(duel: Duel) -> Duel:
 def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RESULT, *, at_most: int | None = None) -> int:
     """Write a commit's results, or files of another ending, below a folder, as pages read them; returns their number.
 
-    Args:
-        clone: what knows the remote.
-        sha: the commit; empty for none.
-        target: the folder.
-        ending: of the files' names.
-        at_most: bytes that a stranger's files may have.
+    `sha`: empty for none. `at_most`: bytes that a stranger's files may have.
 
     Raises:
         CommandError: they have more, or cannot be written under their names.
@@ -249,3 +247,25 @@ def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RES
     if sha:
         _read_files(clone, sha, take, ending, OUTPUT_BYTES if at_most is None else BATCH_BYTES)
     return written
+
+
+def read_note_file(clone: GitRepository, branch: str, name: str) -> bytes | None:
+    """The content of a branch's file, empty if it is not there; None without the branch."""
+    tip = tip_of(clone, branch)
+    if not tip:
+        return None
+    with open_branches(clone, "") as branches:
+        branches.repository.fetch(tip, options=("--depth=1",))
+        oid = branches.objects(tip).get(name)
+        return branches.repository.read([oid])[0] if oid else b""
+
+
+def replace_note_file(clone: GitRepository, branch: str, name: str, content: bytes, message: str, now: datetime) -> None:
+    """Replace the branch by one commit with the file.
+
+    Raises:
+        GitError: the remote refuses.
+    """
+    with open_branches(clone, "") as branches:
+        commit = branches.build(None, BranchCommit(message=message, files=((name, content),)), now)
+        branches.repository.run("push", "--porcelain", "--no-verify", "origin", f"+{commit}:refs/heads/{branch}")

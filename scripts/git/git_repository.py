@@ -46,13 +46,7 @@ def run_bounded(
 ) -> FinishedProcess:
     """Run a command to its end or its limits; the processes that it started end with it.
 
-    Args:
-        command: the program and its arguments.
-        folder: where it runs.
-        environment: all of its variables.
-        input_chunks: its standard input, which is never held in memory at once.
-        seconds: time limit.
-        at_most: limit of its output in bytes.
+    `input_chunks`: its standard input, which is never held in memory at once. `at_most`: limit of its output in bytes.
     """
     late = Event()
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors:
@@ -186,8 +180,32 @@ class TreeLeaf:
     """100644, 100755, 120000 (symbolic link) or 160000 (submodule)."""
     oid: str
     size: int
-    """Bytes; 0 for what is no blob."""
+    """Bytes; 0 for what is no blob, and where sizes were not asked for."""
     path: bytes
+
+    @property
+    def text(self) -> str:
+        """The path as text; bytes that are none are replaced."""
+        return self.path.decode("utf-8", "replace")
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether a folder's digest takes the file."""
+        return b"/__pycache__/" not in self.path
+
+    def file(self, folder: str, content: bytes) -> SubmissionFile:
+        """The file as the digest of its folder takes it."""
+        return SubmissionFile(path=self.text[len(folder) + 1 :], executable=self.mode == "100755", content=content)
+
+
+def by_folder(leaves: Iterable[TreeLeaf]) -> dict[str, list[TreeLeaf]]:
+    """The files in agents' folders by folder, `submissions/<login>/<agent>`."""
+    folders: dict[str, list[TreeLeaf]] = {}
+    for leaf in leaves:
+        parts = leaf.text.split("/")
+        if len(parts) > 3:
+            folders.setdefault("/".join(parts[:3]), []).append(leaf)
+    return folders
 
 
 def full_sha(sha: str) -> str:
@@ -313,6 +331,11 @@ class GitRepository:
         raw = self.run("ls-tree", *form, full_sha(commit), "--", folder.rstrip("/") + "/", at_most=at_most, seconds=seconds)
         return tuple(_parse_leaf(line) for line in raw.split(b"\0") if line)
 
+    def tree(self, commit: str, at_most: int = OUTPUT_BYTES) -> tuple[TreeLeaf, ...]:
+        """All paths of a commit, without their sizes, which a clone without the files would have to fetch."""
+        raw = self.run("ls-tree", "-r", "-z", "--full-tree", full_sha(commit), at_most=at_most)
+        return tuple(_parse_leaf(line) for line in raw.split(b"\0") if line)
+
     def read(self, oids: Sequence[str], at_most: int = OUTPUT_BYTES) -> list[bytes]:
         """The contents of blobs, in order, by one process; `at_most`: limit of all together in bytes.
 
@@ -334,22 +357,20 @@ class GitRepository:
 
     def blobs(self, commit: str, folder: str) -> tuple[SubmissionFile, ...]:
         """The plain files under a folder with paths inside it, as the folder's digest takes them."""
-        files = [
-            leaf for leaf in self.leaves(commit, folder) if leaf.mode in FILE_MODES and b"/__pycache__/" not in leaf.path
-        ]
-        start = len(folder.rstrip("/")) + 1
-        return tuple(
-            SubmissionFile(
-                path=leaf.path.decode("utf-8", "replace")[start:], executable=leaf.mode == "100755", content=content
-            )
-            for leaf, content in zip(files, self.read([leaf.oid for leaf in files]), strict=True)
-        )
+        files = [leaf for leaf in self.leaves(commit, folder) if leaf.mode in FILE_MODES and leaf.is_hashed]
+        contents = self.read([leaf.oid for leaf in files])
+        return tuple(leaf.file(folder, content) for leaf, content in zip(files, contents, strict=True))
+
+    def file(self, commit: str, path: str) -> bytes | None:
+        """The content of a file of a commit; None if it is not there."""
+        line = self.run("ls-tree", "-z", "--full-tree", full_sha(commit), "--", path)
+        columns = line.partition(b"\t")[0].decode().split()
+        return self.read([columns[2]])[0] if len(columns) == 3 and columns[1] == "blob" else None
 
     def folders(self, commit: str, login: str | None = None) -> list[tuple[str, str]]:
         """Login and agent of every folder on a commit, or of one login's, as it is spelled."""
         leaves = self.leaves(commit, SUBMISSIONS if login is None else f"{SUBMISSIONS}/{login}")
-        paths = (leaf.path.decode("utf-8", "replace").split("/") for leaf in leaves)
-        return sorted({(path[1], path[2]) for path in paths if len(path) > 3})
+        return sorted((path.split("/")[1], path.split("/")[2]) for path in by_folder(leaves))
 
     def logins(self, commit: str) -> list[str]:
         """The logins that have a folder on a commit, as they are spelled; of all agents' files none is listed."""
@@ -363,8 +384,8 @@ class GitRepository:
 
 def _parse_leaf(line: bytes) -> TreeLeaf:
     meta, path = line.split(b"\t", 1)
-    mode, _, oid, size = meta.decode("ascii").split()
-    return TreeLeaf(mode=mode, oid=oid, size=int(size) if size.isdigit() else 0, path=path)
+    mode, _, oid, *size = meta.decode("ascii").split()
+    return TreeLeaf(mode=mode, oid=oid, size=int(size[0]) if size and size[0].isdigit() else 0, path=path)
 
 
 def _signal_message(code: int) -> str:

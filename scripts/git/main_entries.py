@@ -1,17 +1,15 @@
 """The agents on a commit, read from its objects, whatever the checkout has."""
 
 from collections.abc import Collection, Iterable
-from pathlib import Path
 
-from evaluator.host.loading.submission_folder import SubmissionFolder, assemble, check_name
+from evaluator.host.loading.submission_folder import assemble, check_name
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import SubmissionLimits
-from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.versions import twin_fault, without_twins
-from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
+from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
 from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, folder_of
 
@@ -47,12 +45,7 @@ def entries_of_logins(
 
 
 def _by_agent(leaves: Iterable[TreeLeaf]) -> dict[AgentName, list[TreeLeaf]]:
-    folders: dict[AgentName, list[TreeLeaf]] = {}
-    for leaf in leaves:
-        parts = leaf.path.decode("utf-8", "replace").split("/")
-        if len(parts) > 3:
-            folders.setdefault(AgentName(parts[1], parts[2]), []).append(leaf)
-    return folders
+    return {AgentName(*path.split("/")[1:]): files for path, files in by_folder(leaves).items()}
 
 
 def _read_folders(
@@ -64,20 +57,16 @@ def _read_folders(
 ) -> tuple[list[Entry], list[str]]:
     """The agents in these folders, and the faults with a line for every faulty folder more."""
     entries = [entry for name, leaves in folders.items() if (entry := known.get((name, tuple(leaves))))]
-    there = {(entry.login, entry.agent) for entry in entries}
-    names = sorted(folders.keys() - there)
+    names = sorted(folders.keys() - {entry.spelled_name for entry in entries})
     for begin in range(0, len(names), 200):
         part = {name: folders[name] for name in names[begin : begin + 200]}
         _add_entries(clone, part, challenge, entries, faults)
-    known |= {(name, tuple(folders[name])): entry for entry in entries if (name := AgentName(entry.login, entry.agent))}
-    entries.sort(key=lambda entry: (entry.login, entry.agent))
+    known |= {(entry.spelled_name, tuple(folders[entry.spelled_name])): entry for entry in entries}
+    entries.sort(key=lambda entry: entry.spelled_name)
     entries, twins = without_twins(entries)
-    faults += [f"{folder_of(AgentName(entry.login, entry.agent))}: {_twin_fault(other)}" for entry, other in twins]
+    for entry, other in twins:
+        faults.append(f"{folder_of(entry.spelled_name)}: is left out: it {twin_fault(folder_of(other.spelled_name))}")
     return entries, faults
-
-
-def _twin_fault(other: Entry) -> str:
-    return f"is left out: it {twin_fault(folder_of(AgentName(other.login, other.agent)))}"
 
 
 _RESERVED = f"the login {LOCAL} stands for the example agents"
@@ -87,7 +76,7 @@ def _baselines(clone: GitRepository, sha: str, challenge: Challenge) -> dict[Age
     """The files of the examples that are part of the official board."""
     folders: dict[AgentName, list[TreeLeaf]] = {}
     for leaf in clone.leaves(sha, EXAMPLE_AGENTS):
-        parts = leaf.path.decode("utf-8", "replace").split("/")
+        parts = leaf.text.split("/")
         if len(parts) > 2 and challenge.is_baseline(LOCAL, parts[1], example=True):
             folders.setdefault(AgentName(LOCAL, parts[1]), []).append(leaf)
     return folders
@@ -105,11 +94,11 @@ def _add_entries(
         if fault := _folder_fault(name, leaves, challenge.submissions):
             faults.append(f"{folder_of(name)}: {fault}")
         else:
-            good[name] = [leaf for leaf in leaves if b"/__pycache__/" not in leaf.path]
+            good[name] = [leaf for leaf in leaves if leaf.is_hashed]
     contents = iter(clone.read([leaf.oid for leaves in good.values() for leaf in leaves]))
     for name, leaves in good.items():
         login, agent = name
-        blobs = tuple(_blob(name, leaf, next(contents)) for leaf in leaves)
+        blobs = tuple(leaf.file(folder_of(name), next(contents)) for leaf in leaves)
         try:
             folder = assemble(blobs, challenge.submissions)
         except LoadError as error:
@@ -124,32 +113,18 @@ def _folder_fault(name: AgentName, leaves: list[TreeLeaf], limits: SubmissionLim
         return "is not named <login>/<agent>"
     if any(leaf.mode not in FILE_MODES for leaf in leaves):
         return "holds something else than plain files"
-    if limits.size_fault({leaf.path.decode("utf-8", "replace"): leaf.size for leaf in leaves}):
+    if limits.size_fault({leaf.text: leaf.size for leaf in leaves}):
         return "is larger than the challenge allows"
     try:
         for leaf in leaves:
-            check_name(_path_inside(name, leaf))
+            check_name(leaf.text[len(folder_of(name)) + 1 :])
     except LoadError as error:
         return str(error)
     return None
 
 
-def _path_inside(name: AgentName, leaf: TreeLeaf) -> str:
-    """A file's path inside its agent's folder."""
-    return leaf.path.decode("utf-8", "replace")[len(folder_of(name)) + 1 :]
-
-
-def _blob(name: AgentName, leaf: TreeLeaf, content: bytes) -> SubmissionFile:
-    return SubmissionFile(path=_path_inside(name, leaf), executable=leaf.mode == "100755", content=content)
-
-
-def read_agent(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> SubmissionFolder:
-    """An entry's folder, from the commit's objects."""
-    return assemble(clone.blobs(sha, folder_of(AgentName(entry.login, entry.agent))), limits)
-
-
 def submission_at(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> AgentFolder:
-    """An entry as the evaluator takes it."""
-    path = clone.path / Path(folder_of(AgentName(entry.login, entry.agent)))
-    folder = read_agent(clone, sha, entry, limits)
-    return AgentFolder(login=entry.login, agent=entry.agent, path=path, folder=folder, baseline=entry.baseline)
+    """An entry as the evaluator takes it, from the commit's objects."""
+    path = folder_of(entry.spelled_name)
+    folder = assemble(clone.blobs(sha, path), limits)
+    return AgentFolder(login=entry.login, agent=entry.agent, path=clone.path / path, folder=folder, baseline=entry.baseline)

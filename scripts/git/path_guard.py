@@ -18,7 +18,7 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.git.copied_folders import AlikeFolders, copy_faults
-from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
+from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
 from scripts.git.tree_diff import TreeChange, UnreadableError, list_leaves, merge_bases, tree_changes
 from scripts.repository.layout import LOCAL, SUBMISSIONS, short_name
 
@@ -185,13 +185,13 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
 def _standing(repository: GitRepository, base: str) -> tuple[Mapping[str, str], AlikeFolders]:
     """The owners and the agents on main: listed once for all pull requests that a report looks at."""
     leaves = repository.leaves(base, SUBMISSIONS)
-    return owners_on(leaves), AlikeFolders(_by_folder(leaves))
+    return owners_on(leaves), AlikeFolders(by_folder(leaves))
 
 
 def _head_folders(repository: GitRepository, head: str, changed: set[str]) -> dict[str, list[TreeLeaf]]:
     """The agents' folders in the head, of the logins whose folders changed."""
     owners = sorted({"/".join(path.split("/")[:2]) for path in changed})
-    return _by_folder(leaf for owner in owners for leaf in list_leaves(repository, head, owner))
+    return by_folder(leaf for owner in owners for leaf in list_leaves(repository, head, owner))
 
 
 def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple[str, ...]:
@@ -199,9 +199,9 @@ def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple
 
     Faults of the manifest or the entry point are left to the evaluation, as a verdict.
     """
-    if too_large := limits.size_fault({leaf.path.decode("utf-8", "replace").split("/", 3)[-1]: leaf.size for leaf in files}):
+    if too_large := limits.size_fault({leaf.text.split("/", 3)[-1]: leaf.size for leaf in files}):
         return (too_large,)
-    fault = new_names_fault(leaf.path.decode("utf-8", "replace") for leaf in files)
+    fault = new_names_fault(leaf.text for leaf in files)
     return (_printable(fault),) if fault else ()
 
 
@@ -210,14 +210,5 @@ def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLe
     small = [leaf for leaf in files if leaf.size < POINTER_BYTES]
     for leaf, content in zip(small, repository.read([leaf.oid for leaf in small]), strict=True):
         if is_pointer(content):
-            name = leaf.path.decode("utf-8", "replace").removeprefix(f"{path}/")
+            name = leaf.text.removeprefix(f"{path}/")
             yield f"{path}: {_printable(name)}: {POINTER_FAULT}"
-
-
-def _by_folder(leaves: Iterable[TreeLeaf]) -> dict[str, list[TreeLeaf]]:
-    folders: dict[str, list[TreeLeaf]] = {}
-    for leaf in leaves:
-        parts = leaf.path.decode("utf-8", "replace").split("/")
-        if len(parts) > 3:
-            folders.setdefault("/".join(parts[:3]), []).append(leaf)
-    return folders

@@ -45,8 +45,6 @@ class TreeChange:
 
     status: str
     """Git's letter: A, M, D or T."""
-    old_mode: str
-    """000000 if there was nothing."""
     new_mode: str
     """000000 if there is nothing."""
     path: bytes
@@ -229,7 +227,7 @@ def _tree_change(path: bytes, old: str, new: str) -> TreeChange:
     else:
         # The first three digits are the kind: file, link, submodule.
         status = "M" if old[:3] == new[:3] else "T"
-    return TreeChange(status=status, old_mode=old, new_mode=new, path=path)
+    return TreeChange(status=status, new_mode=new, path=path)
 
 
 def _unreadable(where: str, error: GitError) -> UnreadableError:

@@ -97,9 +97,7 @@ def _evaluation_reason(work: OfficialRun) -> str:
 def failure_pause(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
     """How long to wait: nothing below `INTERNAL_ERROR_TRIES` failures, then an hour, doubled by each further failure.
 
-    Args:
-        runs: the latest official runs, newest first, all of them ended.
-        now: the current time.
+    `runs`: the latest official runs, newest first, all of them ended.
     """
     ended = [run for run in runs if run.conclusion not in ("cancelled", "skipped")]
     failures = next((i for i, run in enumerate(ended) if run.conclusion == "success"), len(ended))

@@ -29,32 +29,15 @@ _ACTIVE_TAGS = (
 )  # fmt: skip
 # EvalAI has labels only, so a metric's kind is read from a label of these words alone: "R2 score" is something else.
 _LABEL_KINDS = {
-    "success_rate": frozenset(
-        ["success", "successes", "solved", "completion", "complete", "win", "wins", "winrate", "rate"]
-    ),
-    "mean_length": frozenset(["length", "lengths", "step", "steps", "duration"]),
-    "median_return": frozenset(["median"]),
-    "mean_return": frozenset(
-        ["return", "returns", "reward", "rewards", "score", "scores", "total", "mean", "average", "avg"]
-    ),
+    "success_rate": {"success", "successes", "solved", "completion", "complete", "win", "wins", "winrate", "rate"},
+    "mean_length": {"length", "lengths", "step", "steps", "duration"},
+    "median_return": {"median"},
+    "mean_return": {"return", "returns", "reward", "rewards", "score", "scores", "total", "mean", "average", "avg"},
 }
-_COMMON_WORDS = frozenset(
-    [
-        "overall",
-        "final",
-        "cumulative",
-        "undiscounted",
-        "episode",
-        "episodes",
-        "episodic",
-        "task",
-        "tasks",
-        "per",
-        "of",
-        "the",
-        "in",
-    ]
-)
+_COMMON_WORDS = {
+    "overall", "final", "cumulative", "undiscounted", "episode", "episodes", "episodic", "task", "tasks", "per", "of", "the",
+    "in",
+}  # fmt: skip
 _CONFIG_KEYS = ("leaderboard", "challenge_phases", "challenge_phase_splits")
 _PAGE_FILES = {
     "description": ("about.md", "About"),
@@ -140,10 +123,7 @@ class ImportedChallenge:
 def convert(document: Any, read: ReadFile, env: str | None = None) -> ImportedChallenge:
     """Convert a configuration.
 
-    Args:
-        document: the parsed YAML.
-        read: reads a file of its folder.
-        env: the environment of every task; a placeholder if None, since EvalAI names no environments.
+    `env`: the environment of every task; a placeholder if None, since EvalAI names no environments.
 
     Raises:
         ImportFaultError: the document is no EvalAI configuration, or has a fault.
@@ -265,12 +245,12 @@ def _task_metrics(board: ConfigSection, split: ConfigSection) -> list[dict[str, 
 
 
 def _ranking_label(schema: ConfigSection, labels: list[str]) -> str:
-    wanted = schema.text("default_order_by")
+    label = schema.text("default_order_by")
     schema.carried("labels", "metrics of each task")
-    if wanted in labels:
-        schema.carried("default_order_by", f"'{wanted}' is the first metric, which ranks")
-        return wanted
-    problem = f"{wanted!r} is none of the labels" if wanted else "is missing"
+    if label in labels:
+        schema.carried("default_order_by", f"'{label}' is the first metric, which ranks")
+        return label
+    problem = f"{label!r} is none of the labels" if label else "is missing"
     schema.changed("default_order_by", f"'{labels[0]}', the first label, ranks")
     schema.warn("default_order_by", f"{problem}; '{labels[0]}' ranks; put another first if that is wrong")
     return labels[0]

@@ -95,11 +95,11 @@ def _by_id(top: ConfigSection, key: str) -> dict[str, ConfigSection]:
 
 
 def _referenced(split: ConfigSection, key: str, by_id: dict[str, ConfigSection]) -> ConfigSection:
-    wanted = split.text(key)
-    if wanted not in by_id:
-        raise ImportFaultError(f"{split.at(key)}: there is none with id {wanted or '(nothing)'}; correct it")
+    number = split.text(key)
+    if number not in by_id:
+        raise ImportFaultError(f"{split.at(key)}: there is none with id {number or '(nothing)'}; correct it")
     split.carried(key, "the task of this phase split")
-    return by_id[wanted]
+    return by_id[number]
 
 
 def phase_document(phase: ConfigSection, tasks: list[PhaseSplit], words: str) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_with_self_hash
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import RESULT, TRACE
+from leaderboard.visibility import StandingsInput
 from scripts.console import USAGE, CommandError
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SeasonFile
@@ -46,7 +48,7 @@ class Renaming:
 
     def duel(self, duel: Duel) -> Duel:
         """A duel without the person's name and words; one of others is unchanged."""
-        if self.login not in {player.login.casefold() for player in duel.players}:
+        if self.login not in _logins(duel):
             return duel
         document = duel.document()
         document["players"] = [self._player(player) for player in duel.players]
@@ -58,8 +60,12 @@ class Renaming:
         document = player.model_dump(mode="json")
         if player.login.casefold() != self.login:
             return document
-        own = {"login": self.mark, "login_id": None, "agent": self.agents[player.agent], "log_tail": ""}
-        return {**document, **own, "message": ERASED_MESSAGE if player.message else ""}
+        replaced = {"login": self.mark, "login_id": None, "agent": self.agents[player.agent], "log_tail": ""}
+        return {**document, **replaced, "message": ERASED_MESSAGE if player.message else ""}
+
+
+def _logins(duel: Duel) -> set[str]:
+    return {player.login.casefold() for player in duel.players}
 
 
 def _without_words(document: dict[str, object]) -> dict[str, object]:
@@ -113,44 +119,50 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
     """
     folded = login.casefold()
     results, duels = checkout.store.read()[0], checkout.store.read_duels()[0]
-    own = [result for result in results if result.login.casefold() == folded]
-    opened = [_opened(result, checkout.seasons) for result in own]
-    played = [duel for duel in duels if folded in {player.login.casefold() for player in duel.players}]
+    opened = [(one, _opened(one, checkout.seasons)) for one in results if one.login.casefold() == folded]
     shown = recorded_input(checkout, official=True, now=now)
-    entries = [entry for entry in shown.entries if entry.login.casefold() == folded]
-    players = [player for duel in played for player in duel.players]
-    agents = (
-        {result.agent for result in own}
-        | {entry.agent for entry in entries}
-        | {one.agent for one in players if one.login.casefold() == folded}
-    )
+    named: list[Entry | Result | PlayerRecord] = [
+        *shown.entries,
+        *results,
+        *(player for duel in duels for player in duel.players),
+    ]
+    agents = sorted({one.agent for one in named if one.login.casefold() == folded})
     if not agents:
         raise CommandError(USAGE, f"nothing here is of {login}; run 'pullrank recorded' first, or correct the login")
-    others = {player.login.casefold() for player in players} - {folded}
-    taken = {result.login.casefold() for result in results} | {entry.login.casefold() for entry in shown.entries} | others
-    numbered = {agent: f"agent-{number:02}" for number, agent in enumerate(sorted(agents), 1)}
-    renaming = Renaming(login=folded, mark=_mark(folded, others, taken), agents=numbered)
+    opponents = {other for duel in duels if folded in _logins(duel) for other in _logins(duel)} - {folded}
+    renaming = Renaming(
+        login=folded,
+        mark=_mark(folded, opponents, {one.login.casefold() for one in named}),
+        agents={agent: f"agent-{number:02}" for number, agent in enumerate(agents, 1)},
+    )
     erasures = tuple(
         Erasure(
-            login=renaming.mark, agent=numbered[entry.agent], digest=entry.digest, since=now.strftime("%Y-%m-%d"),
+            login=renaming.mark, agent=renaming.agents[entry.agent], digest=entry.digest, since=now.strftime("%Y-%m-%d"),
             script=entry.submission.kind is SubmissionKind.SCRIPT,
         )
-        for entry in entries
-        if shown.moderation.of(entry.login, entry.agent, entry.digest) is None and not entry.baseline
+        for entry in shown.entries
+        if entry.login.casefold() == folded and shown.moderation.of(*entry.version) is None and not entry.baseline
     )  # fmt: skip
-    moderation = shown.moderation.model_copy(update={"erasures": (*erasures, *shown.moderation.erasures)})
-    standing = [entry for entry in shown.entries if entry.login.casefold() != folded]
-    known = {entry.digest for entry in standing}
-    stand_ins = [entry for entry in erased_entries(moderation) if entry.digest not in known]
-    after = replace(
-        shown, entries=(*standing, *stand_ins), moderation=moderation,
-        results=tuple(map(renaming.result, shown.results)), duels=tuple(map(renaming.duel, shown.duels)),
-    )  # fmt: skip
+    after = _without_person(shown, renaming, erasures)
     _refuse_moved_ranks(_ranks(rank(shown, official=True), folded), _ranks(rank(after, official=True), renaming.mark))
     return ErasedPerson(
-        renaming=renaming, erasures=erasures,
-        results=tuple((one, renaming.result(other)) for one, other in zip(own, opened, strict=True)),
-        duels=tuple((one, renaming.duel(one)) for one in played), seasons=checkout.seasons,
+        renaming=renaming,
+        erasures=erasures,
+        results=tuple((result, renaming.result(measured)) for result, measured in opened),
+        duels=tuple((duel, renaming.duel(duel)) for duel in duels if folded in _logins(duel)),
+        seasons=checkout.seasons,
+    )
+
+
+def _without_person(shown: StandingsInput, renaming: Renaming, erasures: Iterable[Erasure]) -> StandingsInput:
+    """What standings are made from after the erasure."""
+    moderation = shown.moderation.model_copy(update={"erasures": (*erasures, *shown.moderation.erasures)})
+    standing = [entry for entry in shown.entries if entry.login.casefold() != renaming.login]
+    digests = {entry.digest for entry in standing}
+    stand_ins = [entry for entry in erased_entries(moderation) if entry.digest not in digests]
+    return replace(
+        shown, entries=(*standing, *stand_ins), moderation=moderation,
+        results=tuple(map(renaming.result, shown.results)), duels=tuple(map(renaming.duel, shown.duels)),
     )  # fmt: skip
 
 
@@ -187,18 +199,18 @@ def _mark(login: str, others: Iterable[str], taken: set[str]) -> str:
     raise CommandError(USAGE, f"no other name stands where {login} does among its opponents; ask for help in an issue")
 
 
-def _ranks(standings: Standings, own: str) -> list[tuple[object, ...]]:
+def _ranks(standings: Standings, login: str) -> list[tuple[object, ...]]:
     """Places, intervals and scores of everybody else."""
     ranks: list[tuple[object, ...]] = []
     for board in standings.boards:
         for row in board.rows:
             value = row.rating if isinstance(board, GameStandings) else row.estimate  # type: ignore[union-attr]
-            if row.entry.login.casefold() != own:
+            if row.entry.login.casefold() != login:
                 name = (board.task.id, row.entry.login, row.entry.agent)
                 ranks.append((*name, row.place, row.rank_low, row.rank_high, value))
     overall = standings.overall
     ranks += [
-        ("overall", one.entry.login, one.entry.agent, one.place) for one in overall if one.entry.login.casefold() != own
+        ("overall", one.entry.login, one.entry.agent, one.place) for one in overall if one.entry.login.casefold() != login
     ]
     return ranks
 

@@ -27,18 +27,9 @@ _MEASURING = (
 _MARK = re.compile(r"^(?:MEASUREMENT_VERSION|PROTOCOL)\b[^=\n]*= *(\d+)|^(?:ARG BASE_IMAGE=\S+)", re.MULTILINE)
 # Where both sides changed a file, these must fit together, so they are upstream's; of the rest the host's is kept.
 _CODE = (
-    "evaluator/",
-    "leaderboard/",
-    "scripts/",
-    "requirements/",
-    "tests/",
-    "bench/",
-    ".github/",
-    "Makefile",
-    "pyproject.toml",
-    "setup.py",
-    "pullrank.py",
-)
+    "evaluator/", "leaderboard/", "scripts/", "requirements/", "tests/", "bench/", ".github/", "Makefile",
+    "pyproject.toml", "setup.py", "pullrank.py",
+)  # fmt: skip
 _HOSTS_CODE = "evaluator/environments/"
 File = tuple[str, str]
 """Mode and object name."""
@@ -62,9 +53,7 @@ class UpgradedTree:
 
 def files_of(clone: GitRepository, commit: str) -> dict[str, File]:
     """The files of a commit by path."""
-    raw = clone.run("ls-tree", "-r", "-z", "--full-tree", full_sha(commit)).decode("utf-8", "surrogateescape")
-    entries = ((meta.split(), path) for meta, _, path in (line.partition("\t") for line in raw.split("\0") if line))
-    return {path: (meta[0], meta[2]) for meta, path in entries}
+    return {leaf.path.decode("utf-8", "surrogateescape"): (leaf.mode, leaf.oid) for leaf in clone.tree(commit)}
 
 
 def common_commit(clone: GitRepository, upstream: str) -> str:
@@ -73,7 +62,7 @@ def common_commit(clone: GitRepository, upstream: str) -> str:
     Raises:
         CommandError: there is none.
     """
-    known = set(clone.run("rev-list", full_sha(upstream)).decode().split())
+    commits = set(clone.run("rev-list", full_sha(upstream)).decode().split())
     merged = clone.merge_bases(clone.resolve("HEAD") or "", upstream)
     if merged:
         return merged[0]
@@ -87,7 +76,7 @@ def common_commit(clone: GitRepository, upstream: str) -> str:
     for line in log.decode("utf-8", "replace").split("\0")[1:]:
         tree, *message = line.splitlines()
         named = [word.removeprefix(TRAILER).strip() for word in message if word.startswith(TRAILER)]
-        if begun := next((one for one in named if one in known), None) or by_tree.get(tree):
+        if begun := next((one for one in named if one in commits), None) or by_tree.get(tree):
             return begun
     raise CommandError(
         USAGE, "no commit of this copy has the files of one of upstream's: name the one it was made from with --base COMMIT"

@@ -73,8 +73,8 @@ def recognise(path: Path) -> SavedModel:
         return SavedModel(template="onnx", file="model.onnx", algorithm="a network saved as ONNX")
     if beginning[:1] == b"\x80":
         raise _fault(path, "is a plain pickle, which only its own code can read; save it with torch.jit.save or as ONNX")
-    known = "a zip of Stable-Baselines3, a state dict as CleanRL saves, TorchScript or ONNX"
-    raise _fault(path, f"is nothing that is known here: {known}")
+    kinds = "a zip of Stable-Baselines3, a state dict as CleanRL saves, TorchScript or ONNX"
+    raise _fault(path, f"is nothing that is known here: {kinds}")
 
 
 def _fault(path: Path, words: str) -> CommandError:

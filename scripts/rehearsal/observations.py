@@ -75,23 +75,26 @@ def _preview_of(github: GitHub, pull: PullRequest) -> WorkflowRun | None:
     return max(previews, key=lambda run: run.id, default=None)
 
 
+def _waiting_for_preview(run: WorkflowRun | None) -> Observation:
+    if run is None:
+        return _waiting("no run of the workflow preview")
+    state = "it waits for approval, open it and approve" if run.conclusion else "it runs"
+    return _waiting(f"{state}: {run.html_url}")
+
+
 def preview_began(github: GitHub, pull: PullRequest) -> Observation:
     """Whether a preview of the pull request began, and does not wait for approval."""
     run = _preview_of(github, pull)
-    if run is None:
-        return _waiting("no run of the workflow preview")
-    if run.conclusion == "action_required":
-        return _waiting(f"it waits for approval, open it and approve: {run.html_url}")
+    if run is None or run.conclusion == "action_required":
+        return _waiting_for_preview(run)
     return _seen(run.html_url)
 
 
 def preview_ended(github: GitHub, pull: PullRequest) -> Observation:
     """Whether the preview succeeded."""
     run = _preview_of(github, pull)
-    if run is None or run.conclusion is None:
-        return _waiting(f"it runs: {run.html_url}" if run else "no run of the workflow preview")
-    if run.conclusion == "action_required":
-        return _waiting(f"it waits for approval, open it and approve: {run.html_url}")
+    if run is None or run.conclusion in (None, "action_required"):
+        return _waiting_for_preview(run)
     return (_seen if run.conclusion == "success" else _wrong)(f"{run.conclusion}: {run.html_url}")
 
 
@@ -177,8 +180,7 @@ def _verdict(record: Result | Duel, name: tuple[str, str], digest: str) -> Verdi
     """The version's verdict in an official record; None if the record is of something else."""
     if record.tier is not Tier.OFFICIAL:
         return None
-    sides = (record,) if isinstance(record, Result) else record.players
-    agent_sides = (side for side in sides if (side.login.casefold(), side.agent) == (name[0].casefold(), name[1]))
+    agent_sides = (side for side in record.sides if (side.login.casefold(), side.agent) == (name[0].casefold(), name[1]))
     return next((side.verdict for side in agent_sides if side.submission_digest == digest), None)
 
 

@@ -43,7 +43,8 @@ def check_repository(github: GitHub, named: str) -> dict[str, Any]:
         if finding.state is not SettingState.GOOD:
             page = finding.page_address(named)
             raise CommandError(SUBMISSION_AT_FAULT, f"{finding.name}: {finding.message} {page} {finding.click}")
-    if off := inactive_workflows(github, NEEDED_WORKFLOWS):
+    off, _ = inactive_workflows(github, NEEDED_WORKFLOWS)
+    if off:
         page = f"https://github.com/{named}/actions"
         raise CommandError(
             SUBMISSION_AT_FAULT, f"Workflows: not active: {', '.join(off)}. {page} Enable workflow, or push its file"
@@ -59,13 +60,13 @@ def parse_push_target(about: dict[str, Any]) -> PushTarget:
     )  # fmt: skip
 
 
-def find_fork(connect: ConnectRepository, wanted: str, ours: PushTarget) -> PushTarget:
-    """The fork that the pull request comes from. `wanted`: LOGIN or LOGIN/NAME.
+def find_fork(connect: ConnectRepository, fork: str, ours: PushTarget) -> PushTarget:
+    """The fork that the pull request comes from. `fork`: LOGIN or LOGIN/NAME.
 
     Raises:
         CommandError: it does not exist, is no fork of this repository, or the token may not write to it.
     """
-    name = wanted if "/" in wanted else f"{wanted}/{ours.name.partition('/')[2]}"
+    name = fork if "/" in fork else f"{fork}/{ours.name.partition('/')[2]}"
     about = connect(name).setting("")
     if not about:
         line = f"there is no fork {printable(name)}, or the token may not see it"

@@ -222,7 +222,7 @@ class Rehearsal:
 
     def _challenge(self, main: str) -> Challenge:
         try:
-            return parse_challenge(self.working_copy.text(main, "challenge.yml") or b"")
+            return parse_challenge(self.working_copy.repository.file(main, "challenge.yml") or b"")
         except LoadError as error:
             raise CommandError(USAGE, f"challenge.yml on main is faulty: {error.lines[0]}; correct it first") from error
 
@@ -375,10 +375,9 @@ class Rehearsal:
         self._wait_official_run(sha, "official run")
         self._wait_recorded(entered, "results branch")
         if not is_leaving:
-            self._wait_shown(entered)
-        advice = f"Look at {self._page(entered.pull)} and the job announce of the official run. {RUN_AGAIN}"
-        announced = partial(observations.result_announced, self.github, entered.pull.number, "Official:")
-        self.steps.wait("final comment", "one, with the official score", announced, FOLLOW_UP_MINUTES, advice)
+            shown = partial(observations.shown_on_site, self.fetch, self.site, entered.name, entered.digest, entered.task)
+            self._wait_site("site", "the agent, ranked", shown)
+        self._wait_announced(entered.pull, "Official:", "final comment", "one, with the official score")
 
     def _wait_recorded(self, entered: EnteredAgent, step: str) -> None:
         runs = f"{self.about['html_url']}/actions/runs"
@@ -386,13 +385,15 @@ class Rehearsal:
         advice = f"Look at the official run's job publish, and whether a phase or a quota holds the agent back. {RUN_AGAIN}"
         self.steps.wait(step, "the record of exactly this version", observe, FOLLOW_UP_MINUTES, advice)
 
-    def _wait_shown(self, entered: EnteredAgent) -> None:
-        def observe() -> observations.Observation:
-            token = secrets.token_hex(4)
-            return observations.shown_on_site(self.fetch, self.site, entered.name, entered.digest, entered.task, token)
-
+    def _wait_site(self, step: str, expected: str, observe: Callable[[str], Observation]) -> None:
+        """Look at the site by ever new addresses, to bypass caches."""
         advice = f"Look at {self.about['html_url']}/deployments and open {self.site}. {RUN_AGAIN}"
-        self.steps.wait("site", "the agent, ranked", observe, FOLLOW_UP_MINUTES, advice)
+        self.steps.wait(step, expected, lambda: observe(secrets.token_hex(4)), FOLLOW_UP_MINUTES, advice)
+
+    def _wait_announced(self, pull: PullRequest, beginning: str, step: str, expected: str) -> None:
+        observe = partial(observations.result_announced, self.github, pull.number, beginning)
+        advice = f"Look at {self._page(pull)} and the job announce of the official run. {RUN_AGAIN}"
+        self.steps.wait(step, expected, observe, FOLLOW_UP_MINUTES, advice)
 
     # Withdrawing
 
@@ -410,7 +411,7 @@ class Rehearsal:
     def _removal_commit(self, main: str, entered: EnteredAgent) -> str:
         leaves = self.working_copy.repository.leaves(main, entered.folder)
         changes: dict[str, bytes | None] = {leaf.path.decode(): None for leaf in leaves}
-        before = self.working_copy.text(main, MODERATION_FILE) or b""
+        before = self.working_copy.repository.file(main, MODERATION_FILE) or b""
         day = self.steps.clock.day()
         since = day.date().isoformat()
         mark = RehearsalEntry(login=entered.login, agent=entered.agent, digest=entered.digest, since=since)
@@ -424,16 +425,10 @@ class Rehearsal:
         if self.working_copy.has_folder(main, entered.folder):
             raise CommandError(SUBMISSION_AT_FAULT, f"{entered.folder} is still on main; remove it. {RUN_AGAIN}")
         is_game = any(task.id == entered.task and task.game is not None for task in self._challenge(main).tasks)
-
-        def observe() -> observations.Observation:
-            return observations.gone_from_site(self.fetch, self.site, entered.name, secrets.token_hex(4), is_game=is_game)
-
-        advice = f"Look at {self.about['html_url']}/deployments and open {self.site}. {RUN_AGAIN}"
-        self.steps.wait("site again", "no entry, and the record marked as a rehearsal", observe, FOLLOW_UP_MINUTES, advice)
+        gone = partial(observations.gone_from_site, self.fetch, self.site, entered.name, is_game=is_game)
+        self._wait_site("site again", "no entry, and the record marked as a rehearsal", gone)
         self._wait_recorded(entered, "results branch again")
-        announced = partial(observations.result_announced, self.github, pull.number, "Withdrawn")
-        advice = f"Look at {self._page(pull)} and the job announce of the official run. {RUN_AGAIN}"
-        self.steps.wait("last comment", "one that says that it is withdrawn", announced, FOLLOW_UP_MINUTES, advice)
+        self._wait_announced(pull, "Withdrawn", "last comment", "one that says that it is withdrawn")
 
     # The end
 

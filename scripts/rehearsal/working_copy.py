@@ -22,39 +22,36 @@ from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
+from scripts.git.data_branches import BranchCommit, make_commit
 from scripts.git.git_repository import OBJECT_NAME, Credentials, GitError, GitRepository, full_sha
-from scripts.git.path_guard import owners_on
+from scripts.git.path_guard import by_casefold
 from scripts.new_agents.new_agent import NewAgent, template_for, yaml_quoted
-from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, SUBMISSIONS
+from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH
 
 AGENT_NAME = "Rehearsal"
 _DESCRIPTION = "A rehearsal of the host's, to see that the board works. It is withdrawn again at once."
 
 
-def choose_task(challenge: Challenge, wanted: str | None) -> Task:
+def choose_task(challenge: Challenge, task_id: str | None) -> Task:
     """The task that the rehearsal enters: the wanted one, or the first that is played alone, or the first.
 
     Raises:
         CommandError: there is no such task.
     """
-    if wanted is None:
+    if task_id is None:
         alone = [task for task in challenge.tasks if task.game is None and task.script is None]
         return (alone or list(challenge.tasks))[0]
     for task in challenge.tasks:
-        if task.id == wanted:
+        if task.id == task_id:
             return task
     names = ", ".join(task.id for task in challenge.tasks)
-    raise CommandError(USAGE, f"challenge.yml on main has no task {wanted!r}; its tasks are {names}")
+    raise CommandError(USAGE, f"challenge.yml on main has no task {task_id!r}; its tasks are {names}")
 
 
 def agent_files(challenge: Challenge, task: Task, folder: str, token: str) -> dict[str, bytes]:
     """The files that `pullrank new` writes for a task, plus one comment; by path from the repository's root.
 
-    Args:
-        challenge: says what the manifest must answer.
-        task: the task to enter.
-        folder: `submissions/<login>/<agent>`.
-        token: a text that makes this version unique.
+    `folder`: `submissions/<login>/<agent>`. `token`: a text that makes this version unique.
     """
     template = template_for(SubmissionKind.POLICY if task.script is None else SubmissionKind.SCRIPT, None)
     assert template is not None, "every kind has a template"
@@ -145,15 +142,9 @@ class WorkingCopy:
         self.repository.fetch(sha)
         return sha
 
-    def text(self, commit: str, path: str) -> bytes | None:
-        """A file of a commit; None if it is not there."""
-        line = self.repository.run("ls-tree", "-z", "--full-tree", full_sha(commit), "--", path)
-        columns = line.partition(b"\t")[0].decode().split()
-        return self.repository.read([columns[2]])[0] if len(columns) == 3 and columns[1] == "blob" else None
-
     def owner_folder(self, commit: str, login: str) -> str:
         """The spelling of a login's folder in a commit; the login if it has none."""
-        return owners_on(self.repository.leaves(commit, SUBMISSIONS)).get(login.casefold(), login)
+        return by_casefold(self.repository.logins(commit)).get(login.casefold(), login)
 
     def has_folder(self, commit: str, folder: str) -> bool:
         """Whether a commit has a folder."""
@@ -178,19 +169,10 @@ class WorkingCopy:
 
     def commit(self, base: str, changes: Mapping[str, bytes | None], message: str, who: CommitAuthor, now: datetime) -> str:
         """Create a commit on `base`, with files' new contents by path; None removes a file. Returns its hash."""
-        text = message.encode()
-        parts = [
-            b"reset refs/pullrank/rehearsal\n\ncommit refs/pullrank/rehearsal\nmark :1\n",
-            f"committer {who.line} {int(now.timestamp())} +0000\ndata {len(text)}\n".encode() + text + b"\n",
-            f"from {full_sha(base)}\n".encode(),
-        ]
-        for path, content in changes.items():
-            if content is None:
-                parts.append(f"D {path}\n".encode())
-            else:
-                parts.append(f"M 100644 inline {path}\ndata {len(content)}\n".encode() + content + b"\n")
-        parts.append(b"get-mark :1\ndone\n")
-        return self.repository.run("fast-import", "--quiet", "--force", "--done", given=parts).decode().strip()
+        files = tuple((path, content) for path, content in changes.items() if content is not None)
+        removed = tuple(path for path, content in changes.items() if content is None)
+        commit = BranchCommit(message=message, files=files, removed=removed)
+        return make_commit(self.repository, base, commit, now, who.line)
 
     def push(self, commit: str, branch: str, url: str | None, name: str) -> None:
         """Push a commit to a rehearsal's branch of the repository `name`.
@@ -226,17 +208,14 @@ class WorkingCopy:
             return "", []
         self.repository.fetch(tip, options=("--depth=1",))
         leaves = self.repository.leaves(tip, safe_path_segment(task))
-        wanted = [
-            leaf.oid for leaf in leaves if leaf.mode == "100644" and _may_be_of(leaf.path.decode("utf-8", "replace"), agent)
-        ]
+        oids = [leaf.oid for leaf in leaves if leaf.mode == "100644" and _may_be_of(leaf.text, agent)]
         records = []
-        for content in self.repository.read(wanted):
+        for content in self.repository.read(oids):
             try:
                 record = parse_record(content)
             except ValueError:
                 continue  # The job that publishes reports damaged files.
-            sides = record.players if isinstance(record, Duel) else (record,)
-            if any((side.login.casefold(), side.agent) == (login.casefold(), agent) for side in sides):
+            if any((side.login.casefold(), side.agent) == (login.casefold(), agent) for side in record.sides):
                 records.append(record)
         return tip, records
 

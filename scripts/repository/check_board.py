@@ -39,12 +39,12 @@ def _unknown_agents(checkout: Checkout, document: dict[str, object]) -> Iterator
     if "baselines" in document:
         named += [(("baselines", index), name) for index, name in enumerate(challenge.baselines)]
     named += [(("tasks", index, "anchor"), task.anchor) for index, task in enumerate(challenge.tasks) if task.anchor]
-    there = {
+    agents = {
         "/".join(path.parts[-1:] if path.parent.name == EXAMPLE_AGENTS else path.parts[-2:]).casefold()
         for path in checkout.folders
     }
     for place, name in named:
-        if name.casefold() not in there:
+        if name.casefold() not in agents:
             folder = f"{SUBMISSIONS}/{name}" if "/" in name else f"{EXAMPLE_AGENTS}/{name}"
             yield place, f"there is no agent {name!r}; add {folder}, or remove the name"
 

@@ -25,16 +25,13 @@ class HiddenRecord:
     @property
     def owners(self) -> tuple[str, ...]:
         """The logins of its players."""
-        players = self.record.players if isinstance(self.record, Duel) else (self.record,)
-        return tuple(dict.fromkeys(player.login for player in players))
+        return tuple(dict.fromkeys(side.login for side in self.record.sides))
 
     @property
     def name(self) -> str:
         """Which agents on which task."""
-        if isinstance(self.record, Duel):
-            first, second = (f"{player.login}/{player.agent}" for player in self.record.players)
-            return f"{first} against {second} in {self.record.task}"
-        return f"{self.record.login}/{self.record.agent} on {self.record.task}"
+        names = " against ".join(f"{side.login}/{side.agent}" for side in self.record.sides)
+        return f"{names} {'in' if isinstance(self.record, Duel) else 'on'} {self.record.task}"
 
 
 def hidden_records(records: Iterable[Result | Duel], moderation: Moderation) -> list[HiddenRecord]:

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
-from evaluator.host.loading.yaml_loader import LoadError
+from evaluator.host.loading.yaml_loader import LoadError, nearest_line
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.suggestion import did_you_mean
-from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.entry import Entry
 from leaderboard.core.owners import Place, participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
 from leaderboard.planning.reasons import reason_in_words
-from scripts.console import CommandError
+from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.git.beacon import known_origins
 from scripts.git.git_repository import GitRepository
 from scripts.github.workflow.plan_context import admission_at
@@ -22,13 +23,13 @@ _SOLO_TASK = "the task {task} takes no scripts; name a task that has 'script' ru
 _SCRIPT_TASK = "the task {task} is for scripts; write 'kind: script', or name another task"
 
 
-def eligible_tasks(entry: AgentFolder, tasks: list[Task]) -> list[Task]:
+def eligible_tasks(challenge: Challenge, entry: AgentFolder) -> list[Task]:
     """The tasks that an agent enters. An example agent may name tasks that this challenge does not have.
 
     Raises:
         LoadError: it names an unknown task, or a task for another kind of agent.
     """
-    submission = entry.folder.submission
+    submission, tasks = entry.folder.submission, challenge.tasks
     task_ids = {task.id for task in tasks}
     if submission.tasks != "all" and not is_example(entry):
         faults: list[tuple[Place, str]] = [
@@ -44,6 +45,33 @@ def eligible_tasks(entry: AgentFolder, tasks: list[Task]) -> list[Task]:
         fault = (_SCRIPT_TASK if other.script else _SOLO_TASK).format(task=repr(other.id))
         raise LoadError(*_with_lines(entry, entry.shown, [(("tasks", submission.tasks.index(other.id)), fault)]))
     return [task for task in tasks if submission.plays(task)]
+
+
+def find_entering(checkout: Checkout, folder: Path) -> tuple[AgentFolder, list[Task]]:
+    """The agent in a folder, and the tasks that it enters.
+
+    Raises:
+        CommandError: the folder holds no agent, or one that names a task which it cannot enter.
+    """
+    try:
+        entry = checkout.find(folder)
+        return entry, eligible_tasks(checkout.challenge, entry)
+    except LoadError as error:
+        raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
+
+
+def find_chosen(checkout: Checkout, folder: Path, ids: list[str] | None) -> tuple[AgentFolder, list[Task]]:
+    """As `find_entering`, with those of the tasks that have these ids, or all.
+
+    Raises:
+        CommandError: also if the agent enters none of them.
+    """
+    entry, tasks = find_entering(checkout, folder)
+    chosen = {task.id for task in checkout.tasks(ids)}
+    tasks = [task for task in tasks if task.id in chosen]
+    if not tasks:
+        raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
+    return entry, tasks
 
 
 def is_example(entry: AgentFolder) -> bool:
@@ -67,9 +95,7 @@ def _with_lines(entry: AgentFolder, folder: str, faults: Iterable[tuple[Place, s
     manifest = entry.folder.manifest
     lines = manifest.lines()
     for place, words in faults:
-        while place and place not in lines:
-            place = place[:-1]
-        yield f"{folder}/{manifest.file}:{lines.get(place, 1)}: {words}"
+        yield f"{folder}/{manifest.file}:{nearest_line(lines, place)}: {words}"
 
 
 def check_people(checkout: Checkout, entry: AgentFolder) -> None:
@@ -92,7 +118,7 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
     clone = GitRepository(checkout.root)
     try:
         main = clone.resolve("HEAD")
-        digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
+        digests = {entry.spelled_name: entry.digest for entry in entries}
         if main:
             return admission_at(now, known_origins(clone, main, digests, tasks_by_name(challenge, entries)))
     except CommandError:
@@ -116,11 +142,11 @@ def closed_tasks(challenge: Challenge, entry: AgentFolder, context: AdmissionCon
             yield task, reason_in_words(reason)
 
 
-def closed_task_notes(checkout: Checkout, entry: AgentFolder, now: datetime | None = None) -> list[str]:
+def closed_task_notes(checkout: Checkout, entry: AgentFolder) -> list[str]:
     """One line for each task that does not accept this version; one that is on main counts from its merge."""
     if not checkout.challenge.phases:
         return []
-    context = admission_context(checkout, [entry.entry()], now or datetime.now(UTC))
+    context = admission_context(checkout, [entry.entry()], datetime.now(UTC))
     return [
         f"{entry.shown}: not on {task.id}: {reason}" for task, reason in closed_tasks(checkout.challenge, entry, context)
     ]

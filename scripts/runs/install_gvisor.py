@@ -33,9 +33,7 @@ class InstallPlaces:
 def install_gvisor(places: InstallPlaces, fault: Callable[[], str | None]) -> None:
     """Install runsc and name it in the engine's settings.
 
-    Args:
-        places: where to.
-        fault: what is wrong with the engine's gVisor now.
+    `fault`: says what is wrong with the engine's gVisor now.
 
     Raises:
         CommandError: it cannot be had, is not the pinned one, or the engine does not take it.

@@ -25,10 +25,10 @@ _PUSHES = 5
 KEEPING_SECONDS = 1200.0
 
 
-def bring_weights(clone: GitRepository, wanted: Iterable[WeightsFile], store: WeightsStore | None = None) -> None:
+def bring_weights(clone: GitRepository, files: Iterable[WeightsFile], store: WeightsStore | None = None) -> None:
     """Put into the store what it lacks and the branch has; the rest is fetched from its address when it is needed."""
     store = store or WeightsStore()
-    lacking = [weights for weights in wanted if not store.has(weights)]
+    lacking = [weights for weights in files if not store.has(weights)]
     if not lacking:
         return
     with suppress(GitError), open_branches(clone, "") as branches:  # without origin or network the address is left
@@ -40,7 +40,7 @@ def bring_weights(clone: GitRepository, wanted: Iterable[WeightsFile], store: We
 
 
 def keep_weights(
-    clone: GitRepository, wanted: Iterable[WeightsFile], now: datetime, store: WeightsStore | None = None
+    clone: GitRepository, files: Iterable[WeightsFile], now: datetime, store: WeightsStore | None = None
 ) -> int:
     """Add to the branch what it lacks; returns the number of files. What cannot be had is said, and tried by the next run.
 
@@ -50,7 +50,7 @@ def keep_weights(
         GitError: the remote refuses.
     """
     store = store or WeightsStore()
-    every = list({weights.sha256: weights for weights in wanted}.values())
+    every = list({weights.sha256: weights for weights in files}.values())
     random.shuffle(every)
     until = time.monotonic() + KEEPING_SECONDS
     added = 0
@@ -78,7 +78,7 @@ def _keep(branches: DataBranches, weights: WeightsFile, store: WeightsStore, now
             parts = list(iter(lambda: file.read(PART_BYTES), b""))
         files = tuple((f"{weights.sha256}/{number}", part) for number, part in enumerate(parts))
         commit = BranchCommit(message=f"weights: {weights.sha256}", files=files)
-        if branches.push({WEIGHTS_BRANCH: branches.build(tip or None, [commit], now)}):
+        if branches.push({WEIGHTS_BRANCH: branches.build(tip or None, commit, now)}):
             return True
     say(f"No copy of {weights.sha256} was kept, since others pushed first; the next run tries again.")
     return False

@@ -40,9 +40,7 @@ _Record = TypeVar("_Record", Result, Duel)
 def choose_sandbox(sandbox: str, gpus: int = 0) -> "SelectedSandbox":
     """Select the sandbox and build its image if needed; notes for the user are printed.
 
-    Args:
-        sandbox: its name.
-        gpus: how many graphics cards each agent is to be handed.
+    `gpus`: how many graphics cards each agent is to be handed.
 
     Raises:
         CommandError: the sandbox is unknown, or not available here.
@@ -134,9 +132,9 @@ def open_evaluator(checkout: Checkout, sandbox: str, *, official: bool = False) 
     gpus = checkout.challenge.runners.gpus
     selected = choose_sandbox(sandbox, gpus)
     if official and selected.gpus_fault:
-        wanted = f"challenge.yml gives each agent {gpus} graphics card{'s' if gpus > 1 else ''}"
+        rule = f"challenge.yml gives each agent {gpus} graphics card{'s' if gpus > 1 else ''}"
         advice = "nothing is evaluated without them; see 'labels' and 'gpus' of 'runners'"
-        raise CommandError(OUR_FAULT, f"{wanted}, and this machine cannot: {selected.gpus_fault}; {advice}")
+        raise CommandError(OUR_FAULT, f"{rule}, and this machine cannot: {selected.gpus_fault}; {advice}")
     return Evaluator(
         checkout=checkout, sandbox=selected, runtime_digest=runtime_digest(selected.base), partials=PartialFolder()
     )
@@ -159,11 +157,11 @@ class RunOptions:
 
 
 def evaluate_locally(
-    evaluator: Evaluator, wanted: Sequence[tuple[AgentFolder, Task]], options: RunOptions
+    evaluator: Evaluator, pairs: Sequence[tuple[AgentFolder, Task]], options: RunOptions
 ) -> Iterator[tuple[Result, bool]]:
     """Each agent's result on a task, and whether it is new: first what is recorded, then what is missing as it ends."""
     store, requests = options.store, []
-    for entry, task in wanted:
+    for entry, task in pairs:
         request = evaluator.request(entry, task)
         if options.again and evaluator.partials:
             evaluator.partials.forget(request.wanted().key())

@@ -70,17 +70,17 @@ def _free_mib() -> int:
     return 1 << 20  # not Linux: only the processors bound the number
 
 
-def parse_jobs(wanted: str) -> int | None:
+def parse_jobs(value: str) -> int | None:
     """The value of `--jobs`; None for as many as fit.
 
     Raises:
         CommandError: it is neither `auto` nor a number from 1 on.
     """
-    if wanted == AUTO:
+    if value == AUTO:
         return None
-    if wanted.isdecimal() and int(wanted) > 0:
-        return int(wanted)
-    raise CommandError(USAGE, f"--jobs {wanted!r} is not possible; it is auto or a number from 1 on")
+    if value.isdecimal() and int(value) > 0:
+        return int(value)
+    raise CommandError(USAGE, f"--jobs {value!r} is not possible; it is auto or a number from 1 on")
 
 
 def run_jobs(
@@ -96,12 +96,8 @@ def run_jobs(
     A single job, or one at a time, is played in this process. Otherwise what is started first needs the most processors;
     what waits gets its share of those that are free.
 
-    Args:
-        jobs: what to play.
-        at_once: the most that are played at once; None for as many as there are processors and memory for.
-        quiet: show no progress.
-        may_start: called before each is started, with its position; False leaves it out.
-        free: what there is to hand out; this machine if left out.
+    `at_once`: the most that are played at once; None for as many as there are processors and memory for. `may_start`: called
+    before each is started, with its position; False leaves it out.
 
     Raises:
         CommandError: a process ended before its evaluation.
@@ -253,8 +249,8 @@ def _work(jobs: Sequence[ParallelJob[Any]], connection: Connection, parent: int)
             try:
                 message = "value", jobs[index].play(_Reporter(connection))
             except Exception as error:  # noqa: BLE001  (it is raised again in the parent)
-                known = isinstance(error, CommandError)
-                message = "error", error if known else RuntimeError(f"{type(error).__name__}: {error}")
+                is_expected = isinstance(error, CommandError)
+                message = "error", error if is_expected else RuntimeError(f"{type(error).__name__}: {error}")
             connection.send(message)
 
 

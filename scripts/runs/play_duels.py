@@ -1,4 +1,4 @@
-"""Duels: one duel, an agent against the baselines, a tournament of all agents, and duels in workflows."""
+"""Duels: one duel, an agent against the baselines, a tournament of all agents, and their lines in logs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.progress import ReportProgress
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_path
+from evaluator.model.records.duel_record import Duel, duel_path
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
@@ -24,7 +24,7 @@ from leaderboard.ratings.duel_results import duel_totals, refusal, validation_fa
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
 from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
-from scripts.runs.eligible_tasks import eligible_tasks
+from scripts.runs.eligible_tasks import eligible_tasks, find_entering
 from scripts.runs.local_evaluator import Evaluator, RunOptions, read_record
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 
@@ -120,11 +120,7 @@ def find_player(checkout: Checkout, folder: Path, task: Task) -> AgentFolder:
     Raises:
         CommandError: the folder holds no agent, or one that does not enter the game.
     """
-    try:
-        entry = checkout.find(folder)
-        tasks = eligible_tasks(entry, checkout.tasks(None))
-    except LoadError as error:
-        raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
+    entry, tasks = find_entering(checkout, folder)
     if task.id not in {each.id for each in tasks}:
         line = f"{entry.shown}: does not enter {task.id}; name it under 'tasks' in its submission.yml"
         raise CommandError(SUBMISSION_AT_FAULT, line)
@@ -177,9 +173,7 @@ def _play_some(
 def exit_code(duels: Sequence[Duel], of: AgentFolder | None = None) -> int:
     """The exit code for duels: a refused validation and a player that failed are the submission's fault.
 
-    Args:
-        duels: the duels that were played.
-        of: the agent whose failures count; None for both players'.
+    `of`: the agent whose failures count; None for both players'.
     """
     if any(duel.verdict is not Verdict.OK for duel in duels):
         return OUR_FAULT
@@ -207,7 +201,7 @@ def eligible_players(checkout: Checkout) -> tuple[list[AgentFolder], list[str]]:
     players, faults = [], []
     for entry in checkout.read_all()[0]:
         try:
-            eligible_tasks(entry, checkout.tasks(None))
+            eligible_tasks(checkout.challenge, entry)
         except LoadError as error:
             faults.append("\n".join(error.lines))
             continue
@@ -275,45 +269,13 @@ def _requests(
         yield runner.request(one, other, tasks[item.task_id])
 
 
-# Duels in workflows: their log lines hold nothing that a player wrote
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkflowDuelOptions:
-    """Provenance of a duel."""
-
-    tier: Tier
-    beacon: str
-    commit: str
-    run_url: str | None
-
-
-def workflow_request(
-    runner: DuelRunner, task: Task, contenders: tuple[DuelPlayer, DuelPlayer], options: WorkflowDuelOptions
-) -> DuelRequest:
-    """The request for a duel in a workflow.
-
-    Raises:
-        CommandError: the game cannot be opened here.
-    """
-    challenge = runner.evaluator.checkout.challenge
-    for contender in contenders:
-        runner.evaluator.bring_weights(contender.folder)
-    return DuelRequest(
-        contenders=contenders, game=runner.game(task), limits=challenge.limits, season=challenge.season,
-        beacon=options.beacon, beacon_verified=False, tier=options.tier, runtime_digest=runner.evaluator.runtime_digest,
-        commit=options.commit, run_url=options.run_url,
-    )  # fmt: skip
+# Words for logs, which hold nothing that a player wrote
 
 
 def player_names(duel: Duel) -> str:
     """The players' names in the order of the sides; the name alone for a validation."""
-    first, second = (_name(player) for player in duel.players)
+    first, second = (f"{player.login}/{player.agent}" for player in duel.players)
     return first if duel.is_validation else f"{first} v {second}"
-
-
-def _name(player: PlayerRecord) -> str:
-    return f"{player.login}/{player.agent}"
 
 
 def duel_outcome(duel: Duel) -> str:

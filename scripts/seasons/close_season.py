@@ -18,7 +18,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.host.solo.verify_result import Verification, VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import safe_path_segment
-from evaluator.model.records.duel_record import Duel, PlayerRecord
+from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official, quarantine_of
@@ -56,7 +56,7 @@ def write_final(path: Path, challenge: Challenge) -> None:
         raise CommandError(USAGE, f"season {season} is sealed, and has no final draws; run 'pullrank season reveal' instead")
     text = re.sub(r"^final:.*\n?", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     line = f'final: "{season}"'
-    changed = _SEASON_LINE.sub(lambda found: f"{found[0]}\n{line}", text, count=1)
+    changed = _SEASON_LINE.sub(lambda match: f"{match[0]}\n{line}", text, count=1)
     try:
         is_final = parse_challenge(changed.encode()).is_final
     except LoadError:
@@ -64,6 +64,22 @@ def write_final(path: Path, challenge: Challenge) -> None:
     if not is_final:
         raise CommandError(USAGE, f"challenge.yml is written in a form of its own; write {line} below its season by hand")
     write_atomically(path, changed.encode())
+
+
+def _refuse_unready(checkout: Checkout, now: datetime) -> None:
+    challenge, season = checkout.challenge, checkout.challenge.season
+    entry = checkout.seasons.of(season)
+    if entry.closed:
+        raise CommandError(USAGE, f"season {season} was closed at {entry.closed.at}; the next one needs another name")
+    if challenge.sealed and not entry.revealed:
+        raise CommandError(USAGE, f"season {season} is sealed; run 'pullrank season reveal' first")
+    if not challenge.sealed:
+        refuse_missing_draws(checkout, now)
+        if is_anonymous(challenge, now):
+            reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
+            raise CommandError(USAGE, f"season {season} still {reason}")
+    if checkout.moderation.quarantines:
+        _refuse_awaited_replays(checkout)
 
 
 def refuse_missing_draws(checkout: Checkout, now: datetime) -> None:
@@ -86,7 +102,7 @@ def refuse_missing_draws(checkout: Checkout, now: datetime) -> None:
 def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Iterator[WorkItem | DuelWorkItem]:
     """The final draws that the official run still has to make, whatever evaluator made the others."""
     challenge, moderation = checkout.challenge, checkout.moderation
-    entries = [entry for entry in final.entries if moderation.of(entry.login, entry.agent, entry.digest) is None]
+    entries = [entry for entry in final.entries if moderation.of(*entry.version) is None]
     results, duels = checkout.results, checkout.duels
     where = MeasurementContext(runtime_digest="0" * 64, beacon=final.beacon, locks=lock_digests())
     admitted = admit(challenge, entries, results, duels, where, admission_context(checkout, entries, now))
@@ -95,12 +111,12 @@ def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Ite
     records: list[Result | Duel] = [*results, *duels]
     official = [record for record in records if is_official(record)]
     drawn = Counter(
-        (record.task, *map(folders.of, _sides(record)))
+        (record.task, *map(folders.of, record.sides))
         for record in official
         if (record.beacon, record.season, digests.get(record.task)) == (final.beacon, challenge.season, record.task_digest)
         for _ in range(1 if record.verdict is Verdict.INTERNAL_ERROR else INTERNAL_ERROR_TRIES)
     )
-    seen = {(record.task, side.login.casefold()) for record in official for side in _sides(record)}
+    seen = {(record.task, side.login.casefold()) for record in official for side in record.sides}
     for item in admitted.items:
         names = tuple(entry.name for entry in item.players)
         phase = challenge.phase_of(item.task_id)
@@ -108,10 +124,6 @@ def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Ite
         is_unknown = bool(phase and phase.teams) and (item.task_id, names[0].login) not in seen
         if drawn[item.task_id, *names] < INTERNAL_ERROR_TRIES and not is_unknown:
             yield item
-
-
-def _sides(record: Result | Duel) -> Sequence[Result | PlayerRecord]:
-    return record.players if isinstance(record, Duel) else (record,)
 
 
 MANIFEST = "MANIFEST.sha256"
@@ -129,23 +141,18 @@ class SeasonArchive:
     """Number of files without the manifest."""
 
 
-def files_under(folder: Path, name: str, leave_out: Iterable[str] = ()) -> Iterator[tuple[str, Path]]:
-    """All regular files below a folder: name in the archive, and path; `leave_out` names top-level entries."""
-    excluded = set(leave_out)
+def files_under(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+    """All regular files below a folder: name in the archive, and path."""
     for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        if path.is_file() and not path.is_symlink() and inside.parts[0] not in excluded:
-            yield f"{name}/{inside.as_posix()}", path
+        if path.is_file() and not path.is_symlink():
+            yield f"{name}/{path.relative_to(folder).as_posix()}", path
 
 
 def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], timestamp: int) -> SeasonArchive:
     """Write a reproducible archive: owners, modes, order and times are fixed.
 
-    Args:
-        target: a path that ends in .tar.gz.
-        root: the folder inside the archive.
-        files: names in that folder, and paths.
-        timestamp: the time of all files, in seconds since 1970.
+    `target` ends in .tar.gz; `files`: names below the folder `root`, and paths; `timestamp`: the time of all, in seconds
+    since 1970.
     """
     ordered = sorted(files)
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n" for name, path in ordered]
@@ -234,18 +241,8 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, eve
             or a record does not verify.
     """
     challenge, season = checkout.challenge, checkout.challenge.season
-    entry = checkout.seasons.of(season)
-    if entry.closed:
-        raise CommandError(USAGE, f"season {season} was closed at {entry.closed.at}; the next one needs another name")
-    if challenge.sealed and not entry.revealed:
-        raise CommandError(USAGE, f"season {season} is sealed; run 'pullrank season reveal' first")
-    if not challenge.sealed:
-        refuse_missing_draws(checkout, now)
-        if is_anonymous(challenge, now):
-            reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
-            raise CommandError(USAGE, f"season {season} still {reason}")
-    if checkout.moderation.quarantines:
-        _refuse_awaited_replays(checkout)
+    revealed = checkout.seasons.of(season).revealed
+    _refuse_unready(checkout, now)
     files = season_files(checkout)
     if not files and not even_empty:
         steps = "run 'pullrank recorded' and fetch the traces first, or pass --yes to close it all the same"
@@ -270,7 +267,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, eve
     freeze = SeasonSummary(
         at=at, by=by, results=verified, stale=len(verifications) - verified, steps=closing.steps,
         manifest_sha256=archive.manifest_sha256, archive=archive.path.name, archive_sha256=archive.sha256,
-        bibtex=citation.bibtex(), revealed=entry.revealed.secret if entry.revealed else None,
+        bibtex=citation.bibtex(), revealed=revealed.secret if revealed else None,
     )  # fmt: skip
     write_atomically(folder / "summary.md", season_page(recorded_standings(checkout, official=True), freeze).encode())
     return ClosedSeason(closing=closing, archive=archive, written=(folder, checkout.root / "CITATION.cff"))

@@ -33,6 +33,6 @@ def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, me
         seasons = parse_seasons(other_files[SEASON_FILE]) if SEASON_FILE in other_files else SeasonFile()
         with open_branches(clone, season) as branches:
             commit = BranchCommit(message=message, files=((SEASON_FILE, change(seasons).serialised()),))
-            if branches.push({RESULTS_BRANCH: branches.build(branches.tips().get(RESULTS_BRANCH), [commit], now)}):
+            if branches.push({RESULTS_BRANCH: branches.build(branches.tips().get(RESULTS_BRANCH), commit, now)}):
                 return
     raise CommandError(OUR_FAULT, f"others pushed first {TRIES} times; run the same command again")

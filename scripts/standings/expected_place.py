@@ -45,7 +45,7 @@ def with_recorded(checkout: Checkout) -> Checkout:
 def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
     """What is recorded in this clone, and whether it is official; before the first official result, local ones count."""
     entries = [each.entry() for each in checkout.read_all()[0]]
-    kept = [entry for entry in entries if checkout.moderation.of(entry.login, entry.agent, entry.digest) is None]
+    kept = [entry for entry in entries if checkout.moderation.of(*entry.version) is None]
     results, duels = checkout.results, checkout.duels
     official = any(record.tier is Tier.OFFICIAL for record in checkout.every_record)
     if not official:

@@ -35,9 +35,9 @@ def newest_results(
         CommandError: there is none.
     """
     results: list[tuple[Task, Result]] = []
-    own = [each for each in checkout.results if each.submission_digest == entry.folder.digest and each.sealed is None]
+    of_version = [each for each in checkout.results if each.submission_digest == entry.folder.digest and each.sealed is None]
     for task in checkout.tasks(tasks):
-        of_task = [each for each in own if (each.task, each.task_digest) == (task.id, task.digest())]
+        of_task = [each for each in of_version if (each.task, each.task_digest) == (task.id, task.digest())]
         if of_task:
             results.append((task, max(of_task, key=lambda each: each.provenance.evaluated_at)))
     if not results and not may_be_none:
@@ -49,31 +49,31 @@ def newest_results(
 
 def duels_of(checkout: Checkout, entry: AgentFolder, tasks: list[str] | None) -> list[Duel]:
     """The recorded duels of this version, also those that failed, in the challenge's order and the newest first."""
-    wanted = [(task.id, task.digest()) for task in checkout.tasks(tasks) if task.game is not None]
-    own = [
+    games = [(task.id, task.digest()) for task in checkout.tasks(tasks) if task.game is not None]
+    duels = [
         duel
         for duel in checkout.duels
-        if (duel.task, duel.task_digest) in wanted
+        if (duel.task, duel.task_digest) in games
         and any((each.name, each.submission_digest) == (entry.name, entry.folder.digest) for each in duel.players)
     ]
-    newest = sorted(own, key=lambda duel: duel.provenance.evaluated_at, reverse=True)
-    return sorted(newest, key=lambda duel: wanted.index((duel.task, duel.task_digest)))
+    newest = sorted(duels, key=lambda duel: duel.provenance.evaluated_at, reverse=True)
+    return sorted(newest, key=lambda duel: games.index((duel.task, duel.task_digest)))
 
 
-def episode_number(result: Result, task: Task, wanted: str) -> int:
+def episode_number(result: Result, task: Task, choice: str) -> int:
     """The index of an episode: `best`, `median`, `worst`, or its number.
 
     Raises:
         CommandError: there is no such episode.
     """
     chosen = dict(chosen_results(result, task))
-    if wanted in ("best", "median", "worst") and chosen:
-        return chosen.get(wanted, chosen["best"])  # all are equal where one is missing
-    if wanted.isdecimal() and int(wanted) < len(result.returns):
-        return int(wanted)
+    if choice in ("best", "median", "worst") and chosen:
+        return chosen.get(choice, chosen["best"])  # all are equal where one is missing
+    if choice.isdecimal() and int(choice) < len(result.returns):
+        return int(choice)
     last = len(result.returns) - 1
-    known = f"it is best, median, worst or a number from 0 to {last}" if last >= 0 else f"it ended with {result.verdict}"
-    raise CommandError(USAGE, f"{task.id} has no episode {wanted[:20]!r}; {known}")
+    choices = f"it is best, median, worst or a number from 0 to {last}" if last >= 0 else f"it ended with {result.verdict}"
+    raise CommandError(USAGE, f"{task.id} has no episode {choice[:20]!r}; {choices}")
 
 
 def marked_episodes(result: Result, task: Task, *, every: bool) -> Sequence[tuple[int, str]]:
@@ -97,7 +97,7 @@ def match_tasks(checkout: Checkout, entry: AgentFolder) -> list[Task]:
     return [task for task in checkout.challenge.games if _duels(checkout, entry, task)]
 
 
-def choose_match(checkout: Checkout, entry: AgentFolder, task: Task, opponent: AgentFolder | None, wanted: str) -> OwnMatch:
+def choose_match(checkout: Checkout, entry: AgentFolder, task: Task, opponent: AgentFolder | None, choice: str) -> OwnMatch:
     """A match of this version: `best`, `median` or `worst` for it, or its number in the newest duel.
 
     Without an opponent the matches with all others are looked at, or those with itself where there are no others.
@@ -119,28 +119,22 @@ def choose_match(checkout: Checkout, entry: AgentFolder, task: Task, opponent: A
     matches = [match for duel in duels for match in _own_matches(duel, entry)]
     by_points = sorted(matches, key=lambda match: match.points)
     named = {"worst": by_points[0], "median": by_points[len(by_points) // 2], "best": by_points[-1]}
-    if wanted in named:
-        return next(match for match in matches if match.points == named[wanted].points)
+    if choice in named:
+        return next(match for match in matches if match.points == named[choice].points)
     count = len(duels[0].matches)
-    if wanted.isdecimal() and int(wanted) < count:
-        return matches[int(wanted)]
-    known = f"it is best, median, worst or a number from 0 to {count - 1}"
-    raise CommandError(USAGE, f"{task.id} has no match {wanted[:20]!r}; {known}")
+    if choice.isdecimal() and int(choice) < count:
+        return matches[int(choice)]
+    choices = f"it is best, median, worst or a number from 0 to {count - 1}"
+    raise CommandError(USAGE, f"{task.id} has no match {choice[:20]!r}; {choices}")
 
 
 def _duels(checkout: Checkout, entry: AgentFolder, task: Task) -> list[Duel]:
     """The duels of this version that were played to their end, the newest first."""
-    own = [
-        duel
-        for duel in checkout.duels
-        if (duel.task, duel.task_digest, duel.verdict) == (task.id, task.digest(), Verdict.OK)
-        and any((each.name, each.submission_digest) == (entry.name, entry.folder.digest) for each in duel.players)
-    ]
-    return sorted(own, key=lambda duel: duel.provenance.evaluated_at, reverse=True)
+    return [duel for duel in duels_of(checkout, entry, [task.id]) if duel.verdict is Verdict.OK]
 
 
 def _own_matches(duel: Duel, entry: AgentFolder) -> list[OwnMatch]:
-    side = 0 if duel.players[0].name == entry.name else 1
+    side = duel.side_of(entry.name)
     return [
         OwnMatch(
             duel=duel, index=index,

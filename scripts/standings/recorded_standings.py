@@ -111,10 +111,10 @@ class SandboxRules:
 
     def fault(self, record: Result | Duel) -> str | None:
         """Why an official record does not rank; None if its sandbox is the leaderboard's, now or when it was evaluated."""
-        wanted = self.challenge.runners.sandbox
-        if record.tier is not Tier.OFFICIAL or record.sandbox.value in (wanted, self._named_at(record.provenance.commit)):
+        sandbox = self.challenge.runners.sandbox
+        if record.tier is not Tier.OFFICIAL or record.sandbox.value in (sandbox, self._named_at(record.provenance.commit)):
             return None
-        return f"it was played in {record.sandbox}, and this leaderboard evaluates in {wanted}"
+        return f"it was played in {record.sandbox}, and this leaderboard evaluates in {sandbox}"
 
     def _named_at(self, commit: str | None) -> str | None:
         """The sandbox in challenge.yml at a commit; None if that cannot be read."""

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
@@ -18,6 +18,9 @@ from leaderboard.charts.social_cards import Card, draw_position, render_card, so
 from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
 from leaderboard.game_pictures.game_drawings import moves_of, position_text
+from leaderboard.game_pictures.onnx_reader import NetworkRefused
+from leaderboard.game_pictures.opening_book import has_book
+from leaderboard.game_pictures.playable_network import playable_document
 from leaderboard.history import BoardHistory
 from leaderboard.pages import html_frame
 from leaderboard.pages.agent import agent_page
@@ -26,14 +29,13 @@ from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext, former_entries, reproduced
 from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import hidden
-from scripts.console import OUR_FAULT, CommandError, stderr_console
+from scripts.console import OUR_FAULT, CommandError, say, stderr_console
 from scripts.git.git_repository import GitRepository
 from scripts.git.merged_pulls import merged_pulls
 from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import rank, recorded_input
 from scripts.static_site import search_index, site_inputs
 from scripts.static_site.game_frames import frames
-from scripts.static_site.leader_networks import networks
 from scripts.static_site.render_episodes import middle_frame, pictures, poster_files, rendered_replays
 
 PAGE = "index.html"
@@ -253,3 +255,29 @@ def _list(root: str, item: str, addresses: Sequence[str]) -> str:
 
 def _text(address: str) -> str:
     return address.replace("&", "&amp;").replace("<", "&lt;")
+
+
+_ADAPTER = "onnx"
+
+
+def networks(checkout: Checkout, standings: Standings) -> Mapping[str, str]:
+    """By task the leader's network as a document, where it has one and its manifest names a licence: it may be copied.
+
+    An agent without a name is left out: its numbers would tell whose it is.
+    """
+    documents = {}
+    for board in standings.games:
+        if not has_book(board):
+            continue
+        leader = board.rows[0].entry
+        if leader.submission.adapter != _ADAPTER or not leader.submission.license or leader.anonymous:
+            continue
+        # Read anew: a site is built from a lean checkout, which keeps no files.
+        folders = [checkout.find(one.path).folder for one in checkout.read_all()[0] if one.folder.digest == leader.digest]
+        files = [blob.content for folder in folders for blob in folder.blobs if blob.path == leader.submission.entry]
+        try:
+            if files:
+                documents[board.task.id] = playable_document(files[0])
+        except NetworkRefused as error:
+            say(f"{leader.shown}: the page of {board.task.id} plays its recorded moves, not its network: {error}")
+    return documents

@@ -13,9 +13,8 @@ from leaderboard.pages.home_page import season_end
 from leaderboard.text.format import shown_phases
 from leaderboard.visibility import hidden, is_anonymous
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.data_branches import newest_results
+from scripts.git.data_branches import newest_results, read_note_file, replace_note_file
 from scripts.git.git_repository import GitRepository
-from scripts.git.note_branch import read_note_file, replace_note_file
 
 DEPLOYED_BRANCH = "deployed"
 FILE = "deployed.json"

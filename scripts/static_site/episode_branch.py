@@ -35,14 +35,14 @@ def update(clone: GitRepository, season: str, every: Sequence[WantedEpisode], fo
     """
     with open_branches(clone, season) as branches:
         tip = tip_of(branches.repository, EPISODES_BRANCH)
-        there = _take(branches, tip, folder)
+        objects = _take(branches, tip, folder)
         with scratch_folder("traces") as place:
             # Not into traces/: where that folder is, the site is built with slower, deterministic arithmetic.
             fetched = _fetch_traces(branches, missing_episodes(every, folder), Path(place))
             rendered = render([replace(one, trace=fetched.get(one.key, one.trace)) for one in every], folder, quiet=True)
         say(f"{rendered} results were rendered.")
         kept = {path.name: path.read_bytes() for path in stored_files(every, folder)}
-        if {name: object_name(content) for name, content in kept.items()} == there:
+        if {name: object_name(content) for name, content in kept.items()} == objects:
             return False
         return _replace(branches, tip, kept, now)
 
@@ -52,10 +52,10 @@ def _take(branches: DataBranches, tip: str, folder: Path) -> dict[str, str]:
     if not tip:
         return {}
     branches.repository.fetch(tip, options=("--depth=1",))
-    there = branches.objects(tip)
-    for name, content in zip(there, branches.repository.read(list(there.values())), strict=True):
+    objects = branches.objects(tip)
+    for name, content in zip(objects, branches.repository.read(list(objects.values())), strict=True):
         store_file(folder, name, content)
-    return there
+    return objects
 
 
 def _fetch_traces(branches: DataBranches, lacking: Sequence[WantedEpisode], place: Path) -> dict[str, Path]:
@@ -77,7 +77,7 @@ def _fetch_traces(branches: DataBranches, lacking: Sequence[WantedEpisode], plac
 
 def _replace(branches: DataBranches, tip: str, kept: dict[str, bytes], now: datetime) -> bool:
     """Replace the branch by one commit, unless somebody else changed it meanwhile."""
-    built = branches.build(None, [BranchCommit(message=EPISODES_MESSAGE, files=tuple(sorted(kept.items())))], now)
+    built = branches.build(None, BranchCommit(message=EPISODES_MESSAGE, files=tuple(sorted(kept.items()))), now)
     lease = f"--force-with-lease=refs/heads/{EPISODES_BRANCH}:{tip}"
     try:
         branches.repository.run(

@@ -70,8 +70,8 @@ def _rendering_game(task: Task, *, pictures: bool) -> tuple[PettingZooGame, str 
     """The game, made so that it renders pictures or text; without a mode where it does neither."""
     game = open_game(task)
     with import_entry_point(f"the game {task.game} cannot be rendered"):
-        known = game.make().metadata.get("render_modes") or ()
-    mode = next((mode for mode in (("rgb_array", "ansi") if pictures else ("ansi",)) if mode in known), None)
+        offered = game.make().metadata.get("render_modes") or ()
+    mode = next((mode for mode in (("rgb_array", "ansi") if pictures else ("ansi",)) if mode in offered), None)
     if mode is None:
         return game, None
     return open_game(task.model_copy(update={"kwargs": {**task.kwargs, "render_mode": mode}})), mode

@@ -333,9 +333,9 @@ def draw_without_screen() -> None:
     os.environ["SDL_VIDEODRIVER"] = os.environ["SDL_AUDIODRIVER"] = "dummy"
 
 
-def _render_and_store(given: tuple[WantedEpisode, Path]) -> str:
+def _render_and_store(job: tuple[WantedEpisode, Path]) -> str:
     """Render a result's episodes and store them; returns why there are none."""
-    wanted, folder = given
+    wanted, folder = job
     try:
         rendered = _render_result(wanted, folder, time.monotonic)
     except OSError as error:  # such as a full disk, which the next run may not find

@@ -111,14 +111,14 @@ def rerun(
                 continue
             jobs.append(job)
             positions.append(position)
-    found = list(verifications)
+    judged = list(verifications)
     for index, (status, reasons) in run_jobs(jobs, at_once, quiet=quiet):
         verification = verifications[positions[index]]
         if status is None:
             say(f"{verification.path}: could not be played again ({'; '.join(reasons)}); it was only replayed")
             continue
-        found[positions[index]] = dataclasses.replace(verification, status=status, faults=(*verification.faults, *reasons))
-    return found
+        judged[positions[index]] = dataclasses.replace(verification, status=status, faults=(*verification.faults, *reasons))
+    return judged
 
 
 def _or_failure(compare: Callable[[], tuple[VerificationStatus, list[str]]]) -> RerunOutcome:

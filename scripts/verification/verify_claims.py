@@ -88,8 +88,7 @@ def _tier_faults(record: AnyRecord, challenge: Challenge) -> Iterator[str]:
 def _unofficial_faults(record: AnyRecord) -> Iterator[str]:
     if record.beacon != PREVIEW_BEACON:
         yield f"it is {record.tier}, and its seeds come from '{record.beacon}' instead of '{PREVIEW_BEACON}'"
-    login_ids = [side.login_id for side in _sides(record)]
-    if record.tier is Tier.LOCAL and any(login_id is not None for login_id in login_ids):
+    if record.tier is Tier.LOCAL and any(side.login_id is not None for side in record.sides):
         yield "it is local, and has a GitHub account number"
     if record.beacon_verified is not False:
         yield f"it is {record.tier}, and says that GitHub signed its beacon"
@@ -98,11 +97,10 @@ def _unofficial_faults(record: AnyRecord) -> Iterator[str]:
 
 
 def _cost_faults(record: AnyRecord) -> Iterator[str]:
-    costs = [player.cost for player in record.players] if isinstance(record, Duel) else [record.cost]
-    amounts = [amount for cost in costs for amount in cost.model_dump().values() if amount is not None]
+    amounts = [amount for side in record.sides for amount in side.cost.model_dump().values() if amount is not None]
     if any(math.copysign(1.0, amount) < 0 for amount in amounts):
         yield "its cost is negative"
-    if isinstance(record, Result) and record.verdict is Verdict.OK and record.sealed is None:
+    if isinstance(record, Result) and record.verdict is Verdict.OK and not record.is_sealed:
         steps = sum(record.script.lengths if record.script else record.lengths)
         if record.cost.steps != steps:
             yield f"it says {record.cost.steps} steps, and its episodes have {steps}"
@@ -182,10 +180,10 @@ class MainHistory:
         """Check a record; history says nothing of records that are not official."""
         if record.tier is not Tier.OFFICIAL:
             return HistoryFindings()
-        if record.erased_sha256 and not any(ERASED_LOGIN.search(side.login) for side in _sides(record)):
+        if record.erased_sha256 and not any(ERASED_LOGIN.search(side.login) for side in record.sides):
             text = "it says that its owner was erased, and names an account; only `pullrank erase` writes such records"
             return HistoryFindings(faults=(text,))
-        sides = [self._side(side, record) for side in _sides(record)]
+        sides = [self._side(side, record) for side in record.sides]
         if faults := [fault for side in sides for fault in side.faults()]:
             return HistoryFindings(faults=tuple(dict.fromkeys(faults)))
         if not all(side.periods for side in sides):
@@ -211,8 +209,8 @@ class MainHistory:
         states: list[FolderState] = []
         periods: list[VersionPeriod] = []
         for login in logins:
-            if own := list(self._history.holding(login, side.submission_digest)):
-                states += own
+            if folder_states := list(self._history.holding(login, side.submission_digest)):
+                states += folder_states
                 periods += self._history.periods_of(login, side.submission_digest, record.task)
         states.sort(key=lambda state: self._commits[state.sha][0])
         periods.sort(key=lambda period: self._commits[period.began.sha][0])
@@ -260,7 +258,7 @@ class MainHistory:
         if position_and_time[0] < self._commits[beacon][0]:
             yield f"commit {commit[:12]}, which it says was evaluated, does not hold the version yet"
         at = datetime.fromisoformat(record.provenance.evaluated_at)
-        if _has_hidden_time(record):
+        if record.is_sealed:
             at += timedelta(hours=1)
         if at + CLOCK_TOLERANCE < position_and_time[1]:
             yield f"it was evaluated before there was commit {commit[:12]}"
@@ -307,15 +305,6 @@ class MainHistory:
     def knows_rules_of(self, record: AnyRecord) -> bool:
         """Whether challenge.yml at the record's commit can be read, so that `check` compared the limits with it."""
         return record.tier is Tier.OFFICIAL and self._challenge(record.provenance.commit or "") is not None
-
-
-def _has_hidden_time(record: AnyRecord) -> bool:
-    """Whether only the hour of its evaluation is public, as in sealed results."""
-    return isinstance(record, Result) and record.sealed is not None
-
-
-def _sides(record: AnyRecord) -> Sequence[Result | PlayerRecord]:
-    return record.players if isinstance(record, Duel) else (record,)
 
 
 def open_main_history(root: Path) -> MainHistory | None:

@@ -156,11 +156,8 @@ def verify_jobs(
     Where a replay kills its process, for instance by using all memory, each job that was running is repeated alone, and only
     the record that kills its process again is refuted.
 
-    Args:
-        jobs: the files; the list is sorted in place.
-        quiet: show no progress bar.
-        seconds: the time limit; jobs that have not started by then have no verification.
-        at_once: the most that are replayed at once; None for one on each processor.
+    The list is sorted in place. `seconds`: the time limit; jobs that have not started by then are left out. `at_once`: the
+    most that are replayed at once; None for one on each processor.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     jobs.sort(key=_size, reverse=True)
@@ -177,7 +174,7 @@ def verify_jobs(
             for job in _replay(waiting, cores, add, deadline):
                 if _replay(deque([job]), 1, add):
                     fault = "its replay was killed: it takes more memory than there is, or the environment crashes"
-                    add(Verification(path=str(job.result), status=VerificationStatus.REFUTED, faults=(fault,)))
+                    add(Verification.refuted(str(job.result), fault))
     return sorted(verifications, key=lambda verification: verification.path)
 
 
@@ -224,7 +221,7 @@ def verify_file(job: VerificationJob) -> Verification:
         return replace(verification, status=VerificationStatus.REFUTED, faults=faults) if faults else verification
     except Exception as error:  # noqa: BLE001  (environments raise anything on invalid actions)
         fault = f"replaying it ends with {type(error).__name__}: {reason(error, 300)}"
-        return Verification(path=str(job.result), status=VerificationStatus.REFUTED, faults=(fault,))
+        return Verification.refuted(str(job.result), fault)
 
 
 def _verified(job: VerificationJob) -> Verification:
@@ -232,14 +229,12 @@ def _verified(job: VerificationJob) -> Verification:
         content = job.result.read_bytes()
         trace = job.trace.read_bytes() if job.trace.exists() else None
     except OSError as error:
-        return Verification(
-            path=str(job.result), status=VerificationStatus.REFUTED, faults=(f"cannot be read: {error.strerror}",)
-        )
+        return Verification.refuted(str(job.result), f"cannot be read: {error.strerror}")
     fields = _fields(content)
     task_id = fields.get("task")
     task = job.challenge.task(task_id) if isinstance(task_id, str) else None
     if fields.get("kind") == "duel":
-        game = _game(task.model_dump_json(), task.code) if task and task.game else None
+        game = opened_game(task.model_dump_json(), task.code) if task and task.game else None
         return verify_duel(str(job.result), content, game)
     world = _world(task.model_dump_json(), task.code) if task and not task.game else None
     secret = job.secret or job.seasons.secret_of(str(fields.get("season")), str(fields.get("beacon")))
@@ -271,7 +266,8 @@ def _world(task: str, code: str | None) -> GymTask | None:
 
 
 @cache
-def _game(task: str, code: str | None) -> PettingZooGame | None:
+def opened_game(task: str, code: str | None) -> PettingZooGame | None:
+    """A task's game, opened once in each process; None where it cannot be opened here. `task`: as JSON, without its code."""
     try:
         return open_game(Task.model_validate_json(task).with_code(code))
     except EnvironmentFault:

@@ -11,7 +11,7 @@ import pytest
 
 from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import Engine
-from evaluator.model.config.submission import parse_reference
+from evaluator.model.config.image_reference import parse_reference
 from tests.docker.hub import Hub, need, running
 from tests.docker.test_image_agents import LEGACY
 from tests.scripts.checkouts import ROOT, game_board, records, run

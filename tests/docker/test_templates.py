@@ -9,7 +9,8 @@ import pytest
 
 from evaluator.host.docker import agent_image, evaluator_image
 from evaluator.host.docker.engine import Engine
-from evaluator.model.config.submission import ADAPTER_EXTRAS, ADAPTERS, parse_reference
+from evaluator.model.config.image_reference import parse_reference
+from evaluator.model.config.submission import ADAPTER_EXTRAS, ADAPTERS
 from tests.docker.extras import torch_index
 from tests.docker.hub import need, running
 from tests.docker.test_image_page import follow

@@ -529,7 +529,7 @@ def _events(data: bytes) -> bool:
     if not isinstance(value, dict):
         return False
     environment = events.WorkflowEnvironment(
-        event_name="x", event=value, repository="a/b", repository_id=1, sha="a" * 40, run_id=1, run_attempt=1, api_url="",
+        event_name="x", event=value, repository="a/b", repository_id=1, sha="a" * 40, run_id=1, api_url="",
         graphql_url="", server_url="", token="", summary_path=None, output_path=None, workspace=Path(),
     )  # fmt: skip
     taken = 0

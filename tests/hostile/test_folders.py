@@ -411,7 +411,7 @@ def test_unknown_task_is_refused_with_the_known_ones(board: Checkout, monkeypatc
     entry = board.find(folder_of(board.root, GOOD + "tasks: [CartPole-v2]\n"))
 
     with pytest.raises(LoadError) as caught:
-        eligible_tasks(entry, board.tasks(None))
+        eligible_tasks(board.challenge, entry)
 
     assert caught.value.lines == (
         "submissions/alice/agent/submission.yml:3: there is no task 'CartPole-v2'; did you mean 'CartPole-v1'?",

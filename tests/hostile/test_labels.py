@@ -32,8 +32,9 @@ from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result, Tier, WantedResult, with_self_hash
 from evaluator.model.records.trace import Trace, TraceLeaf
 from evaluator.model.sealed_fields import SealedPart
+from leaderboard.core.entry import AgentName
 from leaderboard.core.store import ResultStore
-from scripts.git.beacon import find_beacon
+from scripts.git.beacon import version_origins
 from scripts.verification.verify_records import verify_files
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
 from tests.evaluator.script_runs import PLAY
@@ -106,9 +107,10 @@ def folder(clone: Clone, login: str, agent: str) -> SubmissionFolder:
 
 def official(clone: Clone, login: str, agent: str) -> Document:
     """What an order of an official run says."""
-    digest = folder(clone, login, agent).digest
+    name = AgentName(login, agent)
+    origins = version_origins(clone.repository, clone.head, {name: folder(clone, login, agent).digest}, {})
     return {
-        "season": "1", "beacon": find_beacon(clone.repository, clone.head, login, agent, digest).sha,
+        "season": "1", "beacon": origins.versions[name].sha,
         "beacon_verified": True,
         "tier": Tier.OFFICIAL, "commit": clone.head, "run_url": RUN,
     }  # fmt: skip

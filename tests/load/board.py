@@ -610,7 +610,7 @@ def _official(board: CrowdedBoard, noted: WorkflowRun, variables: dict[str, str]
                 seconds += step(
                     sha,
                     functools.partial(
-                        bot.publish, given=[place / "shards"], sha=sha, shards=len(planned["shards"]),
+                        bot.publish, paths=[place / "shards"], sha=sha, shards=len(planned["shards"]),
                         results_sha=results_sha, accepted=place / "accepted", only=only, plan_context=plan_context,
                     ),
                 )  # fmt: skip

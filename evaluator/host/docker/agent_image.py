@@ -8,7 +8,7 @@ import multiprocessing
 from pathlib import Path
 
 from evaluator.host.docker.engine import Engine, EngineError
-from evaluator.host.docker.image_archive import image_archive
+from evaluator.host.docker.evaluator_image import image_archive
 from evaluator.host.docker.image_checks import (
     MAX_ENTRIES,
     ImageConfig,
@@ -22,7 +22,7 @@ from evaluator.host.docker.image_registry import Registry
 from evaluator.host.errors import AgentFault
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
-from evaluator.model.config.submission import ImageReference
+from evaluator.model.config.image_reference import ImageReference
 from evaluator.model.records.verdict import Verdict
 
 AGENT_REPOSITORY = "pullrank-agent"
@@ -41,7 +41,7 @@ def local_name(reference: ImageReference) -> str:
     return f"{AGENT_REPOSITORY}:{reference.digest}"
 
 
-def ensure_agent_image(engine: Engine, reference: ImageReference, image_mib: int, seconds: float = PULL_SECONDS) -> str:
+def ensure_agent_image(engine: Engine, reference: ImageReference, image_mib: int) -> str:
     """The id of an agent's image, fetched if it is not here.
 
     Raises:
@@ -52,7 +52,7 @@ def ensure_agent_image(engine: Engine, reference: ImageReference, image_mib: int
     with _image_lock:
         image_id = engine.image_id(name)
         if image_id is None:
-            image_id = _fetch(engine, reference, image_mib, seconds)
+            image_id = _fetch(engine, reference, image_mib)
         try:
             check_size(
                 sum(image.size for image in engine.stored(AGENT_REPOSITORY) if image.name == name), image_mib, "unpacked"
@@ -95,8 +95,8 @@ def _fetch_manifest(
     return manifest, read_config(body, platform, len(manifest.layers))
 
 
-def _fetch(engine: Engine, reference: ImageReference, image_mib: int, seconds: float) -> str:
-    registry = Registry(reference, seconds)
+def _fetch(engine: Engine, reference: ImageReference, image_mib: int) -> str:
+    registry = Registry(reference, PULL_SECONDS)
     manifest, config = _fetch_manifest(registry, reference, engine.platform, image_mib)
     name = local_name(reference)
     with scratch_folder("image") as folder:

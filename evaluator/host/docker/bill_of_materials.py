@@ -40,10 +40,7 @@ class InstalledFiles:
 def bill_of_materials(engine: Engine, reference: str, locks: Iterable[str]) -> dict[str, Any]:
     """The document of a local image.
 
-    Args:
-        engine: where the image is.
-        reference: its name.
-        locks: the texts of the locks that it was made from.
+    `locks`: the texts of the locks that it was made from.
 
     Raises:
         EngineError: the image cannot be read.
@@ -81,11 +78,8 @@ def document(
 ) -> dict[str, Any]:
     """The document of an image.
 
-    Args:
-        digest: the image's digest.
-        files: what it says of itself.
-        python: the version of a Python that no package holds, or "".
-        hashes: name and version of a locked package to the SHA-256 of its files.
+    `python`: the version of a Python that no package holds, or "". `hashes`: name and version of a locked package to the
+    SHA-256 of its files.
     """
     system, version = files.release.get("ID", "linux"), files.release.get("VERSION_ID", "")
     components = [

@@ -347,9 +347,9 @@ class Engine:
 
     def _has_event(self, container: str, event: str) -> bool:
         with _engine_errors("ask why the sandbox ended"):
-            wanted = {"container": container, "event": event}
+            filters = {"container": container, "event": event}
             until = math.ceil(time.time() + OOM_EVENT_SECONDS)
-            return any(True for _ in self._api.events(since=1, until=until, filters=wanted, decode=True))
+            return any(True for _ in self._api.events(since=1, until=until, filters=filters, decode=True))
 
     def incarnation(self) -> tuple[int, str]:
         """The engine's process and its start time, which change with a restart; zero where it cannot be seen from here."""

@@ -69,9 +69,7 @@ def digest_of(reference: str, digests: Iterable[str]) -> str:
 def complaints(version: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]:
     """Faults of an engine that is to run strangers' agents, one line each.
 
-    Args:
-        version: the engine's answer at /version.
-        info: its answer at /info.
+    The arguments are the engine's answers at /version and /info.
     """
     lines = []
     for component in version.get("Components") or ():

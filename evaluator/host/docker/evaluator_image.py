@@ -5,13 +5,12 @@ import io
 import json
 import os
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evaluator.host.digests.image_files import build_context
 from evaluator.host.docker.engine import Engine, EngineError
-from evaluator.host.docker.image_archive import image_archive
 
 EVALUATOR_REPOSITORY = "pullrank-evaluator"
 # The environment variable with one more package index for builds: the usual one has no CPU build of torch.
@@ -139,3 +138,36 @@ def _config(description: Mapping[str, Any]) -> bytes:
         "rootfs": {"type": "layers", "diff_ids": description["RootFS"]["Layers"]},
     }
     return json.dumps(document, sort_keys=True).encode()
+
+
+_COPY_BYTES = 1 << 20
+
+
+def image_archive(layers: Sequence[Path | None], config: bytes, name: str) -> Iterator[bytes]:
+    """The archive of an image, in pieces.
+
+    `layers`: from the lowest to the highest; None for one that the engine has. `config` lists them by their hashes.
+    """
+    config_name = f"{hashlib.sha256(config).hexdigest()}.json"
+    names = [f"{index}/layer.tar" for index in range(len(layers))]
+    yield from _member(config_name, len(config), [config])
+    for layer_name, path in zip(names, layers, strict=True):
+        if path is not None:
+            yield from _member(layer_name, path.stat().st_size, _pieces(path))
+    index = json.dumps([{"Config": config_name, "RepoTags": [name], "Layers": names}]).encode()
+    yield from _member("manifest.json", len(index), [index])
+    yield bytes(2 * tarfile.BLOCKSIZE)
+
+
+def _member(name: str, size: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    member = tarfile.TarInfo(name)
+    member.size = size
+    yield member.tobuf(tarfile.GNU_FORMAT)
+    yield from pieces
+    yield bytes(-size % tarfile.BLOCKSIZE)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(_COPY_BYTES):
+            yield piece

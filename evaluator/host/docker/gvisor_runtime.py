@@ -49,8 +49,7 @@ RUNSC_PACKAGES: Mapping[str, RunscPackage] = {
 def runtime_fault(runtimes: Mapping[str, Any]) -> str | None:
     """What is wrong with gVisor among an engine's runtimes, in one line; None if it can be used.
 
-    Args:
-        runtimes: the engine's answer at /info, by the runtime's name; older engines leave out arguments that are not set.
+    `runtimes`: the engine's answer at /info, by the runtime's name; older engines leave out arguments that are not set.
     """
     runsc = runtimes.get(GVISOR_RUNTIME)
     if runsc is None:

@@ -51,8 +51,7 @@ _COUNTERS = (
 def hidden_paths(machine: Path = Path("/")) -> list[str]:
     """Every path that the engine must hide, sorted; paths that a machine does not have do no harm.
 
-    Args:
-        machine: the root of the machine whose /sys is listed. An engine elsewhere hides what both have.
+    `machine`: the root of the machine whose /sys is listed. An engine elsewhere hides what both have.
     """
     named = [f"/proc/{name}" for name in _PROC.split()]
     named += [f"/proc/sys/{name}" for name in _PROC_SYS.split()]

@@ -250,11 +250,7 @@ class _Unpacked:
 def examine_layers(path: Path, diff_id: str, most: int, entries: int = MAX_ENTRIES) -> tuple[int, int]:
     """The bytes that a layer unpacks to, and its number of entries.
 
-    Args:
-        path: the layer as the registry gave it, compressed or not.
-        diff_id: SHA-256 of the unpacked layer, as the image's configuration says.
-        most: the largest allowed number of bytes.
-        entries: the largest allowed number of entries.
+    `diff_id`: SHA-256 of the unpacked layer, as the image's configuration says. `most` bytes and `entries` are allowed.
 
     Raises:
         AgentFault: the layer is damaged, not the expected one, or too large.

@@ -23,7 +23,7 @@ from urllib3.poolmanager import pool_classes_by_scheme
 
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.public_https import is_public
-from evaluator.model.config.submission import ImageReference, TaggedImage
+from evaluator.model.config.image_reference import ImageReference, TaggedImage
 from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 
@@ -209,9 +209,9 @@ class Registry:
         fields = dict(_CHALLENGE_FIELD.findall(challenge))
         if not challenge.lower().startswith("bearer ") or "realm" not in fields:
             raise self._private_fault()
-        wanted = urlencode({"service": fields.get("service", ""), "scope": f"repository:{self._name}:pull"})
+        query = urlencode({"service": fields.get("service", ""), "scope": f"repository:{self._name}:pull"})
         body = bytearray()
-        with self._check_status(self._get(f"{fields['realm']}?{wanted}", "application/json")) as response:
+        with self._check_status(self._get(f"{fields['realm']}?{query}", "application/json")) as response:
             self._read(response, _TOKEN_BYTES, body.extend)
         token = re.search(rb'"(?:access_)?token"\s*:\s*"([A-Za-z0-9._~+/=-]+)"', bytes(body))
         if not token:

@@ -257,8 +257,8 @@ class MatchLoop:
         late = self._clocks[side].run_out(question.matches)
         self._end_late(side, late)
         if all(match.over for match in question.matches):
-            asked = f"none of the {len(question.matches)} positions it was asked about was answered in time"
-            self.troubles[side] = AgentFault(Verdict.TIMEOUT, f"the player is stuck: {asked}")
+            reason = f"none of the {len(question.matches)} positions it was asked about was answered in time"
+            self.troubles[side] = AgentFault(Verdict.TIMEOUT, f"the player is stuck: {reason}")
 
     def _total_time_fault(self) -> AgentFault:
         return AgentFault(Verdict.TIMEOUT, f"the player was thinking for more than {self._wall:g} seconds in all")

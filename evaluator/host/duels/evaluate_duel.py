@@ -195,9 +195,7 @@ def _open_sandboxes(
             stage(player.folder, room)
             sandbox = opener(sandbox_spec(player.folder, room, limits, wall_seconds=wall_seconds))
         except AgentFault as fault:
-            if isinstance(fault, RegistryFault):
-                return ConnectedPlayer(fault=fault)
-            if fault.verdict is Verdict.INTERNAL_ERROR:
+            if fault.verdict is Verdict.INTERNAL_ERROR and not isinstance(fault, RegistryFault):
                 raise
             return ConnectedPlayer(fault=fault)
         except SandboxClosed:

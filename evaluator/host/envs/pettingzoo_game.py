@@ -163,11 +163,11 @@ def _factory(task: Task) -> Callable[..., Any]:
     except (ImportError, ValueError) as error:
         reason = (str(error).splitlines() or [""])[0]
         raise EnvironmentFault(f"task {task.id} names the game {task.game}, which is not here: {reason}") from error
-    wanted = (attribute,) if attribute else ("raw_env", "env")
-    for candidate in wanted:
+    names = (attribute,) if attribute else ("raw_env", "env")
+    for candidate in names:
         if callable(factory := getattr(module, candidate, None)):
             return cast("Callable[..., Any]", factory)
-    raise EnvironmentFault(f"task {task.id}: the module {name} has no {' and no '.join(wanted)}")
+    raise EnvironmentFault(f"task {task.id}: the module {name} has no {' and no '.join(names)}")
 
 
 def openings(game: PettingZooGame, seeds: Sequence[str]) -> list[list[int]]:

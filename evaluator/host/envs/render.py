@@ -80,7 +80,7 @@ def render_episode(
     if recorded.length > bounds.steps:
         raise EnvironmentFault(f"an episode of {recorded.length} steps is too long to be shown")
     until = clock() + bounds.seconds
-    wanted = set(chosen_steps(recorded.length, bounds.frames))
+    steps = set(chosen_steps(recorded.length, bounds.frames))
     with import_entry_point(f"the environment {gym_task.task.env_id} cannot be rendered"):
         environment = gym_task.make()
         try:
@@ -89,7 +89,7 @@ def render_episode(
             for taken, action in enumerate((None, *gym_task.decoder().actions(list(recorded.actions)))):
                 if taken:
                     total += float(environment.step(action)[1])
-                if taken in wanted:
+                if taken in steps:
                     yield taken, _shown(environment.render())
                 if clock() > until:
                     raise EnvironmentFault(f"it takes longer than {bounds.seconds:g} seconds")

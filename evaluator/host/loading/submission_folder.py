@@ -13,6 +13,7 @@ from evaluator.host.loading.weights_store import WeightsStore, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.usage import MIB
 from evaluator.model import canonical_json
+from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import (
     MANIFEST_NAME,
@@ -20,7 +21,6 @@ from evaluator.model.config.submission import (
     Submission,
     SubmissionFile,
     SubmissionKind,
-    parse_reference,
     submission_digest,
 )
 from evaluator.model.identifiers import SEGMENT, portable_fault

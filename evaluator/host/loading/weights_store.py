@@ -73,7 +73,7 @@ class WeightsStore:
         path = self.path(weights.sha256)
         return path.is_file() and path.stat().st_size == weights.bytes
 
-    def fetch(self, wanted: Iterable[WeightsFile]) -> bool:
+    def fetch(self, files: Iterable[WeightsFile]) -> bool:
         """Fetch what is not here, all of it within the time of one download.
 
         Returns:
@@ -82,7 +82,7 @@ class WeightsStore:
         Raises:
             AgentFault: it cannot be had, or is not what the manifest says.
         """
-        lacking = [weights for weights in wanted if not self.has(weights)]
+        lacking = [weights for weights in files if not self.has(weights)]
         if not lacking:
             return False
         # Imported late: few agents need it, and TLS takes long to import.

@@ -29,17 +29,8 @@ PROBE_AGENTS = Path(__file__).parent / "agents"
 PROBE_TASK = Task(id="CartPole-v1", episodes=1, max_episode_steps=20)
 # The variables of a sandbox besides the pins: its own, and those of the shell, Python and the engine.
 ALLOWED_VARIABLES = (
-    "PATH",
-    "HOME",
-    "TMPDIR",
-    "HOSTNAME",
-    "PYTHONDONTWRITEBYTECODE",
-    "PWD",
-    "SHLVL",
-    "_",
-    "LC_CTYPE",
-    "OLDPWD",
-)
+    "PATH", "HOME", "TMPDIR", "HOSTNAME", "PYTHONDONTWRITEBYTECODE", "PWD", "SHLVL", "_", "LC_CTYPE", "OLDPWD",
+)  # fmt: skip
 # The promise behind each attempt of `escape_attempts.py`.
 ATTEMPT_PROMISES = {
     "write elsewhere": "nothing outside its temporary directory can be written",

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +102,7 @@ class ContainerStream:
             self._receive()
             if len(self._ready) < minimum:
                 deadline = with_progress(deadline, since)
-        count = min(len(view), len(self._ready))
-        view[:count] = self._ready[:count]
-        del self._ready[:count]
-        return count
+        return self._take(view)
 
     def fileno(self) -> int:
         """See `ByteStream`."""
@@ -126,6 +123,9 @@ class ContainerStream:
         """See `ByteStream`."""
         if not self._ready and select.select([self._connection], [], [], 0)[0]:
             self._receive()
+        return self._take(view)
+
+    def _take(self, view: memoryview) -> int:
         count = min(len(view), len(self._ready))
         view[:count] = self._ready[:count]
         del self._ready[:count]
@@ -231,18 +231,15 @@ class DockerSandbox:
         if config.kind is SandboxKind.DOCKER:
             binds.update(self._stand_ins(spec))
         address = "/channel/agent.sock" if self._over_socket else "-"
+        variables = {CHANNEL: address} if spec.image else _SANDBOX_VARIABLES
         options = ContainerOptions(
-            binds=binds, runtime=RUNTIMES[config.kind], stdin=not self._over_socket, loopback=spec.loopback,
+            environment={**spec.environment, "HOME": "/tmp", **variables}, binds=binds, runtime=RUNTIMES[config.kind],
+            stdin=not self._over_socket, loopback=spec.loopback, working_dir=None if spec.image else SOURCES,
             processors=handed_processors() if self._over_socket else (), gpus=spec.gpus,
         )  # fmt: skip
         if spec.image is None:
             self.image_digest = config.image_of(spec.extras)
-            self._run(
-                self.image_digest,
-                _evaluator_command(spec, address),
-                spec,
-                replace(options, working_dir=SOURCES, environment=_SANDBOX_VARIABLES),
-            )
+            self._run(self.image_digest, _evaluator_command(spec, address), spec, options)
             return
         reference = spec.image.reference
         was_here = config.engine.image_id(agent_image.local_name(reference)) is not None
@@ -251,7 +248,7 @@ class DockerSandbox:
             wait_for_pace()
         self.image_digest = f"sha256:{spec.image.reference.digest}"
         try:
-            self._run(image, None, spec, replace(options, environment={CHANNEL: address}))
+            self._run(image, None, spec, options)
         except EngineError as error:
             raise agent_image.cannot_start(error) from error
 
@@ -268,8 +265,7 @@ class DockerSandbox:
         return binds
 
     def _run(self, image: str, command: list[str] | None, spec: SandboxSpec, options: ContainerOptions) -> None:
-        environment = {**spec.environment, "HOME": "/tmp", **options.environment}
-        self._id = self._engine.create(image, command, spec.limits, replace(options, environment=environment))
+        self._id = self._engine.create(image, command, spec.limits, options)
         self._attached = self._engine.attach(self._id, stdin=not self._over_socket)
         self._drainer = drain_log(self._attached, self._log) if self._over_socket else None
         self._incarnation = self._engine.incarnation()

@@ -11,8 +11,8 @@ from typing import Protocol
 from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes.channel import ByteStream
 from evaluator.host.usage import Usage
+from evaluator.model.config.image_reference import ImageReference
 from evaluator.model.config.limits import Limits
-from evaluator.model.config.submission import ImageReference
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
@@ -26,8 +26,8 @@ def own_processors() -> tuple[int, ...]:
 
 def handed_processors() -> tuple[int, ...]:
     """The processors of this process where it may not use all of the machine's, such as beside other evaluations."""
-    own = own_processors()
-    return own if len(own) < (os.cpu_count() or 1) else ()
+    processors = own_processors()
+    return processors if len(processors) < (os.cpu_count() or 1) else ()
 
 
 @contextlib.contextmanager

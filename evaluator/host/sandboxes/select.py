@@ -44,11 +44,11 @@ class SelectedSandbox:
     """
 
 
-def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | None = None, gpus: int = 0) -> SelectedSandbox:
+def select_sandbox(choice: str, base: str, tell: Say, *, over_socket: bool | None = None, gpus: int = 0) -> SelectedSandbox:
     """Prepare a sandbox.
 
     Args:
-        wanted: the name of a kind, or `auto` for docker, and the process sandbox where there is no engine.
+        choice: the name of a kind, or `auto` for docker, and the process sandbox where there is no engine.
         base: the base image's reference.
         tell: gets a line about what takes long.
         over_socket: whether a container is reached over a mounted Unix socket; None where the engine decides.
@@ -59,14 +59,14 @@ def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | Non
     """
     reap_processes()
     try:
-        kind = SandboxKind.DOCKER if wanted == "auto" else SandboxKind(wanted)
+        kind = SandboxKind.DOCKER if choice == "auto" else SandboxKind(choice)
         match kind:
             case SandboxKind.PROCESS:
                 return process_sandbox(gpus=gpus)
             case SandboxKind.DOCKER | SandboxKind.GVISOR:
                 return _container_sandbox(kind, base, tell, over_socket, gpus)
     except EngineError as error:
-        if wanted != "auto":
+        if choice != "auto":
             raise
         return process_sandbox(f"{error}. {PROCESS_NOTICE}", gpus)
 

@@ -110,12 +110,7 @@ def verify_result(
 ) -> Verification:
     """Verify one result.
 
-    Args:
-        path: the file's path, for the finding.
-        content: the result file.
-        trace: the trace file, if there is one.
-        gym_task: the task's environment; None if the challenge has no such task any more.
-        secret: the season's.
+    `gym_task`: None if the challenge has no such task any more. `secret`: the season's.
     """
     try:
         result = parse_result(content)

@@ -72,9 +72,9 @@ class SubmissionLimits(Frozen):
             return f"the folder holds more than {self.files} files; leave out what the agent does not need"
         if (size := sum(sizes.values())) > self.kib * 1024:
             largest = max(sizes, key=sizes.__getitem__)
-            held = f"{_in_units(size)} of at most {_in_units(self.kib * 1024)}"
+            share = f"{_in_units(size)} of at most {_in_units(self.kib * 1024)}"
             fetched = "; have it fetched: 'weights' in submission.yml" if self.weights_mib else ""
-            return f"the folder holds {held}; largest: {largest} {_in_units(sizes[largest])}{fetched}"
+            return f"the folder holds {share}; largest: {largest} {_in_units(sizes[largest])}{fetched}"
         return None
 
 

@@ -100,6 +100,11 @@ class PlayerRecord(Frozen):
         return self.login.casefold(), self.agent
 
     @property
+    def version(self) -> tuple[str, str, str]:
+        """Login, folder and digest of what played, as they were recorded."""
+        return self.login, self.agent, self.submission_digest
+
+    @property
     def name_as_written(self) -> str:
         """As in paths."""
         return f"{self.login}+{self.agent}"
@@ -177,6 +182,20 @@ class Duel(StoredRecord):
         if side_order(*self.players[0].name) > side_order(*self.players[1].name):
             raise ValueError("the sides are not in order")
         return self
+
+    @property
+    def sides(self) -> tuple[PlayerRecord, PlayerRecord]:
+        """Who played."""
+        return self.players
+
+    @property
+    def is_sealed(self) -> bool:
+        """Games are never sealed."""
+        return False
+
+    def side_of(self, name: tuple[str, str]) -> Side:
+        """The first side that an agent plays; `name`: its login in lower case, and folder."""
+        return 0 if self.players[0].name == name else 1
 
     @property
     def is_validation(self) -> bool:

@@ -278,6 +278,21 @@ class Result(StoredRecord):
             return None
         return f"it was played on {handed} graphics cards, and challenge.yml says {wanted}"
 
+    @property
+    def sides(self) -> tuple[Self]:
+        """Who played: this agent alone."""
+        return (self,)
+
+    @property
+    def version(self) -> tuple[str, str, str]:
+        """Login, folder and digest of what played, as they were recorded."""
+        return self.login, self.agent, self.submission_digest
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether its episodes are secret until the reveal; of its time only the hour is public."""
+        return self.sealed is not None
+
     def path(self) -> str:
         """Its path in the store, without the ending."""
         return result_path(self.task, self.login, self.agent, self.key)

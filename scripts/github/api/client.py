@@ -151,9 +151,9 @@ class GitHub:
         """The pull request as it is now."""
         return responses.parse_pull(self._ask("GET", f"/pulls/{number}"))
 
-    def open_pulls(self, head: str | None = None, base: str | None = None) -> list[PullRequest]:
-        """Open pull requests from a branch `owner:branch` or into a branch."""
-        return [responses.parse_pull(answer) for answer in self._all("/pulls", state="open", head=head, base=base)]
+    def open_pulls(self, head: str | None = None) -> list[PullRequest]:
+        """Open pull requests, all or those from a branch `owner:branch`."""
+        return [responses.parse_pull(answer) for answer in self._all("/pulls", state="open", head=head)]
 
     def newest_pulls(self, at_most: int) -> list[PullRequest]:
         """Pull requests in any state, the newest first."""
@@ -209,8 +209,8 @@ class GitHub:
 
     def artifact(self, run_id: int, name: str, cap: int) -> bytes | None:
         """The zip of a run's artifact; None if there is none, it has expired, or it is larger than `cap` bytes."""
-        known = self._artifacts.get((run_id, name))
-        listed = [known] if known else self._all(f"/actions/runs/{run_id}/artifacts", name=name)
+        cached = self._artifacts.get((run_id, name))
+        listed = [cached] if cached else self._all(f"/actions/runs/{run_id}/artifacts", name=name)
         artifacts = [
             artifact
             for artifact in listed
@@ -231,8 +231,8 @@ class GitHub:
         at_most = PAGE_ENTRIES * max(1, min(len(missing) // 2, ARTIFACT_PAGES))
         for artifact in self._all("/actions/artifacts", at_most=at_most, name=name):
             where = (int((artifact["workflow_run"] or {}).get("id") or 0), str(artifact["name"]))
-            known = self._artifacts.get(where)
-            if known is None or int(known["id"]) < int(artifact["id"]):
+            cached = self._artifacts.get(where)
+            if cached is None or int(cached["id"]) < int(artifact["id"]):
                 self._artifacts[where] = artifact
             missing.discard(where[0])
             if not missing:
@@ -256,23 +256,19 @@ class GitHub:
         """Delete a comment; one that is gone already is no error."""
         self._ask("DELETE", f"/issues/comments/{comment_id}", missing=True)
 
-    def ensure_labels(self, wanted: dict[str, tuple[str, str]]) -> None:
-        """Create missing labels; `wanted` maps names to colour and description."""
-        if wanted.keys() <= self._labelled:
+    def ensure_labels(self, labels: dict[str, tuple[str, str]]) -> None:
+        """Create missing labels, given as a map from names to colour and description."""
+        if labels.keys() <= self._labelled:
             return
         existing = {str(label["name"]).casefold() for label in self._all("/labels")}
-        for name, (colour, description) in wanted.items():
+        for name, (colour, description) in labels.items():
             if name.casefold() not in existing:
                 self._ask("POST", "/labels", {"name": name, "color": colour, "description": description})
-        self._labelled |= wanted.keys()
+        self._labelled |= labels.keys()
 
     def labels(self, number: int) -> list[str]:
         """The labels of an issue or pull request."""
         return [str(label["name"]) for label in self._all(f"/issues/{number}/labels")]
-
-    def add_label(self, number: int, name: str) -> None:
-        """Add a label to an issue or pull request."""
-        self._ask("POST", f"/issues/{number}/labels", {"labels": [name]})
 
     def remove_label(self, number: int, name: str) -> None:
         """Remove a label; one that is gone already is no error."""

@@ -52,16 +52,18 @@ class PullSnapshot:
 
 def recent_pulls(github: GitHub, base: str) -> Iterator[list[PullSnapshot]]:
     """The open pull requests into a branch, the last changed first, a hundred in each request."""
-    asked = f"first: {PULLS_PER_PAGE}, states: [OPEN], baseRefName: $base, after: $after"
+    arguments = f"first: {PULLS_PER_PAGE}, states: [OPEN], baseRefName: $base, after: $after"
     order = "orderBy: {field: UPDATED_AT, direction: DESC}"
-    return _pages(github, f"pullRequests({asked}, {order}) {{ nodes {{ ...pull {_STATUS_FIELDS} }} {_NEXT_PAGE} }}", base)
+    return _pages(
+        github, f"pullRequests({arguments}, {order}) {{ nodes {{ ...pull {_STATUS_FIELDS} }} {_NEXT_PAGE} }}", base
+    )
 
 
 def merged_pulls(github: GitHub, base: str, at_most: int) -> Iterator[PullRequest]:
     """Merged pull requests into a branch, the last updated first, a hundred in each request; pages as they are needed."""
-    asked = f"first: {PULLS_PER_PAGE}, states: [MERGED], baseRefName: $base, after: $after"
+    arguments = f"first: {PULLS_PER_PAGE}, states: [MERGED], baseRefName: $base, after: $after"
     order = "orderBy: {field: UPDATED_AT, direction: DESC}"
-    pages = _pages(github, f"pullRequests({asked}, {order}) {{ nodes {{ ...pull }} {_NEXT_PAGE} }}", base)
+    pages = _pages(github, f"pullRequests({arguments}, {order}) {{ nodes {{ ...pull }} {_NEXT_PAGE} }}", base)
     return islice((snapshot.pull for page in pages for snapshot in page), at_most)
 
 
@@ -84,8 +86,8 @@ def read_pulls(github: GitHub, numbers: Sequence[int], *, with_status: bool = Tr
     """
     if not numbers:
         return {}
-    wanted = f"...pull {_COMMENT_FIELDS} {_STATUS_FIELDS if with_status else ''}"
-    fields = " ".join(f"p{number}: pullRequest(number: {number}) {{ {wanted} }}" for number in numbers)
+    selection = f"...pull {_COMMENT_FIELDS} {_STATUS_FIELDS if with_status else ''}"
+    fields = " ".join(f"p{number}: pullRequest(number: {number}) {{ {selection} }}" for number in numbers)
     repository = github.query_repository(fields, {}, "", _PULL_FIELDS)
     return {number: _parse_snapshot(node) for number in numbers if (node := repository[f"p{number}"])}
 

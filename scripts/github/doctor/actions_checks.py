@@ -2,6 +2,7 @@
 
 import fnmatch
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from scripts.console import CommandError
@@ -14,7 +15,6 @@ from scripts.github.doctor.check_runner import (
     SettingsReader,
     SettingState,
     check,
-    setting_finding,
 )
 
 # The workflow files and their triggers; a test compares both with the files.
@@ -38,11 +38,11 @@ def check_actions(asks: SettingsReader, place: SettingLocation) -> SettingFindin
     """Whether Actions is on."""
     permissions = asks.setting(_PERMISSIONS) or {}
     body = {**_picked(permissions, "allowed_actions", "sha_pinning_required"), "enabled": True}
-    return setting_finding(
-        place,
-        good=permissions.get("enabled") is True,
-        words=("Actions is on.", "Actions is off: no workflow runs."),
-        changes=(SettingChange(verb="PUT", path=_PERMISSIONS, body=body),),
+    return place.judged(
+        permissions.get("enabled") is True,
+        "Actions is on.",
+        "Actions is off: no workflow runs.",
+        SettingChange("PUT", _PERMISSIONS, body),
     )
 
 
@@ -54,17 +54,14 @@ def check_allowed_actions(asks: SettingsReader, place: SettingLocation) -> Setti
     listed: dict[str, Any] = (asks.setting(_SELECTED_ACTIONS) or {}) if policy == "selected" else {}
     left_out = [] if policy == "all" or listed.get("github_owned_allowed") else _left_out(listed)
     selected = {**_picked(permissions, "sha_pinning_required"), "enabled": True, "allowed_actions": "selected"}
-    select = SettingChange(verb="PUT", path=_PERMISSIONS, body=selected)
+    select = SettingChange("PUT", _PERMISSIONS, selected)
     widened = {**_picked(listed, "verified_allowed", "patterns_allowed"), "github_owned_allowed": True}
-    add = SettingChange(verb="PUT", path=_SELECTED_ACTIONS, body=widened)
-    return setting_finding(
-        place,
-        good=not left_out,
-        words=(
-            "Every action that the workflows use is allowed.",
-            f"Workflows fail before their first step: not allowed are {', '.join(left_out)}.",
-        ),
-        changes=(add,) if policy == "selected" else (select, add),
+    add = SettingChange("PUT", _SELECTED_ACTIONS, widened)
+    return place.judged(
+        not left_out,
+        "Every action that the workflows use is allowed.",
+        f"Workflows fail before their first step: not allowed are {', '.join(left_out)}.",
+        *((add,) if policy == "selected" else (select, add)),
     )
 
 
@@ -97,29 +94,23 @@ _INACTIVE_REASONS = {
 @check("Workflows", "actions", "Choose the workflow › Enable workflow")
 def check_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether each workflow is active; GitHub disables schedules of a public repository after 60 days without commits."""
+    wrong, changes = inactive_workflows(asks, WORKFLOWS)
+    return place.judged(not wrong, "Every workflow is active.", f"Not active: {', '.join(wrong)}.", *changes)
+
+
+def inactive_workflows(asks: SettingsReader, names: tuple[str, ...]) -> tuple[list[str], list[SettingChange]]:
+    """The named workflows that GitHub does not run, each with the reason, and what starts those that GitHub stopped."""
     existing = {str(workflow["path"]): workflow for workflow in asks.settings("/actions/workflows")}
     wrong, changes = [], []
-    for name in WORKFLOWS:
-        workflow = existing.get(f".github/workflows/{name}.yml")
-        state = "deleted" if workflow is None else str(workflow["state"])
-        if state == "active":
-            continue
-        wrong.append(f"{name} ({_INACTIVE_REASONS.get(state, state)})")
-        if workflow is not None and state in ("disabled_inactivity", "disabled_fork"):
-            changes.append(SettingChange(verb="PUT", path=f"/actions/workflows/{workflow['id']}/enable", body={}))
-    return setting_finding(
-        place,
-        good=not wrong,
-        words=("Every workflow is active.", f"Not active: {', '.join(wrong)}."),
-        changes=tuple(changes),  # What a person switched off, only a person switches on.
-    )
-
-
-def inactive_workflows(asks: SettingsReader, names: tuple[str, ...]) -> list[str]:
-    """The named workflows that GitHub does not run, each with the reason."""
-    states = {str(workflow["path"]): str(workflow["state"]) for workflow in asks.settings("/actions/workflows")}
-    checked = {name: states.get(f".github/workflows/{name}.yml", "deleted") for name in names}
-    return [f"{name} ({_INACTIVE_REASONS.get(state, state)})" for name, state in checked.items() if state != "active"]
+    for name in names:
+        workflow = existing.get(f".github/workflows/{name}.yml") or {"state": "deleted"}
+        state = str(workflow["state"])
+        if state != "active":
+            wrong.append(f"{name} ({_INACTIVE_REASONS.get(state, state)})")
+        # What a person switched off, only a person switches on.
+        if state in ("disabled_inactivity", "disabled_fork"):
+            changes.append(SettingChange("PUT", f"/actions/workflows/{workflow['id']}/enable", {}))
+    return wrong, changes
 
 
 @check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(WORKFLOW_EVENTS)}")
@@ -143,22 +134,11 @@ def check_fork_workflows(asks: SettingsReader, place: SettingLocation) -> Settin
     wanted = {"run_workflows_from_fork_pull_requests": True, **little}
     is_little = not any(settings.get(key) for key in little)
     off = "Pull requests from forks are not previewed: a private repository does not run their workflows unless told to."
-    return setting_finding(
-        place,
-        good=is_little and settings.get("run_workflows_from_fork_pull_requests") is True,
-        words=(
-            "Pull requests from forks are previewed, with a token that can only read and without secrets.",
-            off
-            if is_little
-            else "A fork's pull request gets a token that can write, or secrets: it can take the board over.",
-        ),
-        changes=(
-            SettingChange(
-                verb="PUT",
-                path=_FORK_WORKFLOWS,
-                body={**_picked(settings, "require_approval_for_fork_pr_workflows"), **wanted},
-            ),
-        ),
+    return place.judged(
+        is_little and settings.get("run_workflows_from_fork_pull_requests") is True,
+        "Pull requests from forks are previewed, with a token that can only read and without secrets.",
+        off if is_little else "A fork's pull request gets a token that can write, or secrets: it can take the board over.",
+        SettingChange("PUT", _FORK_WORKFLOWS, {**_picked(settings, "require_approval_for_fork_pr_workflows"), **wanted}),
     )
 
 
@@ -182,7 +162,7 @@ def check_image(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
         message = "The image is not public, as the repository: previews build it anew, which takes minutes."
     else:
         state, message = SettingState.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
-    return SettingFinding(name=place.name, state=state, message=message, page=page, click=place.click)
+    return replace(place, page=page).finding(state, message)
 
 
 # What begins so is one of GitHub's own machines.
@@ -239,14 +219,11 @@ def check_token(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     path = "/actions/permissions/workflow"
     setting = asks.setting(path) or {}
     wanted = {"default_workflow_permissions": "read", "can_approve_pull_request_reviews": False}
-    return setting_finding(
-        place,
-        good=all(setting.get(key) == value for key, value in wanted.items()),
-        words=(
-            "A workflow can only read unless it asks for more.",
-            "A workflow that forgets to ask for little gets much, or Actions may approve pull requests.",
-        ),
-        changes=(SettingChange(verb="PUT", path=path, body=wanted),),
+    return place.judged(
+        all(setting.get(key) == value for key, value in wanted.items()),
+        "A workflow can only read unless it asks for more.",
+        "A workflow that forgets to ask for little gets much, or Actions may approve pull requests.",
+        SettingChange("PUT", path, wanted),
     )
 
 
@@ -273,14 +250,13 @@ def check_approval(asks: SettingsReader, place: SettingLocation) -> SettingFindi
 @check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")
 def check_pinning(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether actions may be used by a tag, which its owner can move."""
-    setting = asks.setting("/actions/permissions") or {}
-    actions = {key: setting[key] for key in ("allowed_actions",) if key in setting}
-    body = {"enabled": True, **actions, "sha_pinning_required": True}
-    return setting_finding(
-        place,
-        good=setting.get("sha_pinning_required") is True,
-        words=("Only actions named by their full commit run.", "A workflow could use an action whose tag was moved."),
-        changes=(SettingChange(verb="PUT", path="/actions/permissions", body=body),),
+    permissions = asks.setting(_PERMISSIONS) or {}
+    body = {"enabled": True, **_picked(permissions, "allowed_actions"), "sha_pinning_required": True}
+    return place.judged(
+        permissions.get("sha_pinning_required") is True,
+        "Only actions named by their full commit run.",
+        "A workflow could use an action whose tag was moved.",
+        SettingChange("PUT", _PERMISSIONS, body),
     )
 
 

@@ -31,7 +31,7 @@ class SettingState(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SettingChange:
     """One request that corrects a setting."""
 
@@ -68,18 +68,15 @@ class SettingLocation:
     page: str
     click: str
 
-    def finding(self, state: SettingState, message: str, changes: tuple[SettingChange, ...] = ()) -> SettingFinding:
+    def finding(self, state: SettingState, message: str, *changes: SettingChange) -> SettingFinding:
         """What was found there."""
         return SettingFinding(
             name=self.name, state=state, message=message, page=self.page, click=self.click, changes=changes
         )
 
-
-def setting_finding(
-    place: SettingLocation, *, good: bool, words: tuple[str, str], changes: tuple[SettingChange, ...]
-) -> SettingFinding:
-    """A setting that is right or wrong. `words`: what to say if it is right, and if it is wrong."""
-    return place.finding(SettingState.GOOD, words[0]) if good else place.finding(SettingState.MISSING, words[1], changes)
+    def judged(self, is_right: bool, right: str, wrong: str, *changes: SettingChange) -> SettingFinding:
+        """A setting that is right or wrong: what to say in either case, and what corrects it."""
+        return self.finding(SettingState.GOOD, right) if is_right else self.finding(SettingState.MISSING, wrong, *changes)
 
 
 Check = Callable[[SettingsReader], SettingFinding]

@@ -9,7 +9,6 @@ from scripts.github.doctor.check_runner import (
     SettingLocation,
     SettingsReader,
     check,
-    setting_finding,
 )
 
 MAIN_RULES, DATA_RULES = "pullrank: main", "pullrank: what is recorded"
@@ -22,14 +21,11 @@ def check_merging(asks: SettingsReader, place: SettingLocation) -> SettingFindin
     repository = asks.setting("") or {}
     other = bool(repository.get("allow_merge_commit")) or bool(repository.get("allow_squash_merge"))
     body = {"allow_rebase_merge": False, **({} if other else {"allow_squash_merge": True})}
-    return setting_finding(
-        place,
-        good=not repository.get("allow_rebase_merge"),
-        words=(
-            "Every merge is a commit that GitHub signs, so nobody can choose his seeds.",
-            "A rebase merge makes commits that GitHub does not sign: who made one could have chosen his seeds.",
-        ),
-        changes=(SettingChange(verb="PATCH", path="", body=body),),
+    return place.judged(
+        not repository.get("allow_rebase_merge"),
+        "Every merge is a commit that GitHub signs, so nobody can choose his seeds.",
+        "A rebase merge makes commits that GitHub does not sign: who made one could have chosen his seeds.",
+        SettingChange("PATCH", "", body),
     )
 
 
@@ -49,16 +45,11 @@ def check_main_rules(asks: SettingsReader, place: SettingLocation) -> SettingFin
     rules.append({"type": "pull_request", "parameters": parameters})
     bypass = [{"actor_id": ADMINISTRATOR, "actor_type": "RepositoryRole", "bypass_mode": "pull_request"}]
     body = _ruleset(MAIN_RULES, ["~DEFAULT_BRANCH"], rules) | {"bypass_actors": bypass}
-    return setting_finding(
-        place,
-        good=_is_ruled(
-            asks, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}
-        ),
-        words=(
-            "main changes by pull requests only.",
-            "Anybody with write access can push to main; GitHub does not sign such a commit, and its seeds are marked.",
-        ),
-        changes=(SettingChange(verb="POST", path="/rulesets", body=body),),
+    return place.judged(
+        _is_ruled(asks, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}),
+        "main changes by pull requests only.",
+        "Anybody with write access can push to main; GitHub does not sign such a commit, and its seeds are marked.",
+        SettingChange("POST", "/rulesets", body),
     )
 
 
@@ -67,11 +58,11 @@ def check_data_rules(asks: SettingsReader, place: SettingLocation) -> SettingFin
     """Whether recorded results can be rewritten."""
     rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
     body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
-    return setting_finding(
-        place,
-        good=_is_ruled(asks, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
-        words=("What is recorded can only grow.", "One forced push can rewrite or lose every result."),
-        changes=(SettingChange(verb="POST", path="/rulesets", body=body),),
+    return place.judged(
+        _is_ruled(asks, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
+        "What is recorded can only grow.",
+        "One forced push can rewrite or lose every result.",
+        SettingChange("POST", "/rulesets", body),
     )
 
 
@@ -83,8 +74,8 @@ def main_only_policy(asks: SettingsReader, name: str) -> tuple[bool, tuple[Setti
     listed = asks.setting(f"{path}/deployment-branch-policies") if custom else None
     allowed = {policy_entry.get("name") for policy_entry in (listed or {}).get("branch_policies", [])}
     named = {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}}
-    only = SettingChange(verb="PUT", path=path, body=named)
-    main = SettingChange(verb="POST", path=f"{path}/deployment-branch-policies", body={"name": "main"})
+    only = SettingChange("PUT", path, named)
+    main = SettingChange("POST", f"{path}/deployment-branch-policies", {"name": "main"})
     good = bool(policy.get("protected_branches")) or allowed == {"main"}
     # Another branch on the list is a person's decision: only a person removes it.
     return good, () if allowed - {"main"} else (only, main)
@@ -94,11 +85,8 @@ def main_only_policy(asks: SettingsReader, name: str) -> tuple[bool, tuple[Setti
 def check_pages_environment(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether another branch than main may deploy the site."""
     good, changes = main_only_policy(asks, "github-pages")
-    return setting_finding(
-        place,
-        good=good,
-        words=("Only main can deploy the site.", "A workflow on another branch could deploy the site."),
-        changes=changes,
+    return place.judged(
+        good, "Only main can deploy the site.", "A workflow on another branch could deploy the site.", *changes
     )
 
 
@@ -106,11 +94,11 @@ def check_pages_environment(asks: SettingsReader, place: SettingLocation) -> Set
 def check_reporting(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether vulnerabilities can be reported in private."""
     path = "/private-vulnerability-reporting"
-    return setting_finding(
-        place,
-        good=(asks.setting(path) or {}).get("enabled") is True,
-        words=("Holes can be reported in private.", "Who finds a hole can only tell it in public."),
-        changes=(SettingChange(verb="PUT", path=path, body={}),),
+    return place.judged(
+        (asks.setting(path) or {}).get("enabled") is True,
+        "Holes can be reported in private.",
+        "Who finds a hole can only tell it in public.",
+        SettingChange("PUT", path, {}),
     )
 
 

@@ -10,7 +10,6 @@ from scripts.github.doctor.check_runner import (
     SettingsReader,
     SettingState,
     check,
-    setting_finding,
 )
 from scripts.repository.layout import MAIN_BRANCH
 
@@ -28,11 +27,10 @@ def check_identity(named: str) -> Check:
         message = (
             f"challenge.yml names {named or 'no repository'}, GitHub calls this one {actual}: no workflow does anything."
         )
-        return setting_finding(
-            place,
-            good=bool(named) and named.casefold() == actual.casefold(),
-            words=("challenge.yml names this repository.", f"{message} Write 'repository: https://github.com/{actual}'."),
-            changes=(),
+        return place.judged(
+            bool(named) and named.casefold() == actual.casefold(),
+            "challenge.yml names this repository.",
+            f"{message} Write 'repository: https://github.com/{actual}'.",
         )
 
     return look
@@ -43,20 +41,16 @@ def check_access(asks: SettingsReader, place: SettingLocation) -> SettingFinding
     """Whether the token is an administrator's; without one, half of the settings cannot be read."""
     repository = asks.setting("")
     if not repository:
-        return setting_finding(
-            place, good=False, words=("", "There is no such repository, or the token may not see it."), changes=()
-        )
+        return place.finding(SettingState.MISSING, "There is no such repository, or the token may not see it.")
     closed = "archived" if repository.get("archived") else "disabled" if repository.get("disabled") else ""
-    return setting_finding(
-        place,
-        good=not closed and (repository.get("permissions") or {}).get("admin") is True,
-        words=(
-            "The token is an administrator's.",
+    return place.judged(
+        not closed and (repository.get("permissions") or {}).get("admin") is True,
+        "The token is an administrator's.",
+        (
             f"The repository is {closed}: nothing runs."
             if closed
-            else "The token is not an administrator's: what is said below may be wrong, and nothing can be set.",
+            else "The token is not an administrator's: what is said below may be wrong, and nothing can be set."
         ),
-        changes=(),
     )
 
 
@@ -64,14 +58,11 @@ def check_access(asks: SettingsReader, place: SettingLocation) -> SettingFinding
 def check_default_branch(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the default branch is the one that the workflows run on."""
     actual = str((asks.setting("") or {}).get("default_branch", ""))
-    return setting_finding(
-        place,
-        good=actual == MAIN_BRANCH,
-        words=(
-            f"It is {MAIN_BRANCH}.",
-            f"It is {actual}: schedules and comments run that branch's workflows, which do nothing.",
-        ),
-        changes=(),  # Open pull requests and clones depend on it: a person decides.
+    # Open pull requests and clones depend on it: a person decides.
+    return place.judged(
+        actual == MAIN_BRANCH,
+        f"It is {MAIN_BRANCH}.",
+        f"It is {actual}: schedules and comments run that branch's workflows, which do nothing.",
     )
 
 
@@ -121,11 +112,11 @@ def check_pages(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the site is deployed by the workflow."""
     setting = asks.setting("/pages")
     good = bool(setting) and setting.get("build_type") == "workflow"
-    return setting_finding(
-        place,
-        good=good,
-        words=("The workflow deploys the site.", "The site cannot be deployed: Pages is off, or takes it from a branch."),
-        changes=(SettingChange(verb="PUT" if setting else "POST", path="/pages", body={"build_type": "workflow"}),),
+    return place.judged(
+        good,
+        "The workflow deploys the site.",
+        "The site cannot be deployed: Pages is off, or takes it from a branch.",
+        SettingChange("PUT" if setting else "POST", "/pages", {"build_type": "workflow"}),
     )
 
 

@@ -9,7 +9,6 @@ from scripts.github.doctor.check_runner import (
     SettingsReader,
     SettingState,
     check,
-    setting_finding,
 )
 from scripts.github.doctor.protection_checks import main_only_policy
 
@@ -33,28 +32,21 @@ def season_checks(challenge: Challenge) -> tuple[Check, ...]:
 def check_season_environment(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether another branch than main could read the environment's secrets."""
     good, changes = main_only_policy(asks, SEASON_ENVIRONMENT)
-    return setting_finding(
-        place,
-        good=good,
-        words=(
-            "Only main can read the season's secrets.",
-            "There is no such environment, or a workflow on another branch could read the season's secrets.",
-        ),
-        changes=changes,
+    return place.judged(
+        good,
+        "Only main can read the season's secrets.",
+        "There is no such environment, or a workflow on another branch could read the season's secrets.",
+        *changes,
     )
 
 
 @check("Secret of the sealed season", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Environment secrets › {SECRET_VARIABLE}")
 def check_seal(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the sealed season's secret is in its environment. GitHub shows the name, never the value."""
-    return setting_finding(
-        place,
-        good=SECRET_VARIABLE in _secret_names(asks),
-        words=(
-            "The official run finds a secret; whether it is the right one is checked against its hash at every run.",
-            f"Without {SECRET_VARIABLE} the official run refuses to play; put there what 'pullrank season seal' printed.",
-        ),
-        changes=(),
+    return place.judged(
+        SECRET_VARIABLE in _secret_names(asks),
+        "The official run finds a secret; whether it is the right one is checked against its hash at every run.",
+        f"Without {SECRET_VARIABLE} the official run refuses to play; put there what 'pullrank season seal' printed.",
     )
 
 

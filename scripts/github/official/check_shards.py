@@ -21,12 +21,11 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT, TRACE, write_atomically
 from scripts.console import CommandError, say
-from scripts.github.official import check_result
-from scripts.github.official.check_result import Facts, ResultOrDuel
+from scripts.github.official.check_result import ResultOrDuel, RoundCheck, gather_facts, parse_for_item
 from scripts.github.official.record_results import AmendedRecord, amended_records, write_amended
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
 from scripts.github.official.shard_jobs import ShardAssignment
-from scripts.github.official.workload import OfficialRun, Workload, read_workload
+from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.layout import record_store
@@ -129,7 +128,7 @@ class CheckedRound:
 
 
 def check_shards(
-    official: OfficialRun, assignment: ShardAssignment, given: Sequence[Path], accepted: Path, now: datetime
+    official: OfficialRun, assignment: ShardAssignment, paths: Sequence[Path], accepted: Path, now: datetime
 ) -> CheckedRound:
     """Check every shard's files and copy what passes to the folder `accepted`, with hash lists to attest.
 
@@ -137,34 +136,21 @@ def check_shards(
         CommandError: the round cannot be planned again.
     """
     work = read_workload(official, assignment.sha, assignment.results_sha)
-    received = receive_shards(assignment, work, given)
-    handed = received.handed
-    secret = season_secret(official.secret, work.challenge)
+    received = receive_shards(assignment, work, paths)
+    handed, secret = received.handed, season_secret(official.secret, work.challenge)
+    facts = gather_facts(official, work, [item.item for item in handed])
+    check = RoundCheck(official=official, work=work, facts=facts, now=now)
     with scratch_folder("opened") as place:
         if secret:
             handed = decrypted_copies(handed, Path(place), secret)
-        passed = [_inspect_file(official, work, item, now) for item in handed]
-        facts = check_result.gather_facts(official, work, [item.item for item in handed])
-        passed, accepted_records, lines = _replay(official, work, facts, passed, now, secret)
-    if secret:
-        plain = accepted_records
-        accepted_records = [
-            _sealed_again(official, work, facts, secret, item.handed, passed_record, now)
-            for item, passed_record in zip(passed, plain, strict=True)
-        ]
-        unsealed = (
-            i
-            for i, (passed_record, other) in enumerate(zip(plain, accepted_records, strict=True))
-            if passed_record[0].verdict != other[0].verdict
-        )
-        lines += [f"{passed[i].handed.path}: cannot be sealed" for i in unsealed]
+        records, lines = _replay(check, [_inspect_file(check, item) for item in handed], secret)
     older = list(amended_records(official, work, assignment.results_sha, facts, secret))
-    manifests = _write_accepted(accepted_records, older, accepted)
+    manifests = _write_accepted(records, older, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
     refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
     return CheckedRound(
-        accepted=tuple(record for record, _ in accepted_records), refused=refusals, lost=lost, manifests=manifests,
-        filled_in=len(older), late=len(handed) - len(accepted_records),
+        accepted=tuple(record for record, _ in records), refused=refusals, lost=lost, manifests=manifests,
+        filled_in=len(older), late=len(handed) - len(records),
     )  # fmt: skip
 
 
@@ -176,12 +162,12 @@ class _InspectedFile:
     faults: tuple[str, ...]
 
 
-def _inspect_file(official: OfficialRun, work: Workload, handed: ShardFile, now: datetime) -> _InspectedFile:
+def _inspect_file(check: RoundCheck, handed: ShardFile) -> _InspectedFile:
     if handed.fault:
         return _InspectedFile(handed=handed, faults=(handed.fault,))
     try:
-        record = check_result.parse_for_item(handed.item, handed.result.read_bytes())
-        return _InspectedFile(handed=handed, faults=tuple(check_result.mismatches(official, work, handed.item, record, now)))
+        record = parse_for_item(handed.item, handed.result.read_bytes())
+        return _InspectedFile(handed=handed, faults=tuple(check.mismatches(handed.item, record)))
     except READ_ERRORS as error:  # Only this file is lost.
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return _InspectedFile(handed=handed, faults=(f"{why}{reason(error, 300)}",))
@@ -192,67 +178,50 @@ RecordAndTrace = tuple[ResultOrDuel, bytes | None]
 
 
 def _replay(
-    official: OfficialRun,
-    work: Workload,
-    facts: Facts,
-    passed: Sequence[_InspectedFile],
-    now: datetime,
-    secret: SeasonSecret | None,
-) -> tuple[list[_InspectedFile], list[RecordAndTrace], list[str]]:
-    """Replay what is not refused yet. A refused file becomes an internal error, so that it is not tried for ever.
+    check: RoundCheck, inspected: Sequence[_InspectedFile], secret: SeasonSecret | None
+) -> tuple[list[RecordAndTrace], list[str]]:
+    """Replay what is not refused yet; returns what is accepted, and lines about the rest.
 
-    Files that there was no time for are left out of everything returned.
+    A refused file becomes an internal error, so that it is not tried for ever. Files without time for a replay are left out.
     """
-    sound = [item.handed for item in passed if not item.faults]
-    jobs = [VerificationJob(challenge=work.challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
+    challenge, sound = check.work.challenge, [item.handed for item in inspected if not item.faults]
+    jobs = [VerificationJob(challenge=challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
     findings = {finding.path: finding for finding in verify_jobs(jobs, quiet=True, seconds=REPLAY_SECONDS)}
     accepted: list[RecordAndTrace] = []
-    lines: list[str] = []
-    judged = [item for item in passed if item.faults or str(item.handed.result) in findings]
-    for item in judged:
-        handed = item.handed
-        finding = findings.get(str(handed.result))
-        faults = item.faults or (finding.faults if finding else ())
+    refused: list[str] = []
+    unsealed: list[str] = []
+    for item in inspected:
+        handed, finding = item.handed, findings.get(str(item.handed.result))
+        if finding is None and not item.faults:
+            continue
         if finding and finding.status is VerificationStatus.VERIFIED:
-            record = check_result.parse_for_item(handed.item, handed.result.read_bytes())
+            record = parse_for_item(handed.item, handed.result.read_bytes())
             traced = isinstance(record, Result) and record.trace_sha256
-            accepted.append(
-                (
-                    check_result.record_with_facts(facts, work, handed.item, record),
-                    handed.trace.read_bytes() if traced else None,
-                )
-            )
+            passed = check.with_facts(handed.item, record), handed.trace.read_bytes() if traced else None
         else:
+            faults = item.faults or (finding.faults if finding else ())
             # A fault's text could reveal a sealed season's episode, and the log is public.
-            lines.append(f"{handed.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
-            accepted.append((_failed_record(official, work, facts, handed, faults[0], now), None))
-    return judged, accepted, lines
+            refused.append(f"{handed.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
+            passed = _failed_record(check, handed, faults[0]), None
+        if secret:
+            plain, passed = passed, _sealed_again(check, secret, handed, passed)
+            unsealed += [f"{handed.path}: cannot be sealed"] if plain[0].verdict != passed[0].verdict else []
+        accepted.append(passed)
+    return accepted, [*refused, *unsealed]
 
 
-def _failed_record(
-    official: OfficialRun, work: Workload, facts: Facts, handed: ShardFile, fault: str, now: datetime
-) -> ResultOrDuel:
+def _failed_record(check: RoundCheck, handed: ShardFile, fault: str) -> ResultOrDuel:
     """The internal error for a refused file; the fault may quote the file, so it is cleaned."""
-    return check_result.failed_record(
-        official, work, facts, handed.item, f"publish refused it: {escape_commands(fault)}", now
-    )
+    return check.failed_record(handed.item, f"publish refused it: {escape_commands(fault)}")
 
 
-def _sealed_again(
-    official: OfficialRun,
-    work: Workload,
-    facts: Facts,
-    secret: SeasonSecret,
-    handed: ShardFile,
-    accepted: RecordAndTrace,
-    now: datetime,
-) -> RecordAndTrace:
+def _sealed_again(check: RoundCheck, secret: SeasonSecret, handed: ShardFile, accepted: RecordAndTrace) -> RecordAndTrace:
     """An accepted record, sealed; an internal error if it has no score and so cannot be sealed."""
     try:
-        return sealed_record(work.challenge, secret, *accepted)
+        return sealed_record(check.work.challenge, secret, *accepted)
     except (ValueError, CommandError):
-        failed = _failed_record(official, work, facts, handed, "it cannot be sealed, for it has no score", now)
-        return sealed_record(work.challenge, secret, failed, None)
+        failed = _failed_record(check, handed, "it cannot be sealed, for it has no score")
+        return sealed_record(check.work.challenge, secret, failed, None)
 
 
 def _write_accepted(records: Sequence[RecordAndTrace], older: list[AmendedRecord], accepted: Path) -> int:

@@ -76,14 +76,10 @@ def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
     """Facts recorded in results and in validation duels, so that no commit is asked about twice."""
     facts = {}
     for record in records:
-        if isinstance(record, Duel):
-            login_id, is_alone = record.players[0].login_id, record.players[0].name == record.players[1].name
-            is_whole = is_alone and record.players[0].login != LOCAL
-        else:
-            login_id, is_whole = record.login_id, record.login != LOCAL
+        side, is_alone = record.sides[0], isinstance(record, Result) or record.is_validation
         is_known = record.tier is Tier.OFFICIAL and record.beacon_verified is not None
-        if is_known and is_whole and COMMIT_SHA.fullmatch(record.beacon):
-            facts[record.beacon] = CommitFacts(verified=bool(record.beacon_verified), login_id=login_id)
+        if is_known and is_alone and side.login != LOCAL and COMMIT_SHA.fullmatch(record.beacon):
+            facts[record.beacon] = CommitFacts(verified=bool(record.beacon_verified), login_id=side.login_id)
     return facts
 
 

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from leaderboard.core.entry import Entry
 from leaderboard.core.store import RESULT, write_atomically
-from leaderboard.planning.missing import DuelWorkItem
 from leaderboard.text.escape_markdown import code
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.data_branches import open_branches
+from scripts.git.data_branches import open_branches, tip_of
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
 from scripts.github.api.client import GitHub
@@ -23,7 +21,7 @@ from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, WorkloadItem, read_rules, read_workload
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import escape_commands
-from scripts.repository.layout import RESULTS_BRANCH, record_store
+from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, record_store
 
 REPORT_FILE = "round.json"
 # Lines shown in a log or an issue; the rest is counted.
@@ -78,10 +76,9 @@ def missing_items(official: OfficialRun, assignment: ShardAssignment, accepted: 
 def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[WorkloadItem]:
     """The items that main still asks for: agents and tasks can be removed or changed while a round runs."""
     clone = official.clone
-    line = clone.run("ls-remote", "--refs", "origin", "refs/heads/main").decode()
-    if not line:
+    sha = tip_of(clone, MAIN_BRANCH)
+    if not sha:
         return list(items)
-    sha = line.split("\t")[0]
     clone.fetch(sha)
     try:
         challenge, moderation = read_rules(clone, sha)
@@ -89,18 +86,14 @@ def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[
         return list(items)
     final = checked_season_commits(clone, sha, challenge).final
     entries = read_entries(clone, final.sha if final else sha, challenge)[0]
-    standing = {(entry.name, entry.digest) for entry in entries if not moderation.of(entry.login, entry.agent, entry.digest)}
+    standing = {(entry.name, entry.digest) for entry in entries if not moderation.of(*entry.version)}
     tasks = {task.id: task.digest() for task in challenge.tasks}
     return [
         item
         for item in items
         if tasks.get(item.task_id) == item.wanted.task_digest
-        and all((entry.name, entry.digest) in standing for entry in _item_entries(item))
+        and all((entry.name, entry.digest) in standing for entry in item.players)
     ]
-
-
-def _item_entries(item: WorkloadItem) -> tuple[Entry, ...]:
-    return item.entries if isinstance(item, DuelWorkItem) else (item.entry,)
 
 
 @contextmanager

@@ -17,8 +17,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.preview import Sha
 from scripts.console import say
+from scripts.git.data_branches import read_note_file, replace_note_file
 from scripts.git.git_repository import GitError
-from scripts.git.note_branch import read_note_file, replace_note_file
 from scripts.github.official.workload import OfficialRun, Workload
 
 PLANNED_BRANCH = "planned"

@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -52,8 +52,7 @@ def amended_records(
     if not ready:
         return
     for path, record, content in read_unasked(official.clone, results_sha):
-        is_locked = isinstance(record, Result) and record.sealed is not None and secret is None
-        if path.removesuffix(RESULT) in ready and not is_locked:
+        if path.removesuffix(RESULT) in ready and (secret or not record.is_sealed):
             yield AmendedRecord(record=_with_facts(work, record, facts, secret), replaced=object_name(content))
 
 
@@ -120,8 +119,6 @@ class PublishedRound:
     """Records that another run had recorded before; those stay."""
     filled_in: int = 0
     """Older records that now have GitHub's facts about their commits."""
-    given_up: tuple[ResultOrDuel, ...] = field(default=())
-    """Internal errors at their last try."""
 
 
 def _wait(attempt: int) -> None:
@@ -153,15 +150,14 @@ def record_accepted(
     files += [(path, parse_duel(path.read_bytes())) for path in store.duel_files()]
     older = read_replaced(accepted)
     fresh: list[NewFile] = []
-    moderation = read_moderation(official.clone, "HEAD")
+    moderation = read_moderation(official.clone, official.clone.resolve("HEAD") or "")
     with open_branches(official.clone, season) as branches:
         for part in _parts(store, files):
             fresh += _push_part(branches, store, part, (older, moderation), now, patience)
     recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in older)
-    final = tuple(accepted_record for _, accepted_record, at in fresh if at.endswith(f".try{INTERNAL_ERROR_TRIES}{RESULT}"))
     filled_in = len(fresh) - len(recorded)
     known = len(files) - len(older) - len(recorded)
-    return PublishedRound(recorded=recorded, known=known, filled_in=filled_in, given_up=final)
+    return PublishedRound(recorded=recorded, known=known, filled_in=filled_in)
 
 
 AcceptedFile = tuple[Path, ResultOrDuel]
@@ -294,5 +290,5 @@ def _build_commits(
     built = {}
     for branch, files in ((RESULTS_BRANCH, recorded), (branches.traces, traced)):
         if files:
-            built[branch] = branches.build(tips.get(branch), [BranchCommit(message=message, files=tuple(files))], now)
+            built[branch] = branches.build(tips.get(branch), BranchCommit(message=message, files=tuple(files)), now)
     return built

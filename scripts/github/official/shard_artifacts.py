@@ -6,8 +6,9 @@ A shard must be the one that its folder's name says, with a claim that fits. A s
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evaluator.model import canonical_json
@@ -61,32 +62,22 @@ def item_path(item: WorkloadItem) -> str:
     return result_path(item.task_id, entry.login, entry.agent, item.wanted.key())
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShardFolder:
-    """The content of one shard's folder."""
-
-    handed: tuple[ShardFile, ...]
-    """The requested results that are there."""
-    strange: tuple[str, ...] = ()
-    """A line for each kind of unexpected content; none of it is read."""
-
-
-def shard_folders(given: Iterable[Path]) -> list[Path]:
+def shard_folders(paths: Iterable[Path]) -> list[Path]:
     """The shards' folders: those given, and those inside the given ones."""
     folders: list[Path] = []
-    for path in given:
+    for path in paths:
         inner = sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()) if path.is_dir() else []
         folders.extend([path] if _SHARD_NAME.fullmatch(path.name) else [p for p in inner if _SHARD_NAME.fullmatch(p.name)])
     return folders
 
 
-def loose_folder_lines(given: Iterable[Path]) -> list[str]:
+def loose_folder_lines(paths: Iterable[Path]) -> list[str]:
     """A line for each given folder that is itself a shard's content.
 
     A shard's number is taken from the folder name, which the workflow gives, and never from the content: so such a folder
     cannot be used.
     """
-    loose = [path for path in given if not _SHARD_NAME.fullmatch(path.name) and os.path.lexists(path / CLAIM_FILE)]
+    loose = [path for path in paths if not _SHARD_NAME.fullmatch(path.name) and os.path.lexists(path / CLAIM_FILE)]
     return [f"{path.name}: holds a shard's files in no folder of their own; which shard's cannot be told" for path in loose]
 
 
@@ -97,41 +88,34 @@ def shard_number(folder: Path) -> int:
     return int(match[1])
 
 
-def read_shard(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardFolder:
-    """The content of a shard's folder.
+def read_shard(folder: Path, assignment: ShardAssignment, work: Workload) -> tuple[list[ShardFile], list[str]]:
+    """The requested results in a shard's folder, and lines about what else is there, of which nothing is read.
 
     Raises:
         ClaimError: it is of another round or another shard.
     """
-    number = shard_number(folder)
-    if number >= len(work.packing.shards):
-        raise ClaimError(f"there are {len(work.packing.shards)} shards in this round")
-    items = work.shard(number)
-    expected = ShardAssignment(
-        sha=assignment.sha, results_sha=assignment.results_sha, shards=len(work.packing.shards), shard=number
-    ).claim(tuple(item.wanted.key() for item in items))
-    paths = [item_path(item) for item in items]
-    traced = {item_path(item) for item in items if not isinstance(item, DuelWorkItem)}
-    expected_files = {
-        CLAIM_FILE,
-        *(f"results/{path}{RESULT}" for path in paths),
-        *(f"traces/{path}{TRACE}" for path in traced),
-    }
-    files, strange = _survey(folder, expected_files)
+    number, count = shard_number(folder), len(work.packing.shards)
+    if number >= count:
+        raise ClaimError(f"there are {count} shards in this round")
+    items = {item_path(item): item for item in work.shard(number)}
+    expected = replace(assignment, shards=count, shard=number).claim(tuple(item.wanted.key() for item in items.values()))
+    traced = (path for path, item in items.items() if not isinstance(item, DuelWorkItem))
+    results, traces = (f"results/{path}{RESULT}" for path in items), (f"traces/{path}{TRACE}" for path in traced)
+    files, strange = _survey(folder, {CLAIM_FILE, *results, *traces})
     if _read_claim(folder, files) != expected:
         raise ClaimError(f"{CLAIM_FILE} is not what shard {number} of this round was asked")
     handed = []
-    for item, path in zip(items, paths, strict=True):
+    for path, item in items.items():
         if (result := f"results/{path}{RESULT}") in files:
             trace = f"traces/{path}{TRACE}"
             fault = files[result] or files.get(trace, "")
             if trace not in files and os.path.lexists(folder / trace):
                 fault = fault or f"{trace!r} lies behind a link"
             handed.append(ShardFile(shard=folder, item=item, path=path, fault=fault))
-    return ShardFolder(handed=tuple(handed), strange=strange)
+    return handed, strange
 
 
-def _survey(folder: Path, expected_files: set[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+def _survey(folder: Path, expected_files: set[str]) -> tuple[dict[str, str], list[str]]:
     """The expected files that are there, each with the reason why it cannot be read or "", and lines about everything else.
 
     Only folders on the way to expected files are listed, nothing is opened, and no link is followed: depth and number of
@@ -157,7 +141,7 @@ def _survey(folder: Path, expected_files: set[str]) -> tuple[dict[str, str], tup
             lines.append(f"{place or 'the folder'!r} cannot be read: {error.strerror}")
     if count:
         lines.append(f"holds {count} files or folders that were not asked, such as {example!r}"[:300])
-    return files, tuple(lines)
+    return files, lines
 
 
 def _file_fault(path: str, status: os.stat_result) -> str:
@@ -178,12 +162,6 @@ def _read_claim(folder: Path, files: dict[str, str]) -> ShardClaim:
         raise ClaimError(f"{CLAIM_FILE} is not a shard's claim: {reason(error, 150)}") from error
 
 
-def duplicate_numbers(folders: Sequence[Path]) -> set[int]:
-    """Numbers that several folders have: which of them is forged cannot be known."""
-    numbers = [shard_number(folder) for folder in folders]
-    return {number for number in numbers if numbers.count(number) > 1}
-
-
 @dataclass(kw_only=True)
 class ShardUploads:
     """What the shards of a round handed in, unread."""
@@ -194,22 +172,23 @@ class ShardUploads:
     """A line for everything that is not looked at."""
 
 
-def receive_shards(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) -> ShardUploads:
+def receive_shards(assignment: ShardAssignment, work: Workload, paths: Sequence[Path]) -> ShardUploads:
     """Everything that the shards of a round handed in, without what is refused unread."""
-    folders = shard_folders(given)
-    doubled = duplicate_numbers(folders)
-    received = ShardUploads(refused=loose_folder_lines(given))
-    received.refused += [f"shard {number}: was handed in twice; both are refused" for number in sorted(doubled)]
+    folders = shard_folders(paths)
+    # Which of several folders of one number is forged cannot be known.
+    doubled = [number for number, count in sorted(Counter(map(shard_number, folders)).items()) if count > 1]
+    received = ShardUploads(refused=loose_folder_lines(paths))
+    received.refused += [f"shard {number}: was handed in twice; both are refused" for number in doubled]
     for folder in folders:
         number = shard_number(folder)
         if number in doubled:
             continue
         try:
-            shard = read_shard(folder, assignment, work)
+            handed, strange = read_shard(folder, assignment, work)
         except ClaimError as error:
             received.refused.append(f"shard {number}: {error}")
             continue
-        received.handed += shard.handed
+        received.handed += handed
         received.good.add(number)
-        received.refused += [f"shard {number}: {line}" for line in shard.strange]
+        received.refused += [f"shard {number}: {line}" for line in strange]
     return received

@@ -13,7 +13,7 @@ from pydantic import Field
 from evaluator.host.attempts.attempt import ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelPlayer, DuelRequest
+from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelRequest
 from evaluator.host.sandboxes.sandbox import PACE_SECONDS
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.model.base import Frozen
@@ -37,12 +37,13 @@ from scripts.github.official.nothing_missing import PLANNED_BRANCH, is_noted, no
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_rules, read_workload
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.plan_context import season_secret
+from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
 from scripts.runs.kept_weights import bring_weights
 from scripts.runs.local_evaluator import Evaluator
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
-from scripts.runs.play_duels import DuelRunner, WorkflowDuelOptions, duel_line, workflow_request
+from scripts.runs.play_duels import DuelRunner, duel_line
 
 Played = Duel | tuple[Result, bytes | None]
 CLAIM_FILE = "shard.json"
@@ -113,12 +114,12 @@ class PlannedShards:
         }  # fmt: skip
 
 
-def plan_shards(official: OfficialRun, results_sha: str | None = None) -> PlannedShards:
-    """Plan a round of main's newest commit against the newest results, or the given ones."""
+def plan_shards(official: OfficialRun) -> PlannedShards:
+    """Plan a round of main's newest commit against the newest results."""
     sha = official.clone.resolve("HEAD")
     if sha is None:
         raise CommandError(OUR_FAULT, "there is no commit here; run this in a clone of the board")
-    results_sha = newest_results(official.clone) if results_sha is None else results_sha
+    results_sha = newest_results(official.clone)
     challenge, _ = read_rules(official.clone, sha)
     if is_noted(official, challenge, sha, results_sha):
         say(f"Nothing is missing, as the branch {PLANNED_BRANCH} says of the same commits; tomorrow all is read again.")
@@ -265,9 +266,7 @@ def _failure_message(verdict: Verdict, message: str) -> str:
 
 
 def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
-    submission = submission_at(official.clone, work.entries_sha, item.entry, work.challenge.submissions)
-    bring_weights(official.clone, submission.folder.submission.weights)
-    order = bench.request(submission, work.task(item), item.wanted.beacon)
+    order = bench.request(_agent(official, work, item.entry), work.task(item), item.wanted.beacon)
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
     return replace(
@@ -276,12 +275,13 @@ def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload,
 
 
 def _duel_request(official: OfficialRun, runner: DuelRunner, work: Workload, item: DuelWorkItem) -> DuelRequest:
-    first, second = (_duel_player(official, work, entry) for entry in item.entries)
-    terms = WorkflowDuelOptions(tier=Tier.OFFICIAL, beacon=item.wanted.beacon, commit=work.sha, run_url=official.run_url)
-    return replace(workflow_request(runner, work.task(item), (first, second), terms), answering=item.answering)
+    one, other = (_agent(official, work, entry) for entry in item.entries)
+    order = runner.request(one, other, work.task(item), item.wanted.beacon)
+    return replace(order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, answering=item.answering)
 
 
-def _duel_player(official: OfficialRun, work: Workload, entry: Entry) -> DuelPlayer:
+def _agent(official: OfficialRun, work: Workload, entry: Entry) -> AgentFolder:
+    """An entry's files, and the board's own copies of its weights."""
     submission = submission_at(official.clone, work.entries_sha, entry, work.challenge.submissions)
     bring_weights(official.clone, submission.folder.submission.weights)
-    return DuelPlayer(login=submission.login, login_id=None, agent=submission.agent, folder=submission.folder)
+    return submission

@@ -15,7 +15,7 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import without_quarantined
-from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit, tasks_by_name
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
@@ -100,11 +100,11 @@ class Workload:
 
     def version_commit(self, side: Result | PlayerRecord) -> str | None:
         """The commit that brought the version of a record first; None if main has it no more."""
-        return self.version_commits.get((side.login, side.agent, side.submission_digest))
+        return self.version_commits.get(side.version)
 
     def entry_commit(self, entry: Entry) -> str:
         """The commit that brought an entry's version first."""
-        return self.version_commits[entry.login, entry.agent, entry.digest]
+        return self.version_commits[entry.version]
 
     def task(self, item: WorkloadItem) -> Task:
         """The task of an item."""
@@ -136,16 +136,16 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     if clone.resolve("HEAD") != full_sha(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
     challenge, moderation = read_rules(clone, sha)
-    wanted, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
-    commits = {(e.login, e.agent, e.digest): origin.versions[AgentName(e.login, e.agent)].sha for e in wanted}
+    standing, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
+    commits = {e.version: origin.versions[e.spelled_name].sha for e in standing}
     aside: dict[str, bytes] = {}
     every_result, every_duel = read_recorded(clone, results_sha, aside)
     results = without_quarantined(every_result, moderation, only_replayed=True)
     duels = without_quarantined(every_duel, moderation, only_replayed=True)
     refuse_changed_seeds(challenge, results)
-    plan_context = _with_members(official, challenge, wanted)
+    plan_context = _with_members(official, challenge, standing)
     gate = admission_at(plan_context.now, origin, plan_context.members)
-    admitted = admit(challenge, wanted, results, duels, measured, gate)
+    admitted = admit(challenge, standing, results, duels, measured, gate)
     items = _newcomers_first(admitted.items)
     if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
         say(f"Nothing is planned: {over}.")
@@ -196,23 +196,22 @@ def _standing_entries(
     entries, faults = read_entries(clone, entries_sha, challenge)
     for line in faults:
         say(escape_commands(line))
-    wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent, entry.digest) is None]
-    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in wanted}
-    origin = version_origins(clone, entries_sha, digests, tasks_by_name(challenge, wanted), season.began)
+    standing = [entry for entry in entries if moderation.of(*entry.version) is None]
+    digests = {entry.spelled_name: entry.digest for entry in standing}
+    origin = version_origins(clone, entries_sha, digests, tasks_by_name(challenge, standing), season.began)
     is_drawn_alike = challenge.sealed_beacon or final
     measured = MeasurementContext(
         runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or (final.sha if final else "none"),
         beacons={} if is_drawn_alike else {where: tuple(b.sha for b in beacons) for where, beacons in origin.tasks.items()},
         order=beacon_order(clone, sha), locks=lock_digests(),
     )  # fmt: skip
-    return wanted, entries_sha, origin, measured
+    return standing, entries_sha, origin, measured
 
 
 def _first_draws(records: Iterable[Result | Duel], commits: Mapping[tuple[str, str, str], str]) -> Iterator[Result | Duel]:
     """The records whose seeds come from the commit that brought their version first, so that they tell its facts alone."""
     for record in records:
-        side = record.players[0] if isinstance(record, Duel) else record
-        if commits.get((side.login, side.agent, side.submission_digest)) == record.beacon:
+        if commits.get(record.sides[0].version) == record.beacon:
             yield record
 
 
@@ -225,8 +224,7 @@ def _unasked_commits(
         is_open = record.beacon_verified is None and record.season == challenge.season
         if not is_open or record.verdict is Verdict.INTERNAL_ERROR:
             continue
-        sides = record.players if isinstance(record, Duel) else (record,)
-        shas = {commits.get((side.login, side.agent, side.submission_digest)) for side in sides if side.login != LOCAL}
+        shas = {commits.get(side.version) for side in record.sides if side.login != LOCAL}
         if COMMIT_SHA.fullmatch(record.beacon):
             # A result of a version that left main: the commit of its seeds is one that brought it.
             shas = (shas - {None} if isinstance(record, Result) else shas) | {record.beacon}
@@ -251,10 +249,8 @@ def _newcomers_first(items: Iterable[WorkloadItem]) -> list[WorkloadItem]:
 
 
 def _read_document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], ConfigFile]) -> ConfigFile | None:
-    raw = clone.run("ls-tree", "-z", "--full-tree", sha, "--", name)
-    if not raw:
-        return None
+    content = clone.file(sha, name)
     try:
-        return parse(clone.read([raw.split()[2].decode()])[0])
+        return None if content is None else parse(content)
     except LoadError as error:
         raise CommandError(OUR_FAULT, *error.lines) from error

@@ -6,14 +6,13 @@ report trusts it only if the pull request changed nothing but its author's own a
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
-from evaluator.host.duels.evaluate_duel import DuelPlayer, order_sides
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.progress import ignore_progress
@@ -41,11 +40,11 @@ from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
-from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, open_checkout
+from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import LOCAL, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
-from scripts.runs.play_duels import DuelRunner, WorkflowDuelOptions, duel_line, player_names, workflow_request
+from scripts.runs.play_duels import DuelRunner, duel_line, player_names
 from scripts.standings.recorded_standings import final_entries, with_stays
 
 MAX_NOTES, NOTE_CHARACTERS = 100, 1000
@@ -108,6 +107,13 @@ class PreviewSession:
     folders: list[ChangedAgent] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     """A line for everything that is not played, with the reason."""
+
+    def entered(self, tasks: Iterable[Task]) -> Iterator[tuple[ChangedAgent, AgentFolder, Task]]:
+        """Who plays, task by task."""
+        for task in tasks:
+            for folder in self.folders:
+                if folder.entry and task in folder.tasks:
+                    yield folder, folder.entry, task
 
     def skip(self, line: str) -> None:
         """Note what is not played, and why."""
@@ -262,7 +268,10 @@ def _preview_state(session: PreviewSession, clone: GitRepository, sandbox: str, 
         evaluator = open_evaluator(session.checkout, sandbox)
         _play_tasks(session, evaluator, budget)
         recorded, standing = _official_board(session.checkout)
-        PreviewGames(session=session, evaluator=evaluator, recorded=recorded, standing=standing, budget=budget).play()
+        games = PreviewGames(
+            session=session, runner=DuelRunner(evaluator=evaluator), recorded=recorded, standing=standing, budget=budget
+        )
+        games.play()
     return _comment_state(session, guarded)
 
 
@@ -291,7 +300,7 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
         try:
             read = assemble(clone.blobs(session.pull.head_sha, path), session.checkout.challenge.submissions)
             submission = AgentFolder(login=login, agent=agent, path=session.checkout.root / path, folder=read)
-            tasks = eligible_tasks(submission, list(session.checkout.challenge.tasks))
+            tasks = eligible_tasks(session.checkout.challenge, submission)
             if faults := (*wording_faults(submission, path), *people_faults(session.checkout.challenge, submission, path)):
                 raise LoadError(*faults)
             at_merge = AdmissionContext(now=session.now)
@@ -306,7 +315,7 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
 
 def _play_tasks(session: PreviewSession, evaluator: Evaluator, budget: _TimeBudget) -> None:
     """Play every agent, task by task, so that a slow agent does not keep the others from being played."""
-    for folder, submission, task in _agent_tasks(session):
+    for folder, submission, task in session.entered(session.checkout.challenge.solo_tasks):
         name = evaluation_name(folder.login, folder.agent, task.id)
         if budget.is_up():
             session.skip(f"{name}: the preview’s time was up; the official run plays it after the merge")
@@ -319,13 +328,6 @@ def _play_tasks(session: PreviewSession, evaluator: Evaluator, budget: _TimeBudg
         say(f"{name}: {result.verdict}")
         folder.results.append(result)
         session.write()
-
-
-def _agent_tasks(session: PreviewSession) -> Iterator[tuple[ChangedAgent, AgentFolder, Task]]:
-    for task in session.checkout.challenge.solo_tasks:
-        for folder in session.folders:
-            if folder.entry and task in folder.tasks:
-                yield folder, folder.entry, task
 
 
 def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentState:
@@ -350,7 +352,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
     standing = [submission.entry() for submission in ranking.values()]
     clone = GitRepository(checkout.root)
     entries = final.entries if final else with_stays(clone, "HEAD", checkout.challenge, standing)
-    shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent, entry.digest) is None)
+    shown = tuple(entry for entry in entries if checkout.moderation.of(*entry.version) is None)
     return OfficialLeaderboard(
         challenge=checkout.challenge,
         entries=shown,
@@ -373,7 +375,7 @@ class PreviewGames:
     """The duels of one preview."""
 
     session: PreviewSession
-    evaluator: Evaluator
+    runner: DuelRunner
     recorded: OfficialLeaderboard
     standing: dict[AgentName, AgentFolder]
     """Possible opponents: the agents of main that rank, and the baselines."""
@@ -384,56 +386,47 @@ class PreviewGames:
 
     def play(self) -> None:
         """Play validations first; then each agent's first opponent in each game, then the second."""
-        for folder, submission, task in self._entered():
+        for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
             self._meet(folder, submission, task, submission)
         for _ in range(DUELS - 1):
-            for folder, submission, task in self._entered():
+            for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
                 if _is_validated(folder, task) and (opponent := self._opponent(folder, submission, task)):
                     self._meet(folder, submission, task, opponent)
-
-    def _entered(self) -> Iterator[tuple[ChangedAgent, AgentFolder, Task]]:
-        for task in self.session.checkout.challenge.games:
-            for folder in self.session.folders:
-                if folder.entry and task in folder.tasks:
-                    yield folder, folder.entry, task
 
     def _meet(self, folder: ChangedAgent, submission: AgentFolder, task: Task, other: AgentFolder) -> None:
         if self.budget.is_up():
             self._skip(submission, task)
             return
-        self.met.add((_agent_name(submission), task.id, _agent_name(other)))
-        ours = DuelPlayer(
-            login=submission.login, login_id=self.session.pull.author_id, agent=submission.agent, folder=submission.folder
-        )
-        theirs = DuelPlayer(login=other.login, login_id=None, agent=other.agent, folder=other.folder)
-        sides = order_sides(ours, ours if other is submission else theirs)
+        self.met.add((submission.name, task.id, other.name))
         session = self.session
-        terms = WorkflowDuelOptions(
-            tier=Tier.PREVIEW, beacon=PREVIEW_BEACON, commit=session.pull.head_sha, run_url=session.run_url
+        request = self.runner.request(submission, other, task)
+        first, second = (
+            replace(player, login_id=session.pull.author_id) if player.folder is submission.folder else player
+            for player in request.contenders
         )
-        runner = DuelRunner(evaluator=self.evaluator)
-        duel = runner.play(workflow_request(runner, task, sides, terms), ignore_progress)
+        request = replace(
+            request, contenders=(first, second), tier=Tier.PREVIEW, commit=session.pull.head_sha, run_url=session.run_url
+        )
+        duel = self.runner.play(request, ignore_progress)
         say(duel_line(duel))
         folder.duels.append(duel)
         session.write()
 
     def _skip(self, submission: AgentFolder, task: Task) -> None:
-        if (_agent_name(submission), task.id) not in self.late:
-            self.late.add((_agent_name(submission), task.id))
+        if (submission.name, task.id) not in self.late:
+            self.late.add((submission.name, task.id))
             name = evaluation_name(submission.login, submission.agent, task.id)
             self.session.skip(f"{name}: the preview’s time was up; the official run plays the rest after the merge")
 
     def _opponent(self, folder: ChangedAgent, submission: AgentFolder, task: Task) -> AgentFolder | None:
         """The next opponent: a baseline, else the one with the nearest rating; None if none is left."""
         board = next(board for board in self.recorded.now.games if board.task.id == task.id)
-        gone = {_agent_name(submission)} | {
-            other for name, game, other in self.met if (name, game) == (_agent_name(submission), task.id)
-        }
-        if named := [baseline for baseline in self._baselines(task, board) if _agent_name(baseline) not in gone]:
+        gone = {submission.name} | {other for name, game, other in self.met if (name, game) == (submission.name, task.id)}
+        if named := [baseline for baseline in self._baselines(task, board) if baseline.name not in gone]:
             return named[0]
         # As in the official run, agents of one login or team do not meet.
         one_side = owner_groups((*self.recorded.entries, submission.entry()), self.recorded.duels)
-        others = (row for row in board.rows if not one_side.are_one(_agent_name(submission), row.entry.name))
+        others = (row for row in board.rows if not one_side.are_one(submission.name, row.entry.name))
         rated = [row for row in others if row.entry.name in self.standing and row.entry.name not in gone]
         if not rated:
             return None
@@ -445,13 +438,13 @@ class PreviewGames:
         """The baselines that play this game, in the order of challenge.yml."""
         refused = {failure.entry.name for failure in board.failures}
         challenge = self.session.checkout.challenge
-        submission = [
+        baselines = [
             submission
             for named in challenge.baselines
             for name, submission in self.standing.items()
             if name not in refused and submission.folder.submission.plays(task) and _is_named(submission, named)
         ]
-        return submission[:BASELINES_MET]
+        return baselines[:BASELINES_MET]
 
     def _elo(self, folder: ChangedAgent, task: Task) -> float | None:
         """The rating by the duels played so far."""
@@ -460,10 +453,6 @@ class PreviewGames:
         state = preview_state(preview.model_copy(update={"agents": agents}), self.recorded, run_url=None)
         game = next((game for agent in state.agents for game in agent.games if game.task.id == task.id), None)
         return game.rating.elo if game and game.rating else None
-
-
-def _agent_name(submission: AgentFolder) -> AgentName:
-    return AgentName.folded(submission.login, submission.agent)
 
 
 def _is_named(submission: AgentFolder, named: str) -> bool:

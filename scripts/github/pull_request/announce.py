@@ -185,8 +185,8 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
     """The comment's state, and whether nothing can be added to it later."""
     if not merge.agents:
         return WithdrawnEntry(agents=merge.removed, merged=True), True
-    now = {(entry.login, entry.agent): entry for entry in context.recorded.entries}
-    brought = {AgentName(e.login, e.agent): e for e in _entries_at(context, merge) if (e.login, e.agent) in merge.agents}
+    now = {entry.spelled_name: entry for entry in context.recorded.entries}
+    brought = {e.spelled_name: e for e in _entries_at(context, merge) if e.spelled_name in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
     late = _after_the_end(context, merge, brought)
     if current or late:
@@ -205,7 +205,7 @@ def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[Ag
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return {}, ()
     entries, main = context.recorded.entries, context.final.beacon if context.final else context.main
-    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
+    digests = {entry.spelled_name: entry.digest for entry in entries}
     origins = known_origins(context.clone, main, digests, tasks_by_name(challenge, entries))
     return rules_after_merge(context.recorded, origins, current, context.now, context.is_member)
 
@@ -228,12 +228,12 @@ def _after_the_end(context: BotContext, merge: MergedPull, brought: Mapping[Agen
 
 def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[AgentName, Entry]) -> CommentState:
     """The state after a later merge changed or removed the agents: the recorded results of this version are final."""
-    others = tuple(entry for entry in context.recorded.entries if (entry.login, entry.agent) not in brought)
+    others = tuple(entry for entry in context.recorded.entries if entry.spelled_name not in brought)
     then = replace(context.recorded, entries=(*others, *brought.values()))
     state = official_state(then, list(brought), merge.sha, _run_url(context, merge))
     if state.unshown or any(agent.rows or agent.games for agent in state.agents):
         return replace(state, pending=())
-    newer = [name for name in merge.agents if name in {(entry.login, entry.agent) for entry in context.recorded.entries}]
+    newer = [name for name in merge.agents if name in {entry.spelled_name for entry in context.recorded.entries}]
     if newer:
         return replace(official_state(context.recorded, newer, None), pending=())
     return WithdrawnEntry(agents=tuple("/".join(name) for name in merge.agents), merged=True)
@@ -246,7 +246,9 @@ def _entries_at(context: BotContext, merge: MergedPull) -> list[Entry]:
 
 def _run_url(context: BotContext, merge: MergedPull) -> str | None:
     """The latest run that measured one of the agents; the current run may have measured nothing."""
-    results = [result.provenance for result in context.results if (result.login, result.agent) in merge.agents]
-    sides = [(duel.provenance, player) for duel in context.duels for player in duel.players]
-    provenances = [*results, *(provenance for provenance, player in sides if (player.login, player.agent) in merge.agents)]
-    return max((one for one in provenances if one.run_url), key=lambda one: one.evaluated_at, default=_NO_RUN).run_url
+    provenances = (
+        record.provenance
+        for record in context.records
+        if record.provenance.run_url and any((side.login, side.agent) in merge.agents for side in record.sides)
+    )
+    return max(provenances, key=lambda one: one.evaluated_at, default=_NO_RUN).run_url

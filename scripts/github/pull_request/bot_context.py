@@ -55,6 +55,11 @@ class BotContext:
         say_damaged("duel", self.checkout.recorded_duels[1])
         return self.checkout.duels
 
+    @property
+    def records(self) -> list[Result | Duel]:
+        """Results and duels together."""
+        return [*self.results, *self.duels]
+
     @cached_property
     def main(self) -> str:
         """The commit of main that is checked out."""
@@ -84,7 +89,7 @@ class BotContext:
 
     def _not_excluded(self, entries: Iterable[Entry]) -> list[Entry]:
         moderation = self.checkout.moderation
-        taking_part = [entry for entry in entries if moderation.of(entry.login, entry.agent, entry.digest) is None]
+        taking_part = [entry for entry in entries if moderation.of(*entry.version) is None]
         return list(self.checkout.with_quarantines(taking_part))
 
     @cached_property

@@ -81,7 +81,7 @@ def _spoken_run(context: BotContext, snapshot: PullSnapshot) -> int:
 def snapshot_stickies(context: BotContext, snapshot: PullSnapshot) -> list[StickyComment]:
     """The bot's sticky comments that a snapshot has, oldest first; read anew if it has not all comments."""
     if snapshot.comments is None:
-        return sticky_comments(context, snapshot.pull)
+        return our_comments(context.github.comments(snapshot.pull.number), context.workflow.bot)
     return our_comments(snapshot.comments, context.workflow.bot)
 
 
@@ -111,22 +111,25 @@ def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, Graph
     refused = context.github.mutate([change for _, change in changes])
     created = [pull.number for pull, change in changes if change.name == "addComment"]
     for snapshot in read_pulls(context.github, created, with_status=False).values():
-        _repair_sticky(context.github, snapshot_stickies(context, snapshot))
+        stickies = snapshot_stickies(context, snapshot)
+        if len(stickies) > 1:  # The latest run's text stays; jobs that repair at once agree on it.
+            latest = max(stickies, key=lambda sticky: (sticky.run_id, -sticky.comment_id))
+            _keep_one(context.github, stickies, latest.body)
     return {changes[position][0].number: why for position, why in refused.items()}
 
 
 def _labels_named(current: Sequence[tuple[Delivery, PullSnapshot]]) -> set[str]:
     """The labels that pull requests have to get or lose."""
-    wanted = {delivery.outcome.label for delivery, _ in current if delivery.outcome.label}
-    return wanted | {name for _, snapshot in current for name in snapshot.pull.labels if name in VERDICT_LABELS}
+    verdicts = {delivery.outcome.label for delivery, _ in current if delivery.outcome.label}
+    return verdicts | {name for _, snapshot in current for name in snapshot.pull.labels if name in VERDICT_LABELS}
 
 
-def label_nodes_of(github: GitHub, wanted: set[str]) -> dict[str, str]:
-    """Names in GraphQL of our labels; those that are wanted are made if they are missing."""
-    if not wanted <= github.label_nodes.keys():
+def label_nodes_of(github: GitHub, labels: set[str]) -> dict[str, str]:
+    """Names in GraphQL of our labels; those of `labels` are made if they are missing."""
+    if not labels <= github.label_nodes.keys():
         names = sorted(LABEL_STYLES)
         github.label_nodes |= label_nodes(github, names)
-        if missing := wanted - github.label_nodes.keys():
+        if missing := labels - github.label_nodes.keys():
             github.ensure_labels({name: LABEL_STYLES[name] for name in sorted(missing)})
             github.label_nodes |= label_nodes(github, names)
     return github.label_nodes
@@ -149,18 +152,18 @@ def sticky_changes(context: BotContext, snapshot: PullSnapshot, body: str) -> It
     elif not stickies:
         yield GraphQLChange(name="addComment", input={"subjectId": snapshot.node_id, "body": bounded_body(body)})
     elif len(stickies) > 1:
-        write_sticky(context, snapshot.pull, body, stickies)
+        _keep_one(context.github, stickies, body)
     elif stickies[0].body != body:
         yield GraphQLChange(name="updateIssueComment", input={"id": stickies[0].node_id, "body": bounded_body(body)})
 
 
 def _label_changes(delivery: Delivery, snapshot: PullSnapshot, nodes: dict[str, str]) -> Iterator[GraphQLChange]:
-    there, wanted = snapshot.pull.labels, delivery.outcome.label
-    gone = [nodes[name] for name in VERDICT_LABELS if name in there and name != wanted and name in nodes]
+    labels, verdict = snapshot.pull.labels, delivery.outcome.label
+    gone = [nodes[name] for name in VERDICT_LABELS if name in labels and name != verdict and name in nodes]
     if gone:
         yield GraphQLChange(name="removeLabelsFromLabelable", input={"labelableId": snapshot.node_id, "labelIds": gone})
-    if wanted is not None and wanted not in there:
-        yield label_change(snapshot, nodes[wanted])
+    if verdict is not None and verdict not in labels:
+        yield label_change(snapshot, nodes[verdict])
 
 
 def label_change(snapshot: PullSnapshot, label_node: str) -> GraphQLChange:
@@ -193,36 +196,15 @@ def our_comments(comments: Iterable[IssueComment], bot: str) -> list[StickyComme
     return sorted(stickies, key=lambda sticky: sticky.comment_id)
 
 
-def sticky_comments(context: BotContext, pull: PullRequest) -> list[StickyComment]:
-    """The bot's sticky comments on a pull request, oldest first."""
-    return our_comments(context.github.comments(pull.number), context.workflow.bot)
-
-
 def newest_run(stickies: Iterable[StickyComment]) -> int:
     """The latest run that a comment reports; 0 without comments."""
     return max((sticky.run_id for sticky in stickies), default=0)
 
 
-def write_sticky(context: BotContext, pull: PullRequest, body: str, stickies: list[StickyComment]) -> None:
-    """Give the pull request's sticky comment this text. `stickies`: its sticky comments as they were just read."""
-    github, run_id = context.github, comment_run(body)
-    assert run_id is not None, "a sticky comment begins with its marker"
-    if not stickies:
-        github.create_comment(pull.number, body)
-        _repair_sticky(github, sticky_comments(context, pull))
-        return
+def _keep_one(github: GitHub, stickies: Sequence[StickyComment], body: str) -> None:
+    """Give the oldest of several sticky comments this text, and delete the others."""
     oldest, *others = stickies
     if oldest.body != body:
         github.edit_comment(oldest.comment_id, body)
-    _repair_sticky(github, [StickyComment(comment_id=oldest.comment_id, run_id=run_id, body=body), *others])
-
-
-def _repair_sticky(github: GitHub, stickies: list[StickyComment]) -> None:
-    """Keep only the oldest of several sticky comments, with the latest run's text; concurrent repairs agree on it."""
-    if len(stickies) < 2:
-        return
-    earliest, latest = stickies[0], max(stickies, key=lambda sticky: (sticky.run_id, -sticky.comment_id))
-    if latest.run_id > earliest.run_id:
-        github.edit_comment(earliest.comment_id, latest.body)
-    for doubled in stickies[1:]:
+    for doubled in others:
         github.delete_comment(doubled.comment_id)

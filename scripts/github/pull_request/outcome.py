@@ -152,14 +152,14 @@ MEMBERSHIP_UNKNOWN = (
 
 
 def rules_before_merge(
-    recorded: OfficialLeaderboard, logins: Iterable[str], now: datetime, asked: MembershipLookup
+    recorded: OfficialLeaderboard, logins: Iterable[str], now: datetime, lookup: MembershipLookup
 ) -> tuple[str, ...]:
     """What merging now would mean: phases that one may not enter, bans, what is left of quotas, what is hidden."""
     challenge, lines = recorded.challenge, list[str]()
     if challenge.is_final:
         lines.append(reason_in_words(SubmissionsEnded(challenge.season)))
     participants = sorted({login.casefold() for login in logins if not challenge.people.is_host(login)})
-    members = members_of(challenge, participants, asked)
+    members = members_of(challenge, participants, lookup)
     for login in participants:
         if ban := challenge.people.ban_of(login):
             lines.append(f"{login} may not take part: {ban.why}; nothing of it is evaluated")
@@ -194,7 +194,7 @@ def rules_after_merge(
     origins: VersionOrigins,
     agents: Sequence[AgentName],
     now: datetime,
-    asked: MembershipLookup,
+    lookup: MembershipLookup,
 ) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
     """Of merged agents: why each agent and task is held back, and what is left of quotas."""
     challenge = recorded.challenge
@@ -202,7 +202,7 @@ def rules_after_merge(
     mine = [entry for entry in recorded.entries if entry.name in names and is_participant(challenge.people, entry)]
     if not mine:
         return {}, tuple(hidden_until(challenge, now))
-    members = members_of(challenge, [entry.login for entry in mine], asked)
+    members = members_of(challenge, [entry.login for entry in mine], lookup)
     gate = admission_at(now, origins, members)
     refused = refusals(challenge, recorded.entries, gate)
     accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
@@ -210,7 +210,7 @@ def rules_after_merge(
     for entry in mine:
         for task in challenge.tasks:
             if entry.submission.plays(task):
-                periods = origins.tasks.get((AgentName(entry.login, entry.agent), task.id))
+                periods = origins.tasks.get((entry.spelled_name, task.id))
                 beacon = challenge.sealed_beacon or (periods[-1].sha if periods else "")
                 reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, beacon, now)
                 if reason:

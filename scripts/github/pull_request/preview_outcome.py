@@ -3,11 +3,8 @@
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from evaluator.host.duels.verify_duel import verify_duel
-from evaluator.host.envs.gym_task import EnvironmentFault
-from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
@@ -39,6 +36,7 @@ from scripts.github.pull_request.outcome import (
 from scripts.github.workflow.event import WorkflowEnvironment, as_pull_event, dispatched_commit, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
+from scripts.verification.verify_records import opened_game
 
 WORKFLOW_DISPATCH = "workflow_dispatch"
 PREVIEW_WORKFLOW = ".github/workflows/preview.yml"
@@ -231,9 +229,8 @@ def guard_pull(context: BotContext, pull: PullRequest) -> GuardedPaths:
 
 def _known_account_ids(context: BotContext, pull: PullRequest) -> frozenset[int]:
     """Ids of the accounts that had this login: as recorded, or before any record as merged."""
-    accounts = [(result.login, result.login_id) for result in context.results]
-    accounts += [(player.login, player.login_id) for duel in context.duels for player in duel.players]
-    numbers = (number for login, number in accounts if login.casefold() == pull.author.casefold())
+    sides = (side for record in context.records for side in record.sides)
+    numbers = (side.login_id for side in sides if side.login.casefold() == pull.author.casefold())
     recorded = frozenset(number for number in numbers if number is not None)
     return recorded or _merged_author_ids(context, pull)
 
@@ -257,10 +254,7 @@ def _merged_author_ids(context: BotContext, pull: PullRequest) -> frozenset[int]
 
 def _folder_commits(clone: GitRepository, main: str, login: str) -> list[str]:
     """The latest commits of main that changed a login's folder, in any spelling; newest first."""
-    if not clone.run("ls-tree", "--full-tree", full_sha(main), "--", SUBMISSIONS):
-        return []
-    names = clone.run("ls-tree", "-z", "--name-only", "--full-tree", f"{full_sha(main)}:{SUBMISSIONS}").split(b"\0")
-    spelled = [name for text in names if (name := text.decode("utf-8", "replace")).casefold() == login.casefold()]
+    spelled = [name for name in clone.logins(main) if name.casefold() == login.casefold()]
     if not spelled:
         return []
     form = ("--first-parent", "--format=%H", f"--max-count={COMMITS_ASKED}")
@@ -296,11 +290,11 @@ def _read_preview(context: BotContext, case: PreviewCase, paths: GuardedPaths) -
     task_ids = {task.id for task in context.checkout.challenge.solo_tasks}
     if any(result.task not in task_ids for agent in preview.agents for result in agent.results):
         raise ArtifactError("the preview run played a task that the board does not have")
-    wanted = context.checkout.challenge.runners.sandbox
+    sandbox = context.checkout.challenge.runners.sandbox
     played = {result.sandbox.value for agent in preview.agents for result in agent.results}
     played |= {duel.sandbox.value for agent in preview.agents for duel in agent.duels}
-    if others := sorted(played - {wanted}):
-        raise ArtifactError(f"the preview run played in {others[0]}, and this leaderboard evaluates in {wanted}")
+    if others := sorted(played - {sandbox}):
+        raise ArtifactError(f"the preview run played in {others[0]}, and this leaderboard evaluates in {sandbox}")
     if fault := preview_duel_fault(context, preview, case.pull.author_id):
         raise ArtifactError(fault)
     return preview, log
@@ -326,10 +320,9 @@ def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) ->
         if task is None or task.game is None:
             return "the preview run played a game that the board does not have"
         for player in duel.players:
-            version = (player.login, player.agent, player.submission_digest)
-            if version != changed and version not in standing:
+            if player.version != changed and player.version not in standing:
                 return "the preview run played against an agent that does not stand on main"
-            if player.login_id not in (None, author_id) or (version != changed and player.login_id is not None):
+            if player.login_id not in (None, author_id) or (player.version != changed and player.login_id is not None):
                 return "the preview run names an account that is not the author's"
         if fault := _duel_fault(context.checkout.challenge, task, duel):
             return fault
@@ -341,7 +334,7 @@ def _standing_versions(context: BotContext, preview: Preview) -> set[StandingVer
     entries = list(context.entries)
     if preview.evaluator_sha in context.parents and preview.evaluator_sha != context.main:
         entries += read_entries(context.clone, preview.evaluator_sha, context.checkout.challenge)[0]
-    return {(entry.login, entry.agent, entry.digest) for entry in entries}
+    return {entry.version for entry in entries}
 
 
 def _duel_fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
@@ -351,15 +344,7 @@ def _duel_fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
         return None  # Main's rules changed meanwhile: the duel is not shown, and the next run plays again.
     if duel.verdict is not Verdict.OK:
         return None
-    finding = verify_duel("preview", duel.serialised(), _open_game(task.model_dump_json(), task.code))
+    finding = verify_duel("preview", duel.serialised(), opened_game(task.model_dump_json(), task.code))
     if finding.status is VerificationStatus.VERIFIED:
         return None
     return "the moves of a duel in the preview do not give what it says"
-
-
-@cache
-def _open_game(task: str, code: str | None) -> PettingZooGame | None:
-    try:
-        return open_game(Task.model_validate_json(task).with_code(code))
-    except EnvironmentFault:
-        return None

@@ -147,12 +147,8 @@ def tell_unstarted(context: BotContext, outcomes: Sequence[tuple[PullRequest, Ou
 def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, is_complete: bool) -> Backlog:
     """The pull requests that are to be told something new.
 
-    Args:
-        context: of the step.
-        runs: the newest preview runs.
-        faults: gets a line for each pull request that could not be looked at.
-        is_complete: look at every open pull request, those that failed on our side included; else only at the ones that
-            changed last, up to a hundred without anything to be told.
+    Adds a line to `faults` for each pull request that could not be looked at. `is_complete`: look at every open one, those
+    that failed on our side included; else only at the ones that changed last, up to a hundred without anything to be told.
     """
     own_run = context.workflow.event.get("workflow_run")
     own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
@@ -242,7 +238,7 @@ class ReadingTime:
             self._used[pull_of(item).author_id] += math.ceil(time.monotonic() - begun)
 
 
-Told = tuple[PreviewCase, Outcome]
+DecidedCase = tuple[PreviewCase, Outcome]
 """A preview, and what its pull request was told."""
 
 
@@ -258,24 +254,19 @@ def settle_ended(
     *,
     adjust: Callable[[Outcome], Outcome] = _as_it_is,
     is_last_word: bool = False,
-) -> list[Told]:
+) -> list[DecidedCase]:
     """Tell the outcomes of ended previews while requests last; returns those that were told.
 
     Outcomes that need no scores, such as refusals, are told first, and of each kind the oldest preview: who waits longest is
     not overtaken for as long as new ones come.
 
-    Args:
-        context: of the step.
-        cases: the previews.
-        faults: gets a line for each that could not be settled.
-        reading: the time for their heads.
-        adjust: changes an outcome before it is told.
-        is_last_word: whether a comment that names a later run is replaced.
+    Adds a line to `faults` for each that could not be settled. `is_last_word`: whether a comment that names a later run is
+    replaced.
     """
     if cases and is_short(context, REQUESTS_RESERVED):  # Before the heads are read, which takes a while and tells nobody.
         say(f"{len(cases)} previews are reported by a later run: few of the hour's requests are left.")
         return []
-    scored, decided = list[tuple[PreviewCase, GuardedPaths]](), list[Told]()
+    scored, decided = list[tuple[PreviewCase, GuardedPaths]](), list[DecidedCase]()
     for case in reading.turns(sorted(cases, key=lambda case: case.run.id), lambda case: case.pull):
         with isolated(case.pull, faults):
             decision = outcome_without_scores(context, case)
@@ -292,7 +283,7 @@ def settle_ended(
         part = scored[begin : begin + DELIVERED_AT_ONCE]
         if is_short(context, REQUESTS_RESERVED + 2 * len(part)):
             break
-        ready: list[Told] = []
+        ready: list[DecidedCase] = []
         for case, paths in part:
             with isolated(case.pull, faults):
                 ready.append((case, adjust(scored_outcome(context, case, paths))))
@@ -303,9 +294,9 @@ def settle_ended(
 
 
 def _tell_while_requests_last(
-    context: BotContext, ready: Sequence[Told], faults: list[str], *, is_last_word: bool
-) -> list[Told]:
-    delivered: list[Told] = []
+    context: BotContext, ready: Sequence[DecidedCase], faults: list[str], *, is_last_word: bool
+) -> list[DecidedCase]:
+    delivered: list[DecidedCase] = []
     for begin in range(0, len(ready), DELIVERED_AT_ONCE):
         part = ready[begin : begin + DELIVERED_AT_ONCE]
         if is_short(context, REQUESTS_RESERVED):
@@ -326,10 +317,6 @@ def _tell_while_requests_last(
             continue
         delivered += part
     return delivered
-
-
-def _delivery(case: PreviewCase, outcome: Outcome, *, is_last_word: bool) -> Delivery:
-    return Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome, is_last_word=is_last_word)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.identifiers import LOGIN
@@ -27,13 +27,8 @@ class PullEvent:
     author_id: int
     """GitHub's account id: a login can be given up and registered by somebody else."""
     head_sha: str
-    head_ref: str
-    """The branch's name, chosen by the author: never part of a command."""
-    head_repository_id: int | None
-    """None once the fork is deleted."""
     base_sha: str
     """The commit of the base branch that GitHub compared with."""
-    base_ref: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +72,6 @@ class WorkflowEnvironment:
     """The commit that triggered the run: on the default branch in every privileged workflow."""
     run_id: int
     """Later runs have greater ids."""
-    run_attempt: int
     api_url: str
     graphql_url: str
     """Empty if the variable is not set: the address is then derived from `api_url`."""
@@ -111,7 +105,6 @@ def read_workflow_environment(environ: Mapping[str, str]) -> WorkflowEnvironment
         repository_id=int(_variable(environ, "GITHUB_REPOSITORY_ID", re.compile(r"\d{1,20}"))),
         sha=_variable(environ, "GITHUB_SHA", COMMIT_SHA),
         run_id=int(_variable(environ, "GITHUB_RUN_ID", re.compile(r"\d{1,20}"))),
-        run_attempt=int(environ.get("GITHUB_RUN_ATTEMPT") or "1"),
         api_url=_address(environ, "GITHUB_API_URL", "https://api.github.com"),
         graphql_url=_address(environ, "GITHUB_GRAPHQL_URL", ""),
         server_url=_address(environ, "GITHUB_SERVER_URL", "https://github.com"),
@@ -131,16 +124,12 @@ def pull_event(workflow: WorkflowEnvironment) -> PullEvent:
         CommandError: the event has none.
     """
     event = workflow.event
-    repository = _value(event, "pull_request", "head", "repo")
     return PullEvent(
         number=_number(event, "pull_request", "number"),
         author=_text(event, "pull_request", "user", "login"),
         author_id=_number(event, "pull_request", "user", "id"),
         head_sha=_sha(event, "pull_request", "head", "sha"),
-        head_ref=_text(event, "pull_request", "head", "ref"),
-        head_repository_id=None if repository is None else _number(event, "pull_request", "head", "repo", "id"),
         base_sha=_sha(event, "pull_request", "base", "sha"),
-        base_ref=_text(event, "pull_request", "base", "ref"),
     )
 
 
@@ -206,12 +195,8 @@ def dispatched_commit(workflow: WorkflowEnvironment) -> tuple[int, str]:
 
 def as_pull_event(workflow: WorkflowEnvironment, pull: PullRequest) -> WorkflowEnvironment:
     """The same run with the event that a push to a pull request would have."""
-    event = {
-        "number": pull.number,
-        "user": {"login": pull.author, "id": pull.author_id},
-        "head": {"sha": pull.head_sha, "ref": "", "repo": {"id": pull.head_repository_id or 0}},
-        "base": {"sha": workflow.sha, "ref": pull.base_ref},
-    }
+    author = {"login": pull.author, "id": pull.author_id}
+    event = {"number": pull.number, "user": author, "head": {"sha": pull.head_sha}, "base": {"sha": workflow.sha}}
     return replace(workflow, event={"pull_request": event})
 
 
@@ -258,20 +243,18 @@ def _value(event: Mapping[str, Any], *steps: str) -> Any:
 
 def _text(event: Mapping[str, Any], *steps: str) -> str:
     value = _value(event, *steps)
-    if not isinstance(value, str):
-        raise CommandError(USAGE, f"the event has no text at {'.'.join(steps)}; is this verb right for this trigger?")
-    return value
+    return value if isinstance(value, str) else _refuse("text", steps)
 
 
 def _number(event: Mapping[str, Any], *steps: str) -> int:
     value = _value(event, *steps)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise CommandError(USAGE, f"the event has no number at {'.'.join(steps)}; is this verb right for this trigger?")
-    return value
+    return value if isinstance(value, int) and not isinstance(value, bool) else _refuse("number", steps)
 
 
 def _sha(event: Mapping[str, Any], *steps: str) -> str:
     value = _text(event, *steps)
-    if not COMMIT_SHA.fullmatch(value):
-        raise CommandError(USAGE, f"the event has no commit id at {'.'.join(steps)}; is this verb right for this trigger?")
-    return value
+    return value if COMMIT_SHA.fullmatch(value) else _refuse("commit id", steps)
+
+
+def _refuse(kind: str, steps: tuple[str, ...]) -> NoReturn:
+    raise CommandError(USAGE, f"the event has no {kind} at {'.'.join(steps)}; is this verb right for this trigger?")

@@ -16,11 +16,8 @@ _REFERENCE = re.compile(r"\S+@sha256:[0-9a-f]{64}")
 def write_release(clone: GitRepository, tag: str, image: str, folder: Path) -> list[str]:
     """Write the files of a release beside those that are in `folder` already; returns the names of all that are hashed.
 
-    Args:
-        clone: a clone of the repository, at the tag's commit.
-        tag: `v` and the version that pyproject.toml has there.
-        image: `registry/name@sha256:…` of the evaluator image.
-        folder: where the files go.
+    `clone`: at the tag's commit. `tag`: `v` and the version that pyproject.toml has there. `image`:
+    `registry/name@sha256:…` of the evaluator image.
 
     Raises:
         CommandError: tag, pyproject.toml and CHANGELOG.md do not agree, or the image has no digest.

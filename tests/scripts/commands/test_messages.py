@@ -120,7 +120,7 @@ CHALLENGES = {
     "tasks: [{id: A, bounds: [1]}]": "'tasks.0.bounds' has 1 item; add another",
     "tasks: [{id: A, bounds: [5, 1]}]": "tasks.0: 'bounds' must be [least, greatest] with least below greatest",
     "tasks: [{id: A}]\nquota: 3": "'quota' must be a mapping; its keys are per_day, per_month, total, of",
-    f"tasks: [{{id: A, episodes: {10**400}}}]": "'tasks.0.episodes' must be at most 10000",
+    f"tasks: [{{id: A, episodes: {2**62}}}]": "'tasks.0.episodes' must be at most 10000",
     "tasks: []": "'tasks' needs at least 1 item",
 }
 

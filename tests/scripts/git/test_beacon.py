@@ -8,7 +8,7 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
 from scripts.console import CommandError
-from scripts.git.beacon import SeedBeacon, find_beacon, known_origins, version_origins
+from scripts.git.beacon import SeedBeacon, known_origins, version_origins
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits, season_commits
@@ -33,11 +33,11 @@ def digest(board: Clone, login: str = "alice") -> str:
 
 
 def version_commit(board: Clone, login: str = "alice") -> str:
-    """Both ways to ask give the same."""
-    name, version = (login, "a"), digest(board, login)
-    beacon_commit = find_beacon(board.repository, board.head, login, "a", version)
-    assert beacons(board.repository, board.head, {name: version})[name] == beacon_commit
-    return beacon_commit.sha
+    return commit_of(board, AgentName(login, "a"), digest(board, login))
+
+
+def commit_of(board: Clone, name: AgentName, version: str) -> str:
+    return beacons(board.repository, board.head, {name: version})[name].sha
 
 
 def test_the_commit_that_brought_it_is_the_beacon_whatever_came_later(board: Clone) -> None:
@@ -128,8 +128,6 @@ def test_a_version_that_main_does_not_hold_has_none(board: Clone) -> None:
     board.commit(agent_files("alice"))
 
     with pytest.raises(CommandError, match="no commit of main holds"):
-        find_beacon(board.repository, board.head, "alice", "a", "0" * 64)
-    with pytest.raises(CommandError, match="no commit of main holds"):
         beacons(board.repository, board.head, {("carol", "a"): "0" * 64})
 
 
@@ -142,7 +140,7 @@ def test_a_shallow_clone_is_refused(board: Clone, tmp_path: Path) -> None:
 
     assert shallow.is_shallow()
     with pytest.raises(CommandError, match="fetch-depth: 2147483647"):
-        find_beacon(shallow, board.head, "alice", "a", digest(board))
+        beacons(shallow, board.head, {AgentName("alice", "a"): digest(board)})
 
 
 def moved(old: str, new: str, login: str = "alice") -> dict[str, bytes | None]:
@@ -156,7 +154,6 @@ def test_a_folder_that_is_renamed_keeps_its_seeds_and_so_does_the_way_back(board
     version = digest(board)
 
     assert beacons(board.repository, board.head, {("alice", "b"): version})["alice", "b"].sha == first
-    assert find_beacon(board.repository, board.head, "alice", "b", version).sha == first
     board.commit(moved("b", "a"))
     assert version_commit(board) == first
 
@@ -194,8 +191,8 @@ def test_another_spelling_of_a_login_is_the_same_login_and_another_login_is_not(
     other = board.commit(agent_files("bob"))
     version = digest(board)
 
-    assert find_beacon(board.repository, board.head, "alice", "b", version).sha == first
-    assert find_beacon(board.repository, board.head, "bob", "a", version).sha == other
+    assert commit_of(board, AgentName("alice", "b"), version) == first
+    assert commit_of(board, AgentName("bob", "a"), version) == other
 
 
 def test_what_is_no_part_of_a_version_changes_no_beacon(board: Clone) -> None:

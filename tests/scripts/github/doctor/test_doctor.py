@@ -9,11 +9,11 @@ import pytest
 
 from evaluator.host.loading.yaml_loader import parse_challenge
 from scripts.commands import doctor
+from scripts.commands.doctor import CHECKS
 from scripts.console import CommandError
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor import actions_checks
 from scripts.github.doctor.actions_checks import USED_ACTIONS, WORKFLOW_EVENTS, check_runners
-from scripts.github.doctor.all_checks import CHECKS
 from scripts.github.doctor.check_runner import Check, SettingFinding, SettingState, apply_repairs, inspect_settings
 from scripts.github.doctor.repository_checks import check_identity
 from scripts.github.doctor.season_checks import season_checks

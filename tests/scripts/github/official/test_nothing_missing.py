@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from scripts.git.data_branches import newest_results
-from scripts.git.note_branch import read_note_file, replace_note_file
+from scripts.git.data_branches import newest_results, read_note_file, replace_note_file
 from scripts.github.official import shard_jobs
 from scripts.github.official.nothing_missing import PLANNED_BRANCH, PLANNED_FILE, note_nothing_missing
 from scripts.github.official.workload import OfficialRun, read_workload

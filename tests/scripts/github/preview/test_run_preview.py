@@ -59,7 +59,7 @@ class PreviewBoard:
         }
         return WorkflowEnvironment(
             event_name="pull_request", event={"pull_request": pull}, repository="example/board", repository_id=1,
-            sha="d" * 40, run_id=77, run_attempt=1, api_url="https://api.github.com",
+            sha="d" * 40, run_id=77, api_url="https://api.github.com",
             graphql_url="https://api.github.com/graphql", server_url="https://github.com",
             token="", summary_path=self.summary, output_path=None, workspace=self.main.path,
         )  # fmt: skip

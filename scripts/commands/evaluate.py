@@ -55,10 +55,7 @@ def run(
     for result, is_new in evaluate_locally(evaluator, solo, options):
         results.append(result)
         if not as_json:
-            _say_attempts(result, is_new=is_new)
-        # For whoever waits for the others; the table says it all in the end.
-        if is_new and len(solo) > 1 and not as_json and sys.stderr.isatty():
-            say(f"{result.task}: {ended_in_words(result)}")
+            _say_result(result, is_new=is_new, is_only=len(solo) == 1)
     results.sort(key=lambda result: [each.id for each in tasks].index(result.task))
     games = [each for each in tasks if each.game is not None]
     duels = _play(evaluator, entry, games, options) if games else []
@@ -87,7 +84,7 @@ def _print_tables(checkout: Checkout, entry: AgentFolder, results: list[Result],
         meetings_table(entry.name, duels, [task for task in checkout.challenge.tasks if task.game is not None])
 
 
-def _say_attempts(result: Result, *, is_new: bool) -> None:
+def _say_result(result: Result, *, is_new: bool, is_only: bool) -> None:
     if not is_new:
         say(f"{result.task}: recorded before; --again plays it anew")
     elif result.first_attempt:
@@ -96,6 +93,9 @@ def _say_attempts(result: Result, *, is_new: bool) -> None:
     if is_new and result.continued_after:
         counts = ", ".join(map(str, result.continued_after))
         say(f"{result.task}: interrupted, and continued after {counts} of its episodes; --again plays all of them anew")
+    # For whoever waits for the others; the table says it all in the end.
+    if is_new and not is_only and sys.stderr.isatty():
+        say(f"{result.task}: {ended_in_words(result)}")
 
 
 def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:

@@ -1,8 +1,9 @@
 /** The compare page: what is chosen stands in the address, and everything below follows from it. */
 
 import { el } from "./dom.js";
-import { agentPage, entriesOf, firstTask, gameOf, knownOf, load } from "./compare-data.js";
+import { entriesOf, firstTask, gameOf, knownOf, load } from "./compare-data.js";
 import { gameSections, sections } from "./compare-view.js";
+import { agentPage, queryOf } from "./site.js";
 
 /** As many as there are colours. */
 const MOST = 8;
@@ -46,8 +47,7 @@ function begin(shown) {
   }
 
   function toAddress() {
-    const words = new URLSearchParams({ task: task.value, agents: picked.join(",") }).toString();
-    history.pushState(null, "", `?${words.replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%3A", ":")}`);
+    history.pushState(null, "", `?${queryOf({ task: task.value, agents: picked.join(",") })}`);
     show();
   }
 

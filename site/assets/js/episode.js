@@ -3,7 +3,8 @@
  * shows one of them. Pages load this file for its players; the compare page makes figures of its own with `create` and plays
  * several in step with `together`.
  */
-import { el, root, svg } from "./dom.js";
+import { el, svg } from "./dom.js";
+import { root } from "./site.js";
 
 const FRAMES_A_SECOND = 12;
 const SPEEDS = [0.25, 0.5, 1, 2, 4];

@@ -12,8 +12,8 @@ const MOST_DIMS = 6;
 const MOST_NUMBERS = 1 << 21;
 /** Multiplications, additions and copies for one move: a second or so on a phone. */
 const MOST_STEPS = 100_000_000;
-const KINDS = new Set(["float", "double", "uint8", "int8", "int32", "int64", "bool"]);
 const CASTS = new Map([[1, "float"], [2, "uint8"], [3, "int8"], [6, "int32"], [7, "int64"], [9, "bool"], [11, "double"]]);
+const KINDS = new Set(CASTS.values());
 
 export class NetworkError extends Error {}
 
@@ -24,9 +24,9 @@ function must(condition, message) {
 const isSize = (n, most = MOST_NUMBERS) => Number.isInteger(n) && n >= 0 && n <= most;
 const count = (dims) => dims.reduce((product, n) => product * n, 1);
 const axisOf = (axis, rank) => {
-  const found = axis < 0 ? axis + rank : axis;
-  must(Number.isInteger(found) && found >= 0 && found < rank, "an axis that is not there");
-  return found;
+  const index = axis < 0 ? axis + rank : axis;
+  must(Number.isInteger(index) && index >= 0 && index < rank, "an axis that is not there");
+  return index;
 };
 
 /** What a move may still cost. */
@@ -335,12 +335,6 @@ function gathered(budget, [x, indices], { axis = 0 }) {
   return y;
 }
 
-function pooled(budget, x) {
-  must(x.dims.length > 2, "shapes that do not fit");
-  const axes = [...x.dims.keys()].slice(2);
-  return reduced(budget, [x], { axes }, true);
-}
-
 function cast(budget, x, { to }) {
   must(CASTS.has(to), "a type of numbers that is not known");
   const y = budget.tensor(CASTS.get(to), x.dims);
@@ -349,10 +343,10 @@ function cast(budget, x, { to }) {
 }
 
 function shapeOf(budget, x, { start = 0, end = x.dims.length }) {
-  const y = { dims: x.dims.slice(start, end) };
-  const made = budget.tensor("int64", [y.dims.length]);
-  made.data.set(y.dims);
-  return made;
+  const dims = x.dims.slice(start, end);
+  const y = budget.tensor("int64", [dims.length]);
+  y.data.set(dims);
+  return y;
 }
 
 function clipped(budget, [x, low, high]) {
@@ -383,7 +377,10 @@ const OPERATORS = new Map([
   }]],
   ["Gather", [2, gathered]],
   ["Gemm", [2, gemm]],
-  ["GlobalAveragePool", [1, (budget, [x]) => pooled(budget, x)]],
+  ["GlobalAveragePool", [1, (budget, [x]) => {
+    must(x.dims.length > 2, "shapes that do not fit");
+    return reduced(budget, [x], { axes: [...x.dims.keys()].slice(2) }, true);
+  }]],
   ["Identity", [1, (budget, [x]) => x]],
   ["LeakyRelu", [1, (budget, [x], { alpha = 0.01 }) => mapped(budget, x, (n) => (n < 0 ? alpha * n : n))]],
   ["LogSoftmax", [1, (budget, [x], { axis = -1 }) => softmax(budget, x, axis, true)]],

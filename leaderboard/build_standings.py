@@ -21,7 +21,7 @@ from leaderboard.ratings.build_game_standings import build_game_standings
 from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, values
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
 from leaderboard.scoring.overall import begin_interquartile_means, overall_rows
-from leaderboard.scoring.ranking import Key, name_order, ranks_beside
+from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_beside
 from leaderboard.scoring.score_all import ScoredTasks, score_all
 from leaderboard.scoring.significance import paired
 
@@ -226,24 +226,20 @@ def _rows(task: Task, scored: Sequence[Measurement], measured: EstimateArrays) -
     draws, tries = [m.draws for m in scored], [m.tries for m in scored]
     columns = [pooled_values(draws, task, metric) for metric in other_metrics(task)]
     shown = list(zip(*columns, strict=True)) or [()] * len(scored)
-    places = ranks_beside(
-        oriented(measured, ranking(task)), [m.entry.is_aside or m.held_by is not None for m in scored],
-        _tie_breaks(task, shown),
-        lambda chosen: paired([draws[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None,
-    )  # fmt: skip
+    better, ties = oriented(measured, ranking(task)), _tie_breaks(task, shown)
+
+    def rank(chosen: Sequence[int]) -> list[RankInterval]:
+        compared = paired([draws[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None
+        return rank_intervals(chosen_entries(better, chosen), [ties[i] for i in chosen] if ties else (), compared)
+
+    places = ranks_beside([m.entry.is_aside or m.held_by is not None for m in scored], rank)
     rows = [
         Row(
-            **rank._asdict(),
-            entry=m.entry,
-            draws=m.draws,
-            estimate=estimate,
-            attempts=m.attempts,
-            tries=m.tries,
-            held_by=m.held_by,
-            others=beside,
+            **place._asdict(), entry=m.entry, draws=m.draws, estimate=estimate, attempts=m.attempts, tries=m.tries,
+            held_by=m.held_by, others=others,
         )
-        for m, rank, estimate, beside in zip(scored, places, intervals(measured), shown, strict=True)
-    ]
+        for m, place, estimate, others in zip(scored, places, intervals(measured), shown, strict=True)
+    ]  # fmt: skip
 
     def order(row: Row) -> tuple[bool, int, bool, str, tuple[str, ...]]:
         return (

@@ -34,8 +34,8 @@ from leaderboard.ratings.duel_results import (
     validation_fault,
     version_of,
 )
-from leaderboard.ratings.fit_ratings import RatedPlayers, Ratings, anchor_ratings, rate_players, rating_order
-from leaderboard.scoring.ranking import RankInterval, name_order
+from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_ratings, rate_players, rating_order
+from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
 
 # The ratings over time have at most so many snapshots. Rating n players takes n² steps, so with more than 200 players
 # there are fewer: days are then left out evenly.
@@ -206,9 +206,14 @@ def _rows(
     for a, b in now.met:
         opponents[a] += 1
         opponents[b] += 1
-    ratings = now.ratings
+    ratings, among = now.ratings, np.array([tries[version] for version in now.players], dtype=np.intp)
     aside = [entries[version].is_aside or version.name in held for version in now.players]
-    ranks = _rank_intervals(ratings, aside, [tries[version] for version in now.players])
+
+    def rank(chosen: Sequence[int]) -> list[RankInterval]:
+        order = rating_order(ratings.theta[chosen], ratings.covariance[np.ix_(chosen, chosen)], among[chosen])
+        return [RankInterval(*fields) for fields in zip(*(column.tolist() for column in order), strict=True)]
+
+    ranks = ranks_beside(aside, rank)
     rows = [
         GameRow(
             **ranks[i]._asdict(),
@@ -229,18 +234,6 @@ def _rows(
         return row.held_by is not None, row.place, not row.is_aside, row.since, name_order(row.entry)
 
     return tuple(sorted(rows, key=by_place))
-
-
-def _rank_intervals(ratings: Ratings, aside: Sequence[bool], tries: Sequence[int]) -> list[RankInterval]:
-    """The rank of every player; those listed aside take no place: theirs says where they would be."""
-    inside = np.flatnonzero(~np.asarray(aside, dtype=np.bool_))
-    chosen = np.ix_(inside, inside)
-    order = rating_order(ratings.theta[inside], ratings.covariance[chosen], np.array(tries, dtype=np.intp)[inside])
-    columns = (order.place.tolist(), order.rank_low.tolist(), order.rank_high.tolist(), order.with_leader.tolist())
-    ranks = dict(zip(inside.tolist(), (RankInterval(*fields) for fields in zip(*columns, strict=True)), strict=True))
-    ahead = np.sort(ratings.order.place[inside])
-    places = (1 + np.searchsorted(ahead, ratings.order.place)).tolist()
-    return [ranks.get(index) or RankInterval(place, place, place, with_leader=False) for index, place in enumerate(places)]
 
 
 def _counts(now: RatedPlayers) -> list[WinCount]:

@@ -155,27 +155,19 @@ def task_columns(task: Task) -> tuple[Column, ...]:
 
 def task_csv(task: Task, rows: Sequence[RowJson]) -> bytes:
     """A task's leaderboard, one line for each row."""
-    columns = (*_CSV_FIRST, *_SCORE, *map(_metric, metrics_of(task)[1:]), *_CSV_LAST)
-    lines = [",".join([_csv_cell(column.value(row)) for column in columns]) + "\r\n" for row in rows]
-    return _csv_head(columns, rows) + "".join(lines).encode("utf-8", "replace")
+    return _csv((*_CSV_FIRST, *_SCORE, *map(_metric, metrics_of(task)[1:]), *_CSV_LAST), rows)
 
 
 def game_csv(rows: Sequence[GameRowJson]) -> bytes:
     """A game's leaderboard, one line for each row."""
-    return _csv_head(_GAME_CSV, rows) + serialise.csv_text([[column.value(row) for column in _GAME_CSV] for row in rows])
+    return _csv(_GAME_CSV, rows)
 
 
-def _csv_head(columns: Sequence[Column], rows: Sequence[AnyRow]) -> bytes:
+def _csv(columns: Sequence[Column], rows: Sequence[AnyRow]) -> bytes:
     """Without rows, the head ends after the score's interval."""
     names = [column.name for column in columns]
-    return serialise.csv_text([names if rows else names[: names.index("high") + 1]])
-
-
-def _csv_cell(value: object) -> str:
-    """Numbers are written as in JSON, and are empty where JSON has null."""
-    if isinstance(value, str):
-        return serialise.csv_cell(value)
-    return serialise.json_text(value).replace("null", "")
+    head = names if rows else names[: names.index("high") + 1]
+    return serialise.csv_text([head, *([column.value(row) for column in columns] for row in rows)])
 
 
 def set_flags(row: FlagsJson) -> list[str]:

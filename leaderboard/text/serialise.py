@@ -15,8 +15,6 @@ from evaluator.model.visible_text import visible
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 # Spreadsheets take text that begins with these for a formula, some of them also behind blanks.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-# A cell with one of these is quoted, as `csv` does.
-_CSV_SPECIAL = re.compile('[,"\r\n]')
 # XML 1.0 cannot contain these, not even as references.
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
@@ -47,11 +45,13 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def cell(value: object) -> object:
-    """One cell of a CSV file: text that begins like a formula gets an apostrophe, numbers stay numbers."""
+def csv_cell(value: object) -> object:
+    """One cell of a CSV file: text that begins like a formula gets an apostrophe, and no number is NaN or infinite."""
     match value:
         case bool():
             return "true" if value else "false"
+        case float():
+            return finite(value)
         case str():
             shown = visible(value)
             is_formula = shown.startswith(("\t", "\r")) or shown.lstrip().startswith(_FORMULA)
@@ -59,17 +59,10 @@ def cell(value: object) -> object:
     return value
 
 
-def csv_cell(value: str) -> str:
-    """One cell of text, in quotes if needed."""
-    plain = str(cell(value))
-    doubled = plain.replace('"', '""')
-    return f'"{doubled}"' if _CSV_SPECIAL.search(plain) else plain
-
-
 def csv_text(lines: Iterable[Iterable[object]]) -> bytes:
     """A CSV file (RFC 4180)."""
     buffer = io.StringIO(newline="")
-    csv.writer(buffer).writerows(map(cell, line) for line in lines)
+    csv.writer(buffer).writerows(map(csv_cell, line) for line in lines)
     return buffer.getvalue().encode("utf-8", "replace")
 
 

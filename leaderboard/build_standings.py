@@ -18,8 +18,8 @@ from leaderboard.core.standings import Failure, Row, Standings, TaskStandings, W
 from leaderboard.core.versions import VersionFolders, version_folders
 from leaderboard.counting_results import FinalPlaces, Held, counting_draws, precedence
 from leaderboard.ratings.build_game_standings import build_game_standings
-from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, values
-from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
+from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, score_or_none
+from leaderboard.scoring.metrics import by_value, other_metrics, ranking
 from leaderboard.scoring.overall import begin_interquartile_means, overall_rows
 from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_beside
 from leaderboard.scoring.score_all import ScoredTasks, score_all
@@ -196,7 +196,9 @@ def _not_ranked(
         if exclusion := eligible.moderation.of(last.login, last.agent, last.submission_digest):
             out.append((last.login, last.agent, exclusion))
         else:
-            withdrawn.append(WithdrawnScore(login=last.login, agent=last.agent, result=last, score=_score(task, last)))
+            withdrawn.append(
+                WithdrawnScore(login=last.login, agent=last.agent, result=last, score=score_or_none(task, last))
+            )
     excluded = [Excluded(login=login, agent=agent, exclusion=exclusion) for login, agent, exclusion in out]
     return tuple(sorted(excluded, key=_name)), tuple(sorted(withdrawn, key=_name))
 
@@ -209,12 +211,6 @@ def _without_folder(eligible: EligibleEntries, recorded: Mapping[AgentName, Sequ
         counting = [r for r in results if is_official(r) and r.verdict is not Verdict.INTERNAL_ERROR]
         if counting:
             yield max(counting, key=precedence)
-
-
-def _score(task: Task, result: Result) -> float | None:
-    if result.verdict is not Verdict.OK:
-        return None
-    return value_or_none(values([result], task, ranking(task))[0])
 
 
 def _name(row: Excluded | WithdrawnScore) -> AgentName:

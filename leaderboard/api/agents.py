@@ -34,8 +34,8 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, Outcome, OverallRow, Row, Standings, outcomes_of
 from leaderboard.scoring.bootstrap import Floats
-from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import learning_curve, ranking, value_or_none
+from leaderboard.scoring.intervals import score_or_none
+from leaderboard.scoring.metrics import learning_curve
 from leaderboard.site_context import FormerEntry
 from leaderboard.text import serialise, urls
 
@@ -417,11 +417,10 @@ def _history(task: Task, result: Result, context: AgentContext) -> HistoryJson:
 
 
 def _version(result: Result, task: Task, *, is_named: bool) -> VersionJson:
-    is_scored = result.verdict is Verdict.OK
     return {
         "evaluated_at": result.provenance.evaluated_at,
         "verdict": result.verdict,
-        "score": value_or_none(float(values([result], task, ranking(task))[0])) if is_scored else None,
+        "score": score_or_none(task, result),
         "digest": result.submission_digest if is_named else None, "key": result.key if is_named else None,
     }  # fmt: skip
 

@@ -11,8 +11,7 @@ from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.standings import Standings
-from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import ranking, value_or_none
+from leaderboard.scoring.intervals import score_or_none
 from leaderboard.site_context import FormerEntry, SiteContext
 
 # Changed scores of one re-score that the page lists; the other ones are counted.
@@ -171,19 +170,14 @@ def reason(before: Result, after: Result) -> str:
 
 
 def _rescore(day: str, task: Task, why: str, pairs: Sequence[tuple[Result, Result]]) -> Rescore:
-    before, after = (_scores(task, [pair[side] for pair in pairs]) for side in (0, 1))
     changes = [
-        ScoreChange(login=b.login, agent=b.agent, before=old, after=new, verdicts=(a.verdict, b.verdict))
-        for (a, b), old, new in zip(pairs, before, after, strict=True)
-    ]
+        ScoreChange(
+            login=after.login, agent=after.agent, verdicts=(before.verdict, after.verdict),
+            before=score_or_none(task, before), after=score_or_none(task, after),
+        )
+        for before, after in pairs
+    ]  # fmt: skip
     changed = sorted((c for c in changes if c.is_changed), key=lambda c: (-c.size, c.login, c.agent))
     return Rescore(
         day=day, task=task, why=why, count=len(pairs), changed=len(changed), named=tuple(changed[:LISTED_CHANGES])
     )
-
-
-def _scores(task: Task, results: Sequence[Result]) -> list[float | None]:
-    """The value of the task's first metric for each result; None if it failed."""
-    ok = [result for result in results if result.verdict is Verdict.OK]
-    scored = iter(values(ok, task, ranking(task)) if ok else ())
-    return [value_or_none(next(scored)) if result.verdict is Verdict.OK else None for result in results]

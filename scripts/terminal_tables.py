@@ -140,14 +140,14 @@ def expected_places(state: Previewed, *, official: bool) -> None:
             )  # fmt: skip
         _print_table(out, table)
     for game in agent.games:
-        if game.rating:
-            ahead = unmarked(phrases.elo_to_leader(game))
+        if game.estimate:
+            ahead = unmarked(phrases.to_leader(game))
             out.print(
-                _plain(f"{game.task.id}: {phrases.elo(game)} Elo, {phrases.game_place(game)}, {ahead}"), soft_wrap=True
+                _plain(f"{game.task.id}: {phrases.score(game)} Elo, {phrases.place(game)}, {ahead}"), soft_wrap=True
             )
     for verdict in dict.fromkeys(row.result.verdict for row in agent.rows if row.estimate is None):
         out.print(_plain(f"{verdict}: {phrases.advice(verdict)}"), soft_wrap=True)
-    if rows or any(game.rating for game in agent.games):
+    if rows or any(game.estimate for game in agent.games):
         among = "on the leaderboard as it was fetched" if official else "among what was evaluated in this clone"
         out.print(f"Places are {among}; the official score is computed after the merge, on other seeds.", soft_wrap=True)
 

@@ -1,6 +1,5 @@
 """Where an agent's numbers come from: provenance, earlier versions, and commands that check and repeat its results."""
 
-import functools
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,7 +85,6 @@ def _count(result: Result, name: str) -> Markup:
     return Markup(format.NONE if count is None else format.plain(count))
 
 
-@functools.lru_cache(maxsize=4096)
 def _code(text: str | None) -> Markup:
     return Markup(f"<code>{escape(text)}</code>") if text else Markup("none")
 

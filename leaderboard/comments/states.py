@@ -108,9 +108,7 @@ class GameReport(Report):
     @property
     def count(self) -> WinCount:
         """The total over all opponents."""
-        counts = [meeting.count for meeting in self.meetings]
-        summed = ("wins", "ties", "losses", "errors")
-        return WinCount(**{name: sum(getattr(count, name) for count in counts) for name in summed})
+        return WinCount.total(meeting.count for meeting in self.meetings)
 
 
 @dataclass(frozen=True, kw_only=True)

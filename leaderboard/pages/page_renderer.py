@@ -123,7 +123,7 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
     leads = past.leads()
     pages[urls.TIMELINE] = renderer.page(urls.TIMELINE, "timeline.md.jinja", leads=leads, most=TIMELINE_ROWS)
     pages[urls.ALL_AGENTS] = renderer.page(urls.ALL_AGENTS, "all_agents.md.jinja", lines=all_agents.agent_lines(standings))
-    pages[samples.STATES_PAGE] = renderer.page(samples.STATES_PAGE, "states.md.jinja", shown=samples.rendered_samples())
+    pages[samples.STATES_PAGE] = renderer.page(samples.STATES_PAGE, "states.md.jinja", shown=samples.sample_states())
     pages[FORM_RULES] = form_rules(standings, context)
     for board in standings.tasks:
         path = urls.task_page(board.task.id)

@@ -1,6 +1,5 @@
 """The leaderboard of a game, from the entries on main and the recorded duels."""
 
-import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -241,16 +240,7 @@ def _counts(now: RatedPlayers) -> list[WinCount]:
     for pair, meeting in now.met.items():
         for player, count in zip(pair, meeting.totals.counts, strict=True):
             duels[player].append(count)
-    return [
-        WinCount(
-            wins=sum(count.wins for count in counts),
-            ties=sum(count.ties for count in counts),
-            losses=sum(count.losses for count in counts),
-            errors=sum(count.errors for count in counts),
-            score=math.fsum(count.score for count in counts),
-        )
-        for counts in duels
-    ]
+    return list(map(WinCount.total, duels))
 
 
 def points_places(counts: Sequence[WinCount]) -> list[int]:

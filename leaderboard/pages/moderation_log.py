@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.moderation import Exclusion, Quarantine, VerifiedEntry
+from evaluator.model.config.moderation import Quarantine, VerifiedEntry
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry, Excluded
@@ -16,15 +16,6 @@ from leaderboard.site_context import FormerEntry, SiteContext
 
 # Changed scores of one re-score that the page lists; the other ones are counted.
 LISTED_CHANGES = 12
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExclusionRow:
-    """An exclusion by the hosts."""
-
-    login: str
-    agent: str
-    exclusion: Exclusion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +75,7 @@ class Rescore:
 class ModerationLog:
     """The content of the page, the newest first."""
 
-    exclusions: tuple[ExclusionRow, ...]
+    exclusions: tuple[Excluded, ...]
     withdrawals: tuple[Withdrawal, ...]
     verified: tuple[tuple[Entry, VerifiedEntry], ...]
     rescores: tuple[Rescore, ...]
@@ -104,13 +95,13 @@ def moderation_log(standings: Standings, context: SiteContext) -> ModerationLog:
     )
 
 
-def _exclusions(standings: Standings, former: Iterable[FormerEntry]) -> Iterator[ExclusionRow]:
-    by_name: dict[AgentName, ExclusionRow] = {}
+def _exclusions(standings: Standings, former: Iterable[FormerEntry]) -> Iterator[Excluded]:
+    by_name: dict[AgentName, Excluded] = {}
     excluded: list[Excluded | FormerEntry] = [entry for board in standings.boards for entry in board.excluded]
     for entry in (*excluded, *former):
         if entry.exclusion:
             name = AgentName.folded(entry.login, entry.agent)
-            by_name.setdefault(name, ExclusionRow(login=entry.login, agent=entry.agent, exclusion=entry.exclusion))
+            by_name.setdefault(name, Excluded(login=entry.login, agent=entry.agent, exclusion=entry.exclusion))
     yield from (by_name[name] for name in sorted(by_name))
 
 

@@ -74,16 +74,16 @@ export function profiles(series, { decimals, bounds, label = "Performance profil
  */
 export function bar({ score, low, high }, scale, decimals) {
   const at = (value) => Math.min(100, Math.max(0, (100 * (value - scale.low)) / (scale.high - scale.low)));
-  const known = Number.isFinite(low) && Number.isFinite(high) && low !== null && high !== null;
+  const hasInterval = Number.isFinite(low) && Number.isFinite(high) && low !== null && high !== null;
   const middle = at(score);
-  let left = known ? at(low) : middle;
-  let right = known ? at(high) : middle;
+  let left = hasInterval ? at(low) : middle;
+  let right = hasInterval ? at(high) : middle;
   if (right - left < 2) {
     left = Math.min(Math.max(0, middle - 1), 98);
     right = left + 2;
   }
-  const words = `${number(score, decimals)}, 95 % interval ${span(known ? low : NaN, known ? high : NaN, decimals)}`;
-  const [least, most] = known ? [low, high] : [score, score];
+  const words = `${number(score, decimals)}, 95 % interval ${span(hasInterval ? low : NaN, hasInterval ? high : NaN, decimals)}`;
+  const [least, most] = hasInterval ? [low, high] : [score, score];
   const isBeyond = most < scale.low || least > scale.high;
   const stroke = (style, x, y1, y2) => svg("line", { class: style, x1: fixed(x), x2: fixed(x), y1, y2 });
   return svg("svg", { class: "pr-bar", viewBox: "0 0 100 14", preserveAspectRatio: "none", role: "img", "aria-label": isBeyond ? `${words}, beyond this scale` : words },
@@ -110,8 +110,8 @@ export function scaleOf(values, marks = []) {
 
 /** The least and the greatest of the numbers among some values; 0 and 1 where there is none. */
 function extent(values) {
-  const known = values.filter(Number.isFinite);
-  return known.length ? [known.reduce((x, y) => Math.min(x, y)), known.reduce((x, y) => Math.max(x, y))] : [0, 1];
+  const numbers = values.filter(Number.isFinite);
+  return numbers.length ? [numbers.reduce((x, y) => Math.min(x, y)), numbers.reduce((x, y) => Math.max(x, y))] : [0, 1];
 }
 
 function strip(one, index, top, scale, width, decimals) {

@@ -124,14 +124,14 @@ function matrix(played, lower) {
 
 /** Everybody against everybody; a cell says its words, and by colour and to readers which side is better. */
 function cross(entries, label, cell) {
-  const said = { 1: "the row is better", "-1": "the column is better" };
+  const sides = { 1: "the row is better", "-1": "the column is better" };
   const body = entries.map((row) => el("tr", {}, named(row),
     ...entries.map((column) => {
       if (row === column) return el("td", { class: "pr-self" }, el("span", { class: "pr-hidden" }, "itself"));
       const { words, below, better = 0 } = cell(row, column);
       const kind = better > 0 ? " pr-met-won" : better < 0 ? " pr-met-lost" : "";
       return el("td", { class: `pr-met pr-against${kind}` }, el("b", {}, words), el("span", { class: "pr-interval" }, below),
-        better ? el("span", { class: "pr-hidden" }, `: ${said[better]}`) : null);
+        better ? el("span", { class: "pr-hidden" }, `: ${sides[better]}`) : null);
     })));
   const head = el("tr", {}, el("th", { scope: "col" }, "Row against column"),
     ...entries.map((one) => el("th", { scope: "col", class: `pr-over pr-series-${one.colour}` }, swatch(), el("bdi", {}, one.name))));
@@ -139,17 +139,17 @@ function cross(entries, label, cell) {
 }
 
 function overall(entries) {
-  const known = entries.filter((one) => one.overall?.estimate);
-  if (!known.length) return [];
-  const scale = axisOf(known.flatMap(({ overall: row }) => estimateOf(row)), [0, 1]);
-  const tasks = [...new Set(known.flatMap((one) => Object.keys(one.overall.normalised ?? {})))]
-    .filter((task) => known.some((one) => isScored(one, task)));
-  const shared = known.length > 1 ? tasks.filter((task) => known.every((one) => isScored(one, task))) : [];
+  const ranked = entries.filter((one) => one.overall?.estimate);
+  if (!ranked.length) return [];
+  const scale = axisOf(ranked.flatMap(({ overall: row }) => estimateOf(row)), [0, 1]);
+  const tasks = [...new Set(ranked.flatMap((one) => Object.keys(one.overall.normalised ?? {})))]
+    .filter((task) => ranked.some((one) => isScored(one, task)));
+  const shared = ranked.length > 1 ? tasks.filter((task) => ranked.every((one) => isScored(one, task))) : [];
   const sharedHead = shared.length ? [right(`On the ${shared.length} that all have`)] : [];
   const sharedCell = (one) => (shared.length ? [right(number(mean(shared.map((task) => counts(one.overall.normalised[task]))), 2))] : []);
   return [section("Across all tasks",
     table("Across all tasks", ["Entry", "Place", "Ranks", right("Tasks"), right("Overall"), intervalHead(scale, 3), ...sharedHead, ...tasks.map((task) => right(task))],
-      known.map((one) => [named(one), ...standing(one.overall), right(`${one.overall.played}/${Object.keys(one.overall.normalised).length}`),
+      ranked.map((one) => [named(one), ...standing(one.overall), right(`${one.overall.played}/${Object.keys(one.overall.normalised).length}`),
         ...scored(one.overall.estimate, scale, 3), ...sharedCell(one),
         ...tasks.map((task) => right(number(one.overall.normalised[task] ?? NaN, 2)))])),
     note("The random agent has 0 and the reference 1; a task without a score counts 0, one below 0 too, and one above 2 counts as 2."))];
@@ -200,8 +200,8 @@ function replayOf(one, kind) {
 }
 
 function figure(one, replay, data) {
-  const said = `return ${number(replay.total, Number(data.returnDecimals ?? 1))}, ${replay.length} ${replay.length === 1 ? "step" : "steps"}`;
-  const made = create(replay, { name: one.name, said });
+  const caption = `return ${number(replay.total, Number(data.returnDecimals ?? 1))}, ${replay.length} ${replay.length === 1 ? "step" : "steps"}`;
+  const made = create(replay, { name: one.name, caption });
   made.classList.add(`pr-series-${one.colour}`);
   return made;
 }
@@ -223,10 +223,10 @@ function estimateOf(row) {
 
 /** The cells of a place and of the places the data allows. */
 function standing(row) {
-  const known = typeof row?.place === "number";
+  const isPlaced = typeof row?.place === "number";
   return [
-    el("td", { class: "pr-place" }, known ? el("span", { class: "pr-number" }, row.place) : "–"),
-    el("td", { class: "pr-ranks" }, known ? ranks(row.rank_low, row.rank_high) : "–"),
+    el("td", { class: "pr-place" }, isPlaced ? el("span", { class: "pr-number" }, row.place) : "–"),
+    el("td", { class: "pr-ranks" }, isPlaced ? ranks(row.rank_low, row.rank_high) : "–"),
   ];
 }
 

@@ -44,12 +44,12 @@ async function returnsOf(who, task) {
 }
 
 function pictures(samples, board, charts, stats) {
-  const known = samples.filter((one) => one.values.length);
-  const lost = samples.filter((one) => !one.values.length);
+  const played = samples.filter((one) => one.values.length);
+  const unplayed = samples.filter((one) => !one.values.length);
   const parts = [];
-  if (known.length) parts.push(figure(charts.strips(known, { decimals: board.decimals, label: "Returns of each episode" }), "Return of each episode; the box holds the middle half."));
-  if (known.length === 2 && samples.length === 2) parts.push(...duel(known, board, charts, stats));
-  if (lost.length) parts.push(el("p", { class: "pr-note" }, "No returns to show for ", lost.map((one, index) => [index ? ", " : "", el("bdi", {}, one.name)]), "."));
+  if (played.length) parts.push(figure(charts.strips(played, { decimals: board.decimals, label: "Returns of each episode" }), "Return of each episode; the box holds the middle half."));
+  if (played.length === 2 && samples.length === 2) parts.push(...duel(played, board, charts, stats));
+  if (unplayed.length) parts.push(el("p", { class: "pr-note" }, "No returns to show for ", unplayed.map((one, index) => [index ? ", " : "", el("bdi", {}, one.name)]), "."));
   if (samples.length === 1) parts.push(el("p", { class: "pr-note" }, "Pick a second one to see which of the two is likely to do better."));
   return parts;
 }

@@ -18,7 +18,8 @@ from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.derive import agent_seeds, environment_seed, episode_seeds
 from evaluator.host.solo.referee import EpisodeSpec, SoloRun, play_episodes
 from evaluator.host.solo.verify_result import replay_episode
-from evaluator.model.config.challenge import Limits, ParallelEpisodes, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import ParallelEpisodes, Task
 
 EPISODES = 100
 DIGEST = "0" * 64

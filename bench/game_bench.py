@@ -23,7 +23,8 @@ from evaluator.host.sandboxes.channel import ByteStream
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import MatchEnd
 
 MATCHES = 1000

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from bench.coverage_row import CoverageRow
 from bench.rank_bench import result_of
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import Task
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Row

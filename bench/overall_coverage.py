@@ -7,8 +7,9 @@ from numpy.random import Generator
 
 from bench.coverage_row import CoverageRow
 from bench.rank_bench import result_of
-from evaluator.model.config.challenge import Anchor, Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import ReferenceScore, Task
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry, Estimate
 from leaderboard.scoring.bootstrap import Floats
@@ -49,7 +50,7 @@ def _estimates(
     draw: Callable[[Generator, tuple[int, ...], int], Floats], random: Generator, episodes: int, entries: int
 ) -> list[tuple[Estimate, Estimate]]:
     """The overall mean and the IQM of entries with the same true returns."""
-    random_score, reference = Anchor(score=0, source="bench"), Anchor(score=1, source="bench")
+    random_score, reference = ReferenceScore(score=0, source="bench"), ReferenceScore(score=1, source="bench")
     tasks = tuple(Task(id=f"task-{i}", episodes=episodes, random=random_score, reference=reference) for i in range(TASKS))
     submission = Submission(name="Bench", algorithm="none")
     named = [Entry(login=f"user{i}", agent="agent", submission=submission, digest=f"{i:064x}") for i in range(entries)]

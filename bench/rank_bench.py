@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.model.config.challenge import Anchor, Challenge, Limits, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
@@ -20,7 +22,7 @@ EPISODES = 100
 
 def challenge() -> Challenge:
     """Four tasks of bounded and four of unbounded returns; two of them are scored by IQM."""
-    anchors = {"random": Anchor(score=20, source="bench"), "reference": Anchor(score=400, source="bench")}
+    anchors = {"random": ReferenceScore(score=20, source="bench"), "reference": ReferenceScore(score=400, source="bench")}
     tasks = [
         Task(
             id=f"task-{i}",

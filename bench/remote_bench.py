@@ -18,7 +18,8 @@ from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.training_scripts.evaluate_script import ScriptSession, serve_script
 from evaluator.host.training_scripts.script_env_server import ScriptTask
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 
 GRPC = "grpcio==1.76.0"

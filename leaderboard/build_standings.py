@@ -1,48 +1,25 @@
 """Builds the standings from the entries on main and all records."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official
-from leaderboard.core.entry import AgentName, Entry, Excluded
-from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, owner_groups
-from leaderboard.core.standings import Failure, Row, Standings, TaskStandings, WithdrawnScore
+from leaderboard.core.eligibility import eligible_entries
+from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.owners import owner_groups
+from leaderboard.core.standings import Standings
 from leaderboard.core.versions import VersionFolders, version_folders
-from leaderboard.counting_results import FinalPlaces, Held, counting_draws, precedence
 from leaderboard.ratings.build_game_standings import build_game_standings
-from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, score_or_none
-from leaderboard.scoring.metrics import by_value, other_metrics, ranking
+from leaderboard.scoring.build_task_standings import sort_results, task_standings
+from leaderboard.scoring.counting_results import FinalPlaces
 from leaderboard.scoring.overall import begin_interquartile_means, overall_rows
-from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_beside
-from leaderboard.scoring.score_all import ScoredTasks, score_all
-from leaderboard.scoring.significance import paired
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """The result that counts of one entry on one task."""
-
-    entry: Entry
-    draws: Draws
-    attempts: int
-    """As in `Row`."""
-    tries: int
-    """As in `Row`."""
-    held_by: str | None
-    """As in `Row`."""
-
-    @property
-    def result(self) -> Result:
-        """The newest draw."""
-        return self.draws[-1]
+from leaderboard.scoring.ranking import name_order
+from leaderboard.scoring.score_all import score_all
 
 
 def build_standings(
@@ -77,13 +54,13 @@ def build_standings(
     recorded, groups = _by_task(challenge, results, version_folders(entries)), owner_groups(entries, results)
     final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon) if final_beacon else None
     sorted_tasks = [
-        _sort_results(task, eligible, recorded[task.id], groups, official=official, final=final)
+        sort_results(task, eligible, recorded[task.id], groups, official=official, final=final)
         for task in challenge.solo_tasks
     ]
     scored = [sorted_results.scores() for sorted_results in sorted_tasks]
     measured, columns = score_all(scored)
     with begin_interquartile_means(scored, measured) if with_iqm else nullcontext() as interquartile_means:
-        tasks = tuple(map(_task_standings, sorted_tasks, measured))
+        tasks = tuple(map(task_standings, sorted_tasks, measured))
         overall = overall_rows(tasks, columns, final.overall(challenge.solo_tasks) if final else {}, interquartile_means)
     build_game = partial(
         build_game_standings,
@@ -107,150 +84,3 @@ def _by_task(
         if result.season == challenge.season and digests.get(result.task) == result.task_digest:
             by_task[result.task][folders.of(result)].append(result)
     return by_task
-
-
-@dataclass(frozen=True, kw_only=True)
-class _SortedResults:
-    """The entries of a task, sorted by their results before scores are computed."""
-
-    task: Task
-    scored: Sequence[Measurement]
-    failed: Sequence[Measurement]
-    waiting: Sequence[Entry]
-    excluded: tuple[Excluded, ...]
-    withdrawn: tuple[WithdrawnScore, ...]
-    held: Held
-
-    def scores(self) -> ScoredTasks:
-        return ScoredTasks(
-            task=self.task, names=[m.entry.name for m in self.scored], draws=[m.draws for m in self.scored],
-            tries=[m.tries for m in self.scored],
-        )  # fmt: skip
-
-
-def _sort_results(
-    task: Task,
-    eligible: EligibleEntries,
-    recorded: Mapping[AgentName, Sequence[Result]],
-    groups: OwnerGroups,
-    *,
-    official: bool,
-    final: FinalPlaces | None,
-) -> _SortedResults:
-    attempts, held = _attempts(groups, recorded), final.of(task) if final else {}
-    scored: list[Measurement] = []
-    failed: list[Measurement] = []
-    waiting: list[Entry] = []
-    for entry in eligible.ranking:
-        if not entry.submission.plays(task):
-            continue
-        results = recorded.get(entry.name, ())
-        draws = counting_draws(entry, final.draws(results) if final else results, official=official)
-        if not draws:
-            waiting.append(entry)
-            continue
-        measurement = Measurement(
-            entry=entry, draws=draws, attempts=attempts.of(entry.name),
-            tries=1 if final else attempts.tries(entry.name), held_by=held.get(entry.name),
-        )  # fmt: skip
-        if measurement.result.verdict is Verdict.OK:
-            scored.append(measurement)
-        else:
-            failed.append(measurement)
-    excluded, withdrawn = _not_ranked(task, eligible, recorded)
-    return _SortedResults(
-        task=task, scored=scored, failed=failed, waiting=waiting, excluded=excluded, withdrawn=withdrawn, held=held
-    )
-
-
-def _attempts(groups: OwnerGroups, recorded: Mapping[AgentName, Sequence[Result]]) -> OwnerAttempts:
-    draws = (
-        OwnerDraw(name, result.submission_digest, result.beacon)
-        for name, results in recorded.items()
-        for result in results
-        if result.verdict is not Verdict.INTERNAL_ERROR
-    )
-    return OwnerAttempts(groups, draws)
-
-
-def _task_standings(sorted_results: _SortedResults, measured: EstimateArrays) -> TaskStandings:
-    failures = tuple(Failure(entry=m.entry, result=m.result, attempts=m.attempts) for m in sorted_results.failed)
-    return TaskStandings(
-        task=sorted_results.task,
-        rows=_rows(sorted_results.task, sorted_results.scored, measured),
-        failures=failures,
-        waiting=tuple(sorted_results.waiting),
-        excluded=sorted_results.excluded,
-        withdrawn=sorted_results.withdrawn,
-        held=sorted_results.held,
-    )
-
-
-def _not_ranked(
-    task: Task, eligible: EligibleEntries, recorded: Mapping[AgentName, Sequence[Result]]
-) -> tuple[tuple[Excluded, ...], tuple[WithdrawnScore, ...]]:
-    """Excluded and withdrawn agents; an agent that is both is listed as excluded."""
-    out = [(entry.login, entry.agent, why) for entry, why in eligible.excluded if entry.submission.plays(task)]
-    withdrawn: list[WithdrawnScore] = []
-    for last in _without_folder(eligible, recorded):
-        if exclusion := eligible.moderation.of(last.login, last.agent, last.submission_digest):
-            out.append((last.login, last.agent, exclusion))
-        else:
-            withdrawn.append(
-                WithdrawnScore(login=last.login, agent=last.agent, result=last, score=score_or_none(task, last))
-            )
-    excluded = [Excluded(login=login, agent=agent, exclusion=exclusion) for login, agent, exclusion in out]
-    return tuple(sorted(excluded, key=_name)), tuple(sorted(withdrawn, key=_name))
-
-
-def _without_folder(eligible: EligibleEntries, recorded: Mapping[AgentName, Sequence[Result]]) -> Iterator[Result]:
-    """The newest official result of each agent without a folder on main; failures on our side do not count."""
-    for name, results in recorded.items():
-        if name in eligible.names:
-            continue
-        counting = [r for r in results if is_official(r) and r.verdict is not Verdict.INTERNAL_ERROR]
-        if counting:
-            yield max(counting, key=precedence)
-
-
-def _name(row: Excluded | WithdrawnScore) -> AgentName:
-    return AgentName.folded(row.login, row.agent)
-
-
-def _rows(task: Task, scored: Sequence[Measurement], measured: EstimateArrays) -> tuple[Row, ...]:
-    """Ranked rows: by place, then the earlier entry first, then by name; those whose place another holds come last."""
-    draws, tries = [m.draws for m in scored], [m.tries for m in scored]
-    columns = [pooled_values(draws, task, metric) for metric in other_metrics(task)]
-    shown = list(zip(*columns, strict=True)) or [()] * len(scored)
-    better, ties = oriented(measured, ranking(task)), _tie_breaks(task, shown)
-
-    def rank(chosen: Sequence[int]) -> list[RankInterval]:
-        compared = paired([draws[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None
-        return rank_intervals(chosen_entries(better, chosen), [ties[i] for i in chosen] if ties else (), compared)
-
-    places = ranks_beside([m.entry.is_aside or m.held_by is not None for m in scored], rank)
-    rows = [
-        Row(
-            **place._asdict(), entry=m.entry, draws=m.draws, estimate=estimate, attempts=m.attempts, tries=m.tries,
-            held_by=m.held_by, others=others,
-        )
-        for m, place, estimate, others in zip(scored, places, intervals(measured), shown, strict=True)
-    ]  # fmt: skip
-
-    def order(row: Row) -> tuple[bool, int, bool, str, tuple[str, ...]]:
-        return (
-            row.held_by is not None,
-            row.place,
-            not row.is_aside,
-            row.result.provenance.evaluated_at,
-            name_order(row.entry),
-        )
-
-    return tuple(sorted(rows, key=order))
-
-
-def _tie_breaks(task: Task, others: Sequence[tuple[float, ...]]) -> list[Key]:
-    """A sort key for each entry that breaks ties of its score; none without `ties` in the task."""
-    position = {metric.name: index for index, metric in enumerate(other_metrics(task))}
-    metrics = [(other_metrics(task)[position[name]], position[name]) for name in task.ties]
-    return [by_value((metric, row[index]) for metric, index in metrics) for row in others] if metrics else []

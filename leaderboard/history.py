@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import inf
 from typing import NamedTuple, TypeVar
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
@@ -31,7 +31,7 @@ SHOWN_HISTORIES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordScore:
+class BestScore:
     """A score that was better than everything before it."""
 
     login: str
@@ -133,19 +133,19 @@ class BoardHistory:
                 by_task.setdefault(result.task, []).append(result)
         return by_task
 
-    def progress(self, board: TaskStandings) -> tuple[RecordScore, ...]:
+    def progress(self, board: TaskStandings) -> tuple[BestScore, ...]:
         """Each score that was the best when it was measured, oldest first, of all versions and withdrawn agents.
 
         Excluded entries, and those listed only for comparison, set no record.
         """
-        records: list[RecordScore] = []
+        records: list[BestScore] = []
         best: Key | None = None
         for version in self._of(board):
             if version.key is None or version.score is None or (best is not None and best <= version.key[:1]):
                 continue
             best = version.key[:1]
             result = version.result
-            records.append(RecordScore(login=result.login, agent=result.agent, at=version.at, score=version.score))
+            records.append(BestScore(login=result.login, agent=result.agent, at=version.at, score=version.score))
         return tuple(records)
 
     def standing(self, board: TaskStandings) -> tuple[RankHistory, ...]:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Exclusion, Moderation, Quarantine
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official

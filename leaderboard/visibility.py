@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.phase import to_utc
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Provenance, Result
 from leaderboard.core.eligibility import LOCAL

@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
@@ -142,9 +143,7 @@ def expected_places(state: Previewed, *, official: bool) -> None:
     for game in agent.games:
         if game.estimate:
             ahead = unmarked(phrases.to_leader(game))
-            out.print(
-                _plain(f"{game.task.id}: {phrases.score(game)} Elo, {phrases.place(game)}, {ahead}"), soft_wrap=True
-            )
+            out.print(_plain(f"{game.task.id}: {phrases.score(game)} Elo, {phrases.place(game)}, {ahead}"), soft_wrap=True)
     for verdict in dict.fromkeys(row.result.verdict for row in agent.rows if row.estimate is None):
         out.print(_plain(f"{verdict}: {phrases.advice(verdict)}"), soft_wrap=True)
     if rows or any(game.estimate for game in agent.games):

@@ -12,7 +12,8 @@ from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openi
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from tests.rooms import DIGEST, SEASON
 
 TINY = "tests.evaluator.tiny_games"

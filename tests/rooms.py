@@ -12,10 +12,13 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
-from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
+from evaluator.host.solo.evaluate_agent import evaluate_agent
+from evaluator.host.solo.evaluation_request import EvaluationRequest
+from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.referee import EpisodeSpec, SoloOutcome, SoloRun, play_episodes
-from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Tier
 

@@ -22,7 +22,7 @@ SOURCES = sorted(
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 # Which modules alone import an outside library.
 OWNERS = {
-    "docker": {"evaluator.host.docker.engine"},
+    "docker": {"evaluator.host.docker.engine", "evaluator.host.docker.container_policy"},
     "github": {"scripts.github.api.client"},
     "yaml": {"evaluator.host.loading.yaml_loader"},
     "jinja2": {"leaderboard.pages.page_templates", "leaderboard.comments.render_comment"},
@@ -215,7 +215,7 @@ def test_broad_handlers_stand_only_where_foreign_code_ends() -> None:
         "leaderboard.core.parallel": 1,  # raised again in the process that asks for the value
         "scripts.runs.parallel_jobs": 1,  # raised again in the command's own process
         "scripts.github.due": 1,  # what cannot be decided is due
-        "scripts.github.pull_request.settle": 2,  # one pull request's failure is not the others'
+        "scripts.github.pull_request.report_previews": 2,  # one pull request's failure is not the others'
         "scripts.cli": 1,  # one line instead of a traceback
         "scripts.verification.verify_records": 1,  # an environment on actions that it was never meant to get
     }

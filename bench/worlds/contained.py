@@ -14,7 +14,8 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select import select_sandbox
 from evaluator.host.solo.referee import SoloRun, play_episodes
-from evaluator.model.config.challenge import Limits, ParallelEpisodes
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import ParallelEpisodes
 from scripts.repository.checkout import base_image
 
 LIMITS = Limits(cpus=1, cpu_seconds=3600, answer_seconds=30)

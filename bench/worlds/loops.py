@@ -20,7 +20,7 @@ from bench.worlds import calls
 from bench.worlds.cells import BARE, BY_NAME, CALLS, SB3, VECTORS, Cell, load
 from evaluator.host.seeds.derive import environment_seed
 from evaluator.host.usage import MIB, Usage
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 
 BEGUN = "BENCH_BEGUN"
 """The variable with the time at which the program was started."""

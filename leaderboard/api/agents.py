@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.entry_json import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from leaderboard.api.agents import TaskOutcomes
 from leaderboard.api.entry_json import ClosedObject
 from leaderboard.api.inputs import ApiInputs

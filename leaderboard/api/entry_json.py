@@ -12,8 +12,8 @@ from urllib.parse import quote
 from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import SubmissionKind
+from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry, Estimate, Excluded
 from leaderboard.core.game_standings import GameRow

@@ -5,14 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import teams_of
 from leaderboard.core.standings import Standings
-from leaderboard.counting_results import pooled_draws
+from leaderboard.scoring.counting_results import pooled_draws
 from leaderboard.scoring.intervals import pooled_values
 from leaderboard.scoring.metrics import is_missing, oriented_value, ranking
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Literal
 from urllib.parse import quote
 
-from evaluator.model.config.challenge import Anchor, Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.entry_json import Address, ClosedObject, UtcTime, links_document, picked
@@ -235,7 +236,7 @@ def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
     }  # fmt: skip
 
 
-def _anchor(anchor: Anchor | None) -> AnchorJson | None:
+def _anchor(anchor: ReferenceScore | None) -> AnchorJson | None:
     return picked(AnchorJson, anchor) if anchor else None
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.entry_json import Address, ClosedObject, UtcTime
 from leaderboard.api.inputs import ApiInputs

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Direction, Metric
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.entry_json import ClosedObject, FlagsJson, flags, picked

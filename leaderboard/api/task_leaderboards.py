@@ -5,8 +5,8 @@ from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Direction
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.entry_json import (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from leaderboard.scoring.bootstrap import Floats, by_length, sorted_values
 from leaderboard.scoring.intervals import row_sums

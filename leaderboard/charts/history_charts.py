@@ -11,7 +11,7 @@ from markupsafe import Markup
 from leaderboard.charts.interval_bars import ChartScale
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
-from leaderboard.history import RankHistory, RecordScore
+from leaderboard.history import BestScore, RankHistory
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import day, number
 
@@ -45,7 +45,7 @@ def epoch_seconds(at: str) -> float:
     return datetime.fromisoformat(at).astimezone(UTC).timestamp()
 
 
-def best_score_chart(records: Sequence[RecordScore], ends: tuple[str, str], decimals: int) -> Markup:
+def best_score_chart(records: Sequence[BestScore], ends: tuple[str, str], decimals: int) -> Markup:
     """The best score so far, as a step line.
 
     Args:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from leaderboard.core.entry import Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Row, TaskStandings

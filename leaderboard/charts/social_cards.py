@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.entry import AgentName, Entry, Estimate

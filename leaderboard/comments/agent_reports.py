@@ -6,8 +6,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission, SubmissionKind
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
@@ -26,10 +27,10 @@ from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, entries_of
-from leaderboard.counting_results import counting_draws
 from leaderboard.game_pictures.game_drawings import moves_of, position_text
 from leaderboard.planning.reasons import Reason, reason_in_words
 from leaderboard.ratings.duel_results import count_matches, side_fault, validation_fault
+from leaderboard.scoring.counting_results import counting_draws
 from leaderboard.scoring.intervals import intervals, measured_estimate
 from leaderboard.visibility import anonymous_name, hidden
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.render_comment import render_comment

@@ -3,7 +3,7 @@
 import enum
 from dataclasses import dataclass
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Estimate

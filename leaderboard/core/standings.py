@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import AgentName, Entry, Estimate, Excluded, RankedEntry
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.game_pictures.classic_games import CONNECT_FOUR, TICTACTOE, rounds_kind
 from leaderboard.game_pictures.quarto_board import QUARTO

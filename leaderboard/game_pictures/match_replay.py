@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Side
 from evaluator.model.records.verdict import Verdict
 from leaderboard.game_pictures.game_drawings import action_word, drawing_of, milliseconds_of, moves_of

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.visible_text import one_line
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.game_pictures.game_drawings import GAME_VERSION, moves_of

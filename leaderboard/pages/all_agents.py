@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from leaderboard.core.entry import AgentName, Entry, RankedEntry
 from leaderboard.core.standings import Standings, outcomes_of
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from leaderboard.core.standings import Row, Standings, TaskStandings
 from leaderboard.scoring.metrics import oriented_return

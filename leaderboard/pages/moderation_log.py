@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Quarantine, VerifiedEntry
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry, Excluded

@@ -12,7 +12,7 @@ from leaderboard.charts import history_charts, interval_bars
 from leaderboard.comments import samples
 from leaderboard.core.standings import Standings, TaskStandings
 from leaderboard.health import health
-from leaderboard.history import BoardHistory, RankHistory, RecordScore
+from leaderboard.history import BestScore, BoardHistory, RankHistory
 from leaderboard.pages import all_agents, episode_replays, game_page, home_page, html_frame, moderation_log
 from leaderboard.pages.page_templates import TemplateRenderer, template_environment
 from leaderboard.scoring.metrics import any_sealed, digits
@@ -67,7 +67,7 @@ class TaskHistory:
     """The history of a task's leaderboard."""
 
     best: Markup
-    records: tuple[RecordScore, ...]
+    records: tuple[BestScore, ...]
     """The newest scores that were the best when they were measured, newest first."""
     places: Markup | None
     """Chart of the places of the first entries; None if no entry has a place now."""
@@ -111,7 +111,7 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
     pages = {html_frame.FRAME_PAGE: html_frame.FRAME_SOURCE}
     pages[urls.HOME_PAGE] = renderer.page(
         urls.HOME_PAGE, "home.md.jinja", events=past.events(home_page.NEWS), leads=past.leads()[:home_page.NEWS],
-        machine=health(standings, context.results),
+        health=health(standings, context.results),
         season_end=home_page.season_end(standings.challenge, context.now),
     )  # fmt: skip
     pages[urls.TASKS_PAGE] = renderer.page(urls.TASKS_PAGE, "tasks.md.jinja")

@@ -10,7 +10,8 @@ from urllib.parse import quote, urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.charts import agent_charts, interval_bars, interval_figure

@@ -8,8 +8,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import extras_needed_by, name_with_extras
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import SIDES, Duel, Side, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.verdict import Verdict

@@ -18,7 +18,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant, person_index, teams_of
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
-from leaderboard.planning.reasons import QuotaExhausted, QuotaPeriod, Reason, Window, quota_name
+from leaderboard.planning.reasons import QuotaExhausted, QuotaPeriod, QuotaUse, Reason, quota_name
 
 ChargedDraw = tuple[str, str, str]
 """The owner's login in lower case, the digest of the version, and the beacon that its seeds come from."""
@@ -36,7 +36,7 @@ class OwnerAccount:
     first: dict[ChargedDraw, datetime] = field(default_factory=dict)
     """The draws that were counted, and when each was evaluated first."""
 
-    def windows(self, now: datetime) -> list[Window]:
+    def windows(self, now: datetime) -> list[QuotaUse]:
         """Each limit and how much of it is used."""
         day = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         month = day.replace(day=1)
@@ -47,7 +47,7 @@ class OwnerAccount:
             (QuotaPeriod.PHASE if self.phase else QuotaPeriod.SEASON, self.quota.total, None, None),
         ]
         return [
-            Window(period=period, limit=limit, used=self._since(begin), renews=renews)
+            QuotaUse(period=period, limit=limit, used=self._since(begin), renews=renews)
             for period, limit, begin, renews in limits
             if limit is not None
         ]

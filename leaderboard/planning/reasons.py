@@ -54,7 +54,7 @@ class QuotaPeriod(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Window:
+class QuotaUse:
     """One limit of a quota and how much of it is used."""
 
     period: QuotaPeriod
@@ -82,7 +82,7 @@ class QuotaExhausted:
 
     phase: Phase | None
     """Whose quota it is; None for the season's."""
-    window: Window
+    window: QuotaUse
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Moderation
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded

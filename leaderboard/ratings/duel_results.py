@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import Rating

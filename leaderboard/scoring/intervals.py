@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import JACKKNIFE_GROUPS, Metric
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Estimate

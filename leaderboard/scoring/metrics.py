@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Direction, Metric
+from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.result import Result
 from leaderboard.scoring.bootstrap import Bounds, Scoring

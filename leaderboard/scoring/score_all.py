@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from leaderboard.core.entry import AgentName
 from leaderboard.core.parallel import run_in_background
 from leaderboard.scoring.bootstrap import Floats

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase, to_utc
+from evaluator.model.config.task import Task
 
 MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"

@@ -16,7 +16,6 @@ from scripts.console import OK, USAGE, CommandError, say
 from scripts.git import merged_pulls
 from scripts.git.git_repository import Credentials, GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.recorded_standings import recorded_standings
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api import pull_snapshots
 from scripts.github.api.client import GitHub
@@ -30,19 +29,20 @@ from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW, reconcile_pulls
-from scripts.github.pull_request.report import WORKFLOW_DISPATCH, dispatched_pull_event
-from scripts.github.pull_request.settle import report_recent, wait_for_more
+from scripts.github.pull_request.preview_outcome import WORKFLOW_DISPATCH, dispatched_pull_event
+from scripts.github.pull_request.reconcile import reconcile_pulls
+from scripts.github.pull_request.report_previews import report_recent, wait_for_more
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
 from scripts.github.workflow.plan_context import parse_plan_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.github.workflow.release_files import write_release
 from scripts.options import Jobs
 from scripts.repository.checkout import base_image, open_checkout
-from scripts.repository.layout import MAIN_BRANCH
+from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 from scripts.runs.kept_weights import keep_weights
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
+from scripts.standings.recorded_standings import recorded_standings
 from scripts.static_site import deployed_commit, episode_branch, render_episodes
 
 run = typer.Typer(help="Commands for the GitHub workflows.", no_args_is_help=True)

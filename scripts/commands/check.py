@@ -20,10 +20,9 @@ from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_parts, print_json, say
 from scripts.options import JsonFindings
+from scripts.repository.check_board import BoardFindings, check_board
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
-from scripts.runs.check_board import BoardFindings, check_board
-from scripts.runs.closed_tasks import closed_task_notes
-from scripts.runs.eligible_tasks import check_people, eligible_tasks, is_example, wording_faults
+from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
 
 # GitHub's own machines have labels that begin so.
 HOSTED_LABEL = "ubuntu-"

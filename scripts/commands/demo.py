@@ -5,19 +5,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.host.solo.verify_result import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Verification, VerificationStatus
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.commands.tournament import failures, summary_line
 from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
-from scripts.git.recorded_standings import recorded_standings
 from scripts.options import Jobs, LocalSandbox
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.local_evaluator import Evaluator, RunOptions, evaluate_locally, open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
+from scripts.standings.recorded_standings import recorded_standings
 from scripts.static_site.build_site import build
 from scripts.static_site.site_inputs import fingerprint_of, is_current, remember
 from scripts.terminal_tables import standings_tables
@@ -35,15 +35,15 @@ def run(sandbox: LocalSandbox = "auto", jobs: Jobs = AUTO) -> int:
     tournament = _play(evaluator, checkout, at_once)
     times.lap("duels")
     duels = [checkout.store.duel_path_of(duel) for duel in checkout.recorded_duels[0]]
-    findings = _verify(checkout, [*(checkout.store.result_path(result) for result in results), *duels], at_once)
+    verifications = _verify(checkout, [*(checkout.store.result_path(result) for result in results), *duels], at_once)
     times.lap("replays")
     standings_tables(recorded_standings(checkout, official=False))
-    report(findings)
+    report(verifications)
     times.lap("ranking")
     _build_site(checkout)
     times.lap("site")
     say(f"\nThe board is in build/site; open it with 'pullrank site serve'. It took {times}.")
-    refuted = any(finding.status is VerificationStatus.REFUTED for finding in findings)
+    refuted = any(verification.status is VerificationStatus.REFUTED for verification in verifications)
     failed = any(result.verdict is Verdict.INTERNAL_ERROR for result in results)
     return OUR_FAULT if refuted or failed or failures(tournament) else OK
 
@@ -86,15 +86,15 @@ def _play(evaluator: Evaluator, checkout: Checkout, at_once: int | None) -> Tour
     return tournament
 
 
-def _verify(checkout: Checkout, files: list[Path], at_once: int | None) -> list[Finding]:
+def _verify(checkout: Checkout, files: list[Path], at_once: int | None) -> list[Verification]:
     """Replay what has not been replayed on this machine before."""
     verified = SeenRecords(checkout.root / "build" / "verified.txt")
     before, new = verified.split(checkout.challenge, checkout.store, files)
-    findings = verify_files(checkout.challenge, checkout.store, new, quiet=False, at_once=at_once)
-    verified.remember(checkout.challenge, checkout.store, findings)
+    verifications = verify_files(checkout.challenge, checkout.store, new, quiet=False, at_once=at_once)
+    verified.remember(checkout.challenge, checkout.store, verifications)
     if before:
         say(f"{len(before)} of {len(files)} results were replayed here before and have not changed since.")
-    return [*(Finding(path=str(path), status=VerificationStatus.VERIFIED) for path in before), *findings]
+    return [*(Verification(path=str(path), status=VerificationStatus.VERIFIED) for path in before), *verifications]
 
 
 def _evaluate(evaluator: Evaluator, at_once: int | None) -> list[Result]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evaluator.host.duels.rl_arena_format import rl_arena_document
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Side
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import LocalSandbox, PlayAgain

@@ -13,8 +13,8 @@ import typer
 from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.sandboxes.select import process_sandbox
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import SubmissionKind
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
@@ -82,7 +82,7 @@ def _import_tables(*, places: bool) -> None:
     """Import what prints a result: a tenth of a second, in which the evaluation waits for the sandbox's start anyway."""
     importlib.import_module("scripts.terminal_tables")
     if places:
-        importlib.import_module("scripts.runs.expected_place")
+        importlib.import_module("scripts.standings.expected_place")
 
 
 def _print_tables(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:
@@ -108,7 +108,7 @@ def _say_attempts(result: Result, *, is_new: bool) -> None:
 def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:
     """Print the end of an evaluation, with the recorded results that there are."""
     # Imported late, as `_play` does.
-    from scripts.runs.expected_place import expected, narrower_tasks, recorded_here, with_recorded
+    from scripts.standings.expected_place import expected, narrower_tasks, recorded_here, with_recorded
     from scripts.terminal_tables import expected_places
 
     recorded, official = recorded_here(with_recorded(checkout))

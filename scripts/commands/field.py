@@ -8,8 +8,8 @@ from scripts.options import AgentArgument, LocalSandbox, OnlyTasks
 from scripts.repository.checkout import open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.local_evaluator import RunOptions, evaluate_locally, open_evaluator
-from scripts.runs.newest_results import entry_in
 from scripts.runs.play_duels import DuelRunner, play_everybody
+from scripts.standings.newest_results import entry_in
 
 
 def run(folder: AgentArgument, task: OnlyTasks = None, sandbox: LocalSandbox = "auto") -> int:

@@ -14,8 +14,8 @@ from leaderboard.text.serialise import csv_text
 from scripts.console import OK, CommandError, print_json, say
 from scripts.git.folder_history import FolderHistory
 from scripts.git.git_repository import GitRepository
-from scripts.git.recorded_standings import of_our_sandbox, recorded_standings
 from scripts.repository.checkout import LOCAL, Checkout, open_checkout
+from scripts.standings.recorded_standings import of_our_sandbox, recorded_standings
 
 Arrivals = dict[tuple[str, str, str], datetime]
 

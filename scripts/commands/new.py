@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from evaluator.host.errors import EnvironmentFault
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.source_header import SOURCE_NAME
 from evaluator.model.config.submission import ADAPTERS, SubmissionKind
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.new_agents.import_model import open_source, write_model_agent

@@ -5,10 +5,10 @@ from pathlib import Path
 from evaluator.model.records.result import Tier
 from leaderboard.api.standings_json import standings_document
 from scripts.console import OK, print_json, say
-from scripts.git.recorded_standings import recorded_standings
 from scripts.options import JsonDocument, OfficialOnly, OnlyTasks
 from scripts.repository.checkout import LOCAL, Checkout, open_checkout
 from scripts.repository.layout import SUBMISSIONS
+from scripts.standings.recorded_standings import recorded_standings
 
 
 def run(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
@@ -20,8 +20,8 @@ from scripts.options import AgentArgument, JsonDocument
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.expected_place import expected, recorded_here, with_recorded
-from scripts.runs.newest_results import duels_of, newest_results
+from scripts.standings.expected_place import expected, recorded_here, with_recorded
+from scripts.standings.newest_results import duels_of, newest_results
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,8 @@ import typer
 
 from evaluator.model.identifiers import NEW_AGENT
 from scripts.console import USAGE, CommandError, say
-from scripts.github.api.client import GitHub, fetch_page
+from scripts.github.api.client import GitHub
+from scripts.github.api.downloads import fetch_page
 from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.options import GITHUB_API, AdministratorToken, ApiAddress
 from scripts.rehearsal.observations import FetchPage

@@ -8,12 +8,12 @@ import typer
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.game_leaderboards import game_document
 from scripts.console import OK, OUR_FAULT, print_json, say
-from scripts.git.recorded_standings import recorded_standings
 from scripts.options import Jobs, JsonDocument, LocalSandbox
 from scripts.repository.checkout import open_checkout
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
+from scripts.standings.recorded_standings import recorded_standings
 from scripts.terminal_tables import game_tables
 
 

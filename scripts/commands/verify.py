@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.host.solo.verify_result import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Verification, VerificationStatus
 from leaderboard.core.store import RESULT
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import Jobs, JsonFindings
@@ -38,22 +38,22 @@ def run(
         raise CommandError(USAGE, "--agent is for a repository's address; here name the agent's folder in results/")
     checkout = open_checkout(Path.cwd())
     files, at_once = _files(checkout, [Path(path) for path in paths or []]), parse_jobs(jobs)
-    findings = verify_files(checkout.challenge, checkout.store, files, quiet=as_json, at_once=at_once)
+    verifications = verify_files(checkout.challenge, checkout.store, files, quiet=as_json, at_once=at_once)
     if rerun:
-        findings = rerun_agents(open_evaluator(checkout, sandbox), findings, quiet=as_json, at_once=at_once)
-    code = _say(findings, as_json=as_json)
+        verifications = rerun_agents(open_evaluator(checkout, sandbox), verifications, quiet=as_json, at_once=at_once)
+    code = _say(verifications, as_json=as_json)
     for hidden in hidden_records(checkout.every_record, checkout.moderation) if checkout.moderation.quarantines else ():
         say(f"{hidden.record.path()}{RESULT}: {hidden.quarantine.in_words}: {hidden.quarantine.why}")
     return code
 
 
-def _say(findings: list[Finding], *, as_json: bool) -> int:
-    """Print the findings; returns the exit code."""
+def _say(verifications: list[Verification], *, as_json: bool) -> int:
+    """Print the verifications; returns the exit code."""
     if as_json:
-        print_json([_document(finding) for finding in findings])
+        print_json([_document(verification) for verification in verifications])
     else:
-        report(findings)
-    return SUBMISSION_AT_FAULT if any(f.status is VerificationStatus.REFUTED for f in findings) else OK
+        report(verifications)
+    return SUBMISSION_AT_FAULT if any(f.status is VerificationStatus.REFUTED for f in verifications) else OK
 
 
 def _files(checkout: Checkout, paths: list[Path]) -> list[Path]:
@@ -71,16 +71,21 @@ def _files(checkout: Checkout, paths: list[Path]) -> list[Path]:
     return files
 
 
-def _document(finding: Finding) -> dict[str, Any]:
-    return {"path": finding.path, "standing": finding.status, "faults": list(finding.faults), "steps": finding.steps}
+def _document(verification: Verification) -> dict[str, Any]:
+    return {
+        "path": verification.path,
+        "standing": verification.status,
+        "faults": list(verification.faults),
+        "steps": verification.steps,
+    }
 
 
-def report(findings: list[Finding]) -> None:
+def report(verifications: list[Verification]) -> None:
     """Print each record that is not verified, and how many there are of each status."""
-    for finding in findings:
-        if finding.status is not VerificationStatus.VERIFIED:
-            say(f"{finding.path}: {finding.status}: {'; '.join(finding.faults[:5])}")
-    counts = {s: sum(f.status is s for f in findings) for s in VerificationStatus}
-    steps = sum(finding.steps for finding in findings)
+    for verification in verifications:
+        if verification.status is not VerificationStatus.VERIFIED:
+            say(f"{verification.path}: {verification.status}: {'; '.join(verification.faults[:5])}")
+    counts = {s: sum(f.status is s for f in verifications) for s in VerificationStatus}
+    steps = sum(verification.steps for verification in verifications)
     parts = [f"{count} {standing}" for standing, count in counts.items() if count or standing is VerificationStatus.VERIFIED]
     say(f"{', '.join(parts)}; {steps:,} environment steps replayed.")

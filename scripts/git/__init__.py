@@ -1,1 +1,1 @@
-"""Git: objects, history, the path guard, the branches that hold results, and the standings of what they hold."""
+"""Git: objects, history, the path guard, and the branches that hold results."""

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble, check_name
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.model.config.challenge import Challenge, SubmissionLimits
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import AgentName, Entry

@@ -15,7 +15,7 @@ from evaluator.host.loading.submission_folder import (
 )
 from evaluator.host.loading.weights_store import POINTER_BYTES, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.git.copied_folders import AlikeFolders, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf

@@ -17,8 +17,7 @@ from scripts.github.official import shard_jobs
 from scripts.github.official.workload import OfficialRun
 from scripts.github.pull_request import announce
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW
-from scripts.repository.layout import MAIN_BRANCH
+from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 from scripts.static_site.deployed_commit import current_site_inputs, read_note
 
 # Latest runs to read; they limit the longest pause, 2 ** (RUNS_LOOKED_AT - 2) hours.

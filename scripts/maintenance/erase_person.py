@@ -19,9 +19,9 @@ from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import RESULT, TRACE
 from scripts.console import USAGE, CommandError
-from scripts.git.recorded_standings import erased_entries, rank, recorded_input
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SeasonFile
+from scripts.standings.recorded_standings import erased_entries, rank, recorded_input
 
 ERASED_MESSAGE = "erased"
 

@@ -17,8 +17,8 @@ from evaluator.host.loading.yaml_loader import dump_yaml
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
 from evaluator.model.base import reason
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import MANIFEST_NAME, WeightsFile
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import WeightsUrl
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.new_agents.saved_models import SavedModel, recognise

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.source_header import SOURCE_NAME, header_of
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
+from evaluator.model.config.task import Task
 from scripts.repository.starters import TEMPLATE_FOLDER
 
 # Texts in the templates that are replaced by the new agent's values.

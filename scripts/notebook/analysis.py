@@ -20,7 +20,7 @@ from evaluator.host.public_https import PublicHttps
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.solo.verify_result import checked_actions
 from evaluator.model.canonical_json import parse_strict
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result
@@ -28,9 +28,9 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
 from leaderboard.scoring.intervals import student_quantile
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.git.recorded_standings import recorded_standings
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
 from scripts.runs.local_evaluator import open_evaluator
+from scripts.standings.recorded_standings import recorded_standings
 
 # What an agent that is no folder draws its episodes for: the same for all, so that such agents are compared on equal ones.
 _NO_DIGEST = 64 * "0"

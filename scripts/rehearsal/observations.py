@@ -17,11 +17,10 @@ from scripts.github.api.client import STATUS_CONTEXT, GitHub
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.pull_request.deliver import bot_status, our_comments
 from scripts.github.pull_request.outcome import OFFICIAL_LABEL
-from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW
-from scripts.github.pull_request.report import PREVIEW_WORKFLOW
+from scripts.github.pull_request.preview_outcome import PREVIEW_WORKFLOW
 from scripts.github.workflow.event import BOT_LOGIN
 from scripts.rehearsal.working_copy import WorkingCopy
-from scripts.repository.layout import MAIN_BRANCH
+from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 
 MAX_RUNS = 50
 SITE_FILE_BYTES = 8 << 20

@@ -12,8 +12,9 @@ from evaluator.host.digests.image_files import INSTALLED, default_base
 from evaluator.host.loading.manifest import MANIFESTS
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.loading.yaml_loader import LoadError, read_challenge, read_moderation
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON

@@ -1,4 +1,4 @@
-"""Names of the folders and branches of a board's repository."""
+"""Names of the folders, branches and workflows of a board's repository."""
 
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ EXAMPLE_AGENTS = "example_agents"
 """Holds `<agent>/`; these agents have the login `LOCAL`."""
 RESULTS, TRACES = "results", "traces"
 MAIN_BRANCH, RESULTS_BRANCH = "main", "results"
+OFFICIAL_WORKFLOW = "official.yml"
 OWNERS_PLACEHOLDER = "@pullrank/maintainers"
 """Stands in CODEOWNERS until the host names its owners."""
 

@@ -17,7 +17,7 @@ from evaluator.host.duels.matches import LiveMatch, MatchPool, PlayedMatch, act_
 from evaluator.host.envs.recorder import PlayedEpisode
 from evaluator.host.envs.spaces import IllegalActionError, describe
 from evaluator.host.sandboxes.channel import clean_text
-from evaluator.host.solo.evaluate_agent import EvaluationRequest
+from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.referee import EpisodeBatch
 from evaluator.model.config.submission import Submission
 from evaluator.model.visible_text import printable_line

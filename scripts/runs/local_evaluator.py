@@ -18,7 +18,7 @@ from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.submission_folder import SubmissionFolder
 from evaluator.host.sandboxes.sandbox import own_processors
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
@@ -30,7 +30,7 @@ from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 if TYPE_CHECKING:
     from evaluator.host.progress import ReportProgress
     from evaluator.host.sandboxes.select import SelectedSandbox
-    from evaluator.host.solo.evaluate_agent import EvaluationRequest
+    from evaluator.host.solo.evaluation_request import EvaluationRequest
     from evaluator.host.solo.partial_record import PartialFolder
 
 _Record = TypeVar("_Record", Result, Duel)
@@ -80,7 +80,7 @@ class Evaluator:
     def request(self, entry: AgentFolder, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
         """The request to evaluate an agent on a task; the default beacon gives the preview's public seeds."""
         from evaluator.host.envs.gym_task import load_gym_task
-        from evaluator.host.solo.evaluate_agent import EvaluationRequest
+        from evaluator.host.solo.evaluation_request import EvaluationRequest
 
         self.bring_weights(entry.folder)
         try:

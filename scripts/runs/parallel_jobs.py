@@ -51,14 +51,14 @@ class ParallelJob(Generic[Value]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Machine:
-    """What there is to hand out."""
+class FreeResources:
+    """The processors and the memory that jobs are handed."""
 
     processors: tuple[int, ...]
     memory_mib: int
 
     @classmethod
-    def here(cls) -> "Machine":
+    def here(cls) -> "FreeResources":
         """This process's processors, and the memory that is free now."""
         return cls(processors=own_processors(), memory_mib=_free_mib() - SPARE_MIB)
 
@@ -89,7 +89,7 @@ def run_jobs(
     *,
     quiet: bool,
     may_start: Callable[[int], bool] = lambda index: True,
-    machine: Machine | None = None,
+    free: FreeResources | None = None,
 ) -> Iterator[tuple[int, Value]]:
     """The position and value of each job as it ends.
 
@@ -101,13 +101,13 @@ def run_jobs(
         at_once: the most that are played at once; None for as many as there are processors and memory for.
         quiet: show no progress.
         may_start: called before each is started, with its position; False leaves it out.
-        machine: what there is to hand out; this machine if left out.
+        free: what there is to hand out; this machine if left out.
 
     Raises:
         CommandError: a process ended before its evaluation.
     """
-    machine = machine or Machine.here()
-    most = min(len(jobs), len(machine.processors), at_once or len(jobs))
+    free = free or FreeResources.here()
+    most = min(len(jobs), len(free.processors), at_once or len(jobs))
     if most < 2:
         with play_display(len(jobs), quiet=quiet) as display:
             for index, job in enumerate(jobs):
@@ -119,7 +119,7 @@ def run_jobs(
     workers = [_Worker.start(jobs) for _ in range(most)]
     try:
         with play_display(len(jobs), quiet=quiet) as display:
-            yield from _Schedule(jobs, workers, machine, display).run(may_start)
+            yield from _Schedule(jobs, workers, free, display).run(may_start)
     finally:
         _end(workers)
 
@@ -152,11 +152,11 @@ class _Schedule(Generic[Value]):
     """Which job runs where."""
 
     def __init__(
-        self, jobs: Sequence[ParallelJob[Value]], workers: list[_Worker], machine: Machine, display: PlayDisplay
+        self, jobs: Sequence[ParallelJob[Value]], workers: list[_Worker], free: FreeResources, display: PlayDisplay
     ) -> None:
         self._jobs, self._workers, self._display = jobs, workers, display
-        self._free, self._free_mib = list(machine.processors), machine.memory_mib
-        self._count = len(machine.processors)
+        self._free, self._free_mib = list(free.processors), free.memory_mib
+        self._count = len(free.processors)
         self._waiting = sorted(range(len(jobs)), key=lambda index: -jobs[index].processors)
 
     def run(self, may_start: Callable[[int], bool]) -> Iterator[tuple[int, Value]]:

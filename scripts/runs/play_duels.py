@@ -12,7 +12,8 @@ from evaluator.host.envs.gym_task import EnvironmentFault
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.progress import ReportProgress
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_path
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.result import Tier

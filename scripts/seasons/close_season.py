@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evaluator.host.digests.runtime_digest import lock_digests
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
-from evaluator.host.solo.verify_result import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Verification, VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel, PlayerRecord
@@ -33,10 +33,10 @@ from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.recorded_standings import FinalEntries, SandboxRules, final_entries, recorded_standings
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
-from scripts.runs.closed_tasks import admission_context
+from scripts.runs.eligible_tasks import admission_context
+from scripts.standings.recorded_standings import FinalEntries, SandboxRules, final_entries, recorded_standings
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 
@@ -250,8 +250,8 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, eve
     if not files and not even_empty:
         steps = "run 'pullrank recorded' and fetch the traces first, or pass --yes to close it all the same"
         raise CommandError(USAGE, f"season {season} has no official result here; {steps}")
-    findings = verify_files(challenge, checkout.store, files, quiet=quiet)
-    _refuse_unverified(findings, season)
+    verifications = verify_files(challenge, checkout.store, files, quiet=quiet)
+    _refuse_unverified(verifications, season)
     at = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     folder = frozen_folder(checkout)
     shutil.rmtree(folder, ignore_errors=True)
@@ -262,13 +262,13 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, eve
     for path, text in citations:
         write_atomically(path, text.encode())
     archive = _write_season_archive(checkout, files, folder, int(now.timestamp()))
-    verified = sum(finding.status is VerificationStatus.VERIFIED for finding in findings)
+    verified = sum(verification.status is VerificationStatus.VERIFIED for verification in verifications)
     closing = SeasonClosing(
-        at=at, by=by, results=verified, steps=sum(finding.steps for finding in findings),
+        at=at, by=by, results=verified, steps=sum(verification.steps for verification in verifications),
         files_sha256=archive.manifest_sha256, archive_sha256=archive.sha256,
     )  # fmt: skip
     freeze = SeasonSummary(
-        at=at, by=by, results=verified, stale=len(findings) - verified, steps=closing.steps,
+        at=at, by=by, results=verified, stale=len(verifications) - verified, steps=closing.steps,
         manifest_sha256=archive.manifest_sha256, archive=archive.path.name, archive_sha256=archive.sha256,
         bibtex=citation.bibtex(), revealed=entry.revealed.secret if entry.revealed else None,
     )  # fmt: skip
@@ -323,13 +323,16 @@ def _is_failed_attempt(path: Path, paths: set[Path]) -> bool:
     return bool(separator) and path.with_name(f"{name}.json") in paths
 
 
-def _refuse_unverified(findings: Sequence[Finding], season: str) -> None:
-    unverified = [f for f in findings if f.status in (VerificationStatus.REFUTED, VerificationStatus.SEALED)]
+def _refuse_unverified(verifications: Sequence[Verification], season: str) -> None:
+    unverified = [f for f in verifications if f.status in (VerificationStatus.REFUTED, VerificationStatus.SEALED)]
     if not unverified:
         return
-    lines = [f"{finding.path}: {finding.status}: {finding.faults[0]}" for finding in unverified[:LISTED_FAULTS]]
+    lines = [
+        f"{verification.path}: {verification.status}: {verification.faults[0]}"
+        for verification in unverified[:LISTED_FAULTS]
+    ]
     more = [f"and {len(unverified) - LISTED_FAULTS} more"] if len(unverified) > LISTED_FAULTS else []
-    missing = any("trace is missing" in finding.faults[0] for finding in unverified)
+    missing = any("trace is missing" in verification.faults[0] for verification in unverified)
     hint = [f"traces are on the branch {traces_branch(season)}; check it out at traces/"] if missing else []
     raise CommandError(
         SUBMISSION_AT_FAULT, f"{len(unverified)} results do not verify; nothing was closed", *lines, *more, *hint

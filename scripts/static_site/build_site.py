@@ -29,8 +29,8 @@ from leaderboard.visibility import hidden
 from scripts.console import OUR_FAULT, CommandError, stderr_console
 from scripts.git.git_repository import GitRepository
 from scripts.git.merged_pulls import merged_pulls
-from scripts.git.recorded_standings import rank, recorded_input
 from scripts.repository.checkout import Checkout
+from scripts.standings.recorded_standings import rank, recorded_input
 from scripts.static_site import search_index, site_inputs
 from scripts.static_site.game_frames import frames
 from scripts.static_site.leader_networks import networks

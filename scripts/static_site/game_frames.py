@@ -12,7 +12,7 @@ from PIL import Image
 from evaluator.host.envs.gym_task import EnvironmentFault, import_entry_point
 from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame, open_game
 from evaluator.model import canonical_json
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from leaderboard.core.game_standings import shown_duels
 from leaderboard.core.standings import Standings

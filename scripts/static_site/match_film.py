@@ -11,7 +11,7 @@ from PIL import Image
 
 from evaluator.host.envs.gym_task import import_entry_point
 from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame, open_game
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.visible_text import printable_line
 from leaderboard.game_pictures.game_drawings import action_word, position_text

@@ -27,7 +27,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import checked_actions
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, reason
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from evaluator.host.progress import ReportProgress
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
-from evaluator.host.solo.verify_result import Finding, VerificationStatus
+from evaluator.host.solo.verify_result import Verification, VerificationStatus
 from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
 from evaluator.model.records.parse import parse_duel, parse_result, parse_trace
 from evaluator.model.records.result import Result
@@ -31,7 +31,7 @@ RerunOutcome = tuple[VerificationStatus | None, list[str]]
 """The status after playing again, None where that failed on our side, and the reasons."""
 RerunJob = ParallelJob[RerunOutcome]
 
-# The first line of a finding, before the differences.
+# The first line of a verification, before the differences.
 NOT_REPRODUCED = "played again twice, it did the same both times, but not what is recorded"
 NOT_DETERMINISTIC = (
     "the replay fits, but the agent acts differently when played again; usual reasons: threads, the clock, os.urandom, "
@@ -83,7 +83,9 @@ def compare_runs(recorded: Record, again: _Rerun[Record]) -> tuple[VerificationS
     return VerificationStatus.REFUTED, [NOT_REPRODUCED, *differences]
 
 
-def rerun(evaluator: Evaluator, findings: list[Finding], *, quiet: bool, at_once: int | None = None) -> list[Finding]:
+def rerun(
+    evaluator: Evaluator, verifications: list[Verification], *, quiet: bool, at_once: int | None = None
+) -> list[Verification]:
     """Play the agents of each verified record again, where this checkout still holds those versions."""
     entries, _ = evaluator.checkout.read_all()
     by_version = {(*entry.name, entry.folder.digest): entry for entry in entries}
@@ -96,22 +98,26 @@ def rerun(evaluator: Evaluator, findings: list[Finding], *, quiet: bool, at_once
     duels = {str(path) for path in evaluator.checkout.store.duel_files()}
     jobs: list[RerunJob] = []
     positions = []
-    for position, finding in enumerate(findings):
-        if finding.status is VerificationStatus.VERIFIED:
-            path = Path(finding.path)
-            job = _duel_job(runner, path, find_entry) if finding.path in duels else _result_job(evaluator, path, find_entry)
+    for position, verification in enumerate(verifications):
+        if verification.status is VerificationStatus.VERIFIED:
+            path = Path(verification.path)
+            job = (
+                _duel_job(runner, path, find_entry)
+                if verification.path in duels
+                else _result_job(evaluator, path, find_entry)
+            )
             if job is None:
-                say(f"{finding.path}: its agent is not here in that version; it was only replayed")
+                say(f"{verification.path}: its agent is not here in that version; it was only replayed")
                 continue
             jobs.append(job)
             positions.append(position)
-    found = list(findings)
+    found = list(verifications)
     for index, (status, reasons) in run_jobs(jobs, at_once, quiet=quiet):
-        finding = findings[positions[index]]
+        verification = verifications[positions[index]]
         if status is None:
-            say(f"{finding.path}: could not be played again ({'; '.join(reasons)}); it was only replayed")
+            say(f"{verification.path}: could not be played again ({'; '.join(reasons)}); it was only replayed")
             continue
-        found[positions[index]] = dataclasses.replace(finding, status=status, faults=(*finding.faults, *reasons))
+        found[positions[index]] = dataclasses.replace(verification, status=status, faults=(*verification.faults, *reasons))
     return found
 
 

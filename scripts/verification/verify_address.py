@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from evaluator.host.digests.local_code import named_modules
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.host.process_owner import scratch_folder
-from evaluator.host.solo.verify_result import Finding
+from evaluator.host.solo.verify_result import Verification
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import WEB_HOST
 from leaderboard.core.store import TRACE
@@ -28,8 +28,8 @@ _PROTOCOLS = "https:file"
 _KNOWN_MODULES = ("pettingzoo.classic.", "evaluator.environments.")
 
 
-def verify_address(url: str, agent: str | None, *, quiet: bool) -> list[Finding]:
-    """The findings of all records of the board in a repository, or of one agent (`login/agent`).
+def verify_address(url: str, agent: str | None, *, quiet: bool) -> list[Verification]:
+    """The verifications of all records of the board in a repository, or of one agent (`login/agent`).
 
     Raises:
         CommandError: the address is none, or there is no board.
@@ -40,7 +40,7 @@ def verify_address(url: str, agent: str | None, *, quiet: bool) -> list[Finding]
     return verify_remote(url, agent, quiet=quiet)
 
 
-def verify_remote(remote: str, agent: str | None, *, quiet: bool) -> list[Finding]:
+def verify_remote(remote: str, agent: str | None, *, quiet: bool) -> list[Verification]:
     """The same for a remote as git takes it."""
     with scratch_folder("board") as name:
         room = Path(name)
@@ -58,8 +58,8 @@ def verify_remote(remote: str, agent: str | None, *, quiet: bool) -> list[Findin
             files = [path for path in files if _is_of(path.relative_to(store.results), agent)]
             if not files:
                 raise CommandError(SUBMISSION_AT_FAULT, f"{remote}: has no record of {agent}; write it as login/agent")
-        findings = verify_files(challenge, store, files, quiet=quiet)
-        return [_without_room(finding, room) for finding in findings]
+        verifications = verify_files(challenge, store, files, quiet=quiet)
+        return [_without_room(verification, room) for verification in verifications]
 
 
 def _challenge(clone: GitRepository, remote: str) -> Challenge:
@@ -91,5 +91,5 @@ def _is_of(path: Path, agent: str) -> bool:
     return f"/{login}/{name}/" in f"/{path.as_posix()}" or f"{login}+{name}" in path.as_posix()
 
 
-def _without_room(finding: Finding, room: Path) -> Finding:
-    return replace(finding, path=Path(finding.path).relative_to(room).as_posix())
+def _without_room(verification: Verification, room: Path) -> Verification:
+    return replace(verification, path=Path(verification.path).relative_to(room).as_posix())

@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import EXTRAS, memory_mib
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, is_place
 from evaluator.model.records.verdict import Verdict

@@ -20,10 +20,11 @@ from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_tas
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import Verification, VerificationStatus, verify_result
 from evaluator.model import canonical_json
 from evaluator.model.base import reason
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel, parse_result
@@ -66,9 +67,11 @@ class SeenRecords:
             (before if self.mark(challenge, store, path) in self._marks else new).append(path)
         return before, new
 
-    def remember(self, challenge: Challenge, store: ResultStore, findings: Iterable[Finding]) -> None:
+    def remember(self, challenge: Challenge, store: ResultStore, verifications: Iterable[Verification]) -> None:
         """Add the verified records and write the file."""
-        verified = (Path(finding.path) for finding in findings if finding.status is VerificationStatus.VERIFIED)
+        verified = (
+            Path(verification.path) for verification in verifications if verification.status is VerificationStatus.VERIFIED
+        )
         self._marks |= {self.mark(challenge, store, path) for path in verified}
         write_atomically(self._path, "\n".join(sorted(self._marks)).encode())
 
@@ -91,8 +94,8 @@ class VerificationJob:
 
 def verify_files(
     challenge: Challenge, store: ResultStore, files: Iterable[Path], *, quiet: bool, at_once: int | None = None
-) -> list[Finding]:
-    """The findings of all files, sorted by path; official records are also checked by main's history, if it is here."""
+) -> list[Verification]:
+    """The verifications of all files, sorted by path; official records are also checked by main's history, if it is here."""
     seasons, now = read_seasons(store.results), datetime.now(UTC)
     jobs = [
         VerificationJob(
@@ -107,17 +110,17 @@ def _place(store: ResultStore, path: Path, now: datetime) -> RecordPlace:
     return RecordPlace(path=path.relative_to(store.results).as_posix().removesuffix(RESULT), now=now)
 
 
-def check_history(findings: Iterable[Finding], challenge: Challenge, root: Path) -> list[Finding]:
-    """Add what main's history says of official records to the findings that are not refuted yet."""
+def check_history(verifications: Iterable[Verification], challenge: Challenge, root: Path) -> list[Verification]:
+    """Add what main's history says of official records to the verifications that are not refuted yet."""
     checked, history, is_opened, without_history = [], None, False, 0
-    for finding in findings:
-        record = None if finding.status is VerificationStatus.REFUTED else read_record(Path(finding.path))
+    for verification in verifications:
+        record = None if verification.status is VerificationStatus.REFUTED else read_record(Path(verification.path))
         if record is not None and record.tier is Tier.OFFICIAL and not is_opened:
             history, is_opened = open_main_history(root), True
         if record is not None:
             without_history += history is None and record.tier is Tier.OFFICIAL
-            finding = _with_history(finding, record, challenge, history)
-        checked.append(finding)
+            verification = _with_history(verification, record, challenge, history)
+        checked.append(verification)
     if without_history:
         say(
             f"Main's history is not here, so of {without_history} official records beacons, owners, commits and past limits "
@@ -126,15 +129,17 @@ def check_history(findings: Iterable[Finding], challenge: Challenge, root: Path)
     return checked
 
 
-def _with_history(finding: Finding, record: Result | Duel, challenge: Challenge, history: MainHistory | None) -> Finding:
+def _with_history(
+    verification: Verification, record: Result | Duel, challenge: Challenge, history: MainHistory | None
+) -> Verification:
     claims = history.check(record) if history else HistoryFindings()
     if claims.faults:
-        return replace(finding, status=VerificationStatus.REFUTED, faults=claims.faults)
-    is_verified = finding.status is VerificationStatus.VERIFIED
+        return replace(verification, status=VerificationStatus.REFUTED, faults=claims.faults)
+    is_verified = verification.status is VerificationStatus.VERIFIED
     stale = claims.stale
     if not (history and history.knows_rules_of(record)) and (fault := limit_fault(record, challenge)):
         stale = stale or f"{fault} now"
-    return replace(finding, status=VerificationStatus.STALE, faults=(stale,)) if stale and is_verified else finding
+    return replace(verification, status=VerificationStatus.STALE, faults=(stale,)) if stale and is_verified else verification
 
 
 def read_record(path: Path) -> Result | Duel:
@@ -145,8 +150,8 @@ def read_record(path: Path) -> Result | Duel:
 
 def verify_jobs(
     jobs: list[VerificationJob], *, quiet: bool, seconds: float | None = None, at_once: int | None = None
-) -> list[Finding]:
-    """The findings of all jobs, sorted by path. The largest files go first, so that all cores finish at about the same time.
+) -> list[Verification]:
+    """All jobs' verifications, sorted by path. The largest files go first, so that all cores finish at about the same time.
 
     Where a replay kills its process, for instance by using all memory, each job that was running is repeated alone, and only
     the record that kills its process again is refuted.
@@ -154,33 +159,33 @@ def verify_jobs(
     Args:
         jobs: the files; the list is sorted in place.
         quiet: show no progress bar.
-        seconds: the time limit; jobs that have not started by then have no finding.
+        seconds: the time limit; jobs that have not started by then have no verification.
         at_once: the most that are replayed at once; None for one on each processor.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     jobs.sort(key=_size, reverse=True)
     cores = max(1, min(len(jobs), at_once or len(own_processors())))
-    findings: list[Finding] = []
+    verifications: list[Verification] = []
     with progress_bar("Replaying", len(jobs), quiet=quiet) as progress:
 
-        def add(finding: Finding) -> None:
-            findings.append(finding)
-            progress(len(findings))
+        def add(verification: Verification) -> None:
+            verifications.append(verification)
+            progress(len(verifications))
 
         waiting = deque(jobs)
         while waiting and not _is_over(deadline):
             for job in _replay(waiting, cores, add, deadline):
                 if _replay(deque([job]), 1, add):
                     fault = "its replay was killed: it takes more memory than there is, or the environment crashes"
-                    add(Finding(path=str(job.result), status=VerificationStatus.REFUTED, faults=(fault,)))
-    return sorted(findings, key=lambda finding: finding.path)
+                    add(Verification(path=str(job.result), status=VerificationStatus.REFUTED, faults=(fault,)))
+    return sorted(verifications, key=lambda verification: verification.path)
 
 
 def _replay(
-    waiting: deque[VerificationJob], cores: int, add: Callable[[Finding], None], deadline: float | None = None
+    waiting: deque[VerificationJob], cores: int, add: Callable[[Verification], None], deadline: float | None = None
 ) -> list[VerificationJob]:
     """Verify the waiting jobs on `cores` processes; returns the jobs that were running when a process was killed."""
-    running: dict[Future[Finding], VerificationJob] = {}
+    running: dict[Future[Verification], VerificationJob] = {}
     with ProcessPoolExecutor(cores, multiprocessing.get_context("fork"), signals.restore_default_handlers) as pool:
         try:
             while running or (waiting and not _is_over(deadline)):
@@ -209,25 +214,25 @@ def _size(job: VerificationJob) -> int:
     return next((path.stat().st_size for path in (job.trace, job.result) if path.exists()), 0)
 
 
-def verify_file(job: VerificationJob) -> Finding:
-    """The finding of one file; any exception of the parser or the environment refutes it."""
+def verify_file(job: VerificationJob) -> Verification:
+    """The verification of one file; any exception of the parser or the environment refutes it."""
     try:
-        finding = _verified(job)
-        if job.place is None or finding.status is VerificationStatus.REFUTED:
-            return finding
+        verification = _verified(job)
+        if job.place is None or verification.status is VerificationStatus.REFUTED:
+            return verification
         faults = tuple(claim_faults(read_record(job.result), job.challenge, job.place))
-        return replace(finding, status=VerificationStatus.REFUTED, faults=faults) if faults else finding
+        return replace(verification, status=VerificationStatus.REFUTED, faults=faults) if faults else verification
     except Exception as error:  # noqa: BLE001  (environments raise anything on invalid actions)
         fault = f"replaying it ends with {type(error).__name__}: {reason(error, 300)}"
-        return Finding(path=str(job.result), status=VerificationStatus.REFUTED, faults=(fault,))
+        return Verification(path=str(job.result), status=VerificationStatus.REFUTED, faults=(fault,))
 
 
-def _verified(job: VerificationJob) -> Finding:
+def _verified(job: VerificationJob) -> Verification:
     try:
         content = job.result.read_bytes()
         trace = job.trace.read_bytes() if job.trace.exists() else None
     except OSError as error:
-        return Finding(
+        return Verification(
             path=str(job.result), status=VerificationStatus.REFUTED, faults=(f"cannot be read: {error.strerror}",)
         )
     fields = _fields(content)
@@ -238,14 +243,14 @@ def _verified(job: VerificationJob) -> Finding:
         return verify_duel(str(job.result), content, game)
     world = _world(task.model_dump_json(), task.code) if task and not task.game else None
     secret = job.secret or job.seasons.secret_of(str(fields.get("season")), str(fields.get("beacon")))
-    finding = verify_result(str(job.result), content, trace, world, secret)
+    verification = verify_result(str(job.result), content, trace, world, secret)
     if (
         secret is None
-        or finding.status is not VerificationStatus.VERIFIED
+        or verification.status is not VerificationStatus.VERIFIED
         or is_public_score_correct(job.challenge, content, secret)
     ):
-        return finding
-    return replace(finding, status=VerificationStatus.REFUTED, faults=("its public score is not that of its episodes",))
+        return verification
+    return replace(verification, status=VerificationStatus.REFUTED, faults=("its public score is not that of its episodes",))
 
 
 def _fields(content: bytes) -> dict[str, Any]:

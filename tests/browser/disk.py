@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.visible_text import INVISIBLE
 from leaderboard.core.entry import Entry

@@ -4,9 +4,9 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation, VerifiedEntry
+from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.records.result import Result
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
@@ -23,8 +23,8 @@ HILL = Task(
     title="Hill",
     env="MountainCar-v0",
     episodes=20,
-    random=Anchor(score=-200, source="our random agent"),
-    reference=Anchor(score=-110, source="a threshold"),
+    random=ReferenceScore(score=-200, source="our random agent"),
+    reference=ReferenceScore(score=-110, source="a threshold"),
     metrics=(
         Metric(name="Return", kind="mean_return", direction="higher", decimals=1),
         Metric(name="Length", kind="mean_length", direction="lower", decimals=2),

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from evaluator.host.loading.manifest import manifest_of
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_submission
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
 
 ROOT = Path(__file__).parents[2]

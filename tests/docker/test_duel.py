@@ -5,7 +5,8 @@ import pytest
 from evaluator.host.docker.engine import Engine
 from evaluator.host.envs.pettingzoo_game import open_game, replay
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import ClockSettings, ParallelEpisodes, Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import HALF_AN_ANSWER, RANDOM, TINY, ZERO, duelled, specs

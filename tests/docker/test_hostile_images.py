@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker import agent_image
-from evaluator.host.docker.engine import UIDS, Engine
+from evaluator.host.docker.container_policy import UIDS
+from evaluator.host.docker.engine import Engine
 from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import parse_reference
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict

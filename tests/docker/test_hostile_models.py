@@ -15,7 +15,8 @@ import pytest
 
 from evaluator.host.docker.engine import Engine
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from tests.docker import onnx_file

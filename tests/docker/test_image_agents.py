@@ -20,8 +20,9 @@ from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.verify_result import VerificationStatus
-from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile, parse_reference
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict

@@ -10,7 +10,8 @@ import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import evaluator_image
-from evaluator.host.docker.engine import UIDS, Engine, EngineError, locked_down
+from evaluator.host.docker.container_policy import UIDS, ContainerOptions, locked_down
+from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.hidden_files import hidden_paths, stand_ins
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.loading.submission_folder import read_folder, stage
@@ -18,8 +19,8 @@ from evaluator.host.probe.run_probe import NOT_PROMISED, escape_checks, probe
 from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
-from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.model.config.challenge import Limits, SubmissionLimits
+from evaluator.host.solo.make_result import Evaluation
+from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import base, order_of, our_containers, over_standard_streams, play, write_agent
@@ -165,10 +166,10 @@ def test_container_runs_unprivileged_and_is_labelled(settings: dict[str, Any]) -
 
 
 def test_gvisor_gets_room_for_its_own_threads_only() -> None:
-    plain, under = locked_down(LIMITS), locked_down(LIMITS, "runsc")
+    plain, under = (locked_down(LIMITS, ContainerOptions(runtime=runtime)) for runtime in (None, "runsc"))
 
     assert under["pids_limit"] > plain["pids_limit"]
-    differs = ("pids_limit", "log_config", "security_opt", "cpu_quota")
+    differs = ("pids_limit", "log_config", "security_opt", "cpu_quota", "runtime")
     assert {k: v for k, v in plain.items() if k not in differs} == {k: v for k, v in under.items() if k not in differs}
     ours, theirs = (json.loads(options["security_opt"][1].removeprefix("seccomp=")) for options in (plain, under))
     rules = [{json.dumps(rule) for rule in profile["syscalls"]} for profile in (ours, theirs)]

@@ -6,9 +6,10 @@ import pytest
 
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
+from evaluator.host.solo.evaluate_agent import evaluate_agent
+from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator import foreign_agents

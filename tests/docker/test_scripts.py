@@ -5,7 +5,8 @@ import pytest
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.script_runs import LAKE, POLE, script
 

@@ -11,20 +11,12 @@ import yaml
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from evaluator.model.config.challenge import (
-    Anchor,
-    Challenge,
-    ClockSettings,
-    Limits,
-    ParallelEpisodes,
-    Runners,
-    Sealed,
-    SubmissionLimits,
-    Task,
-)
+from evaluator.model.config.challenge import Challenge, Runners, Sealed
+from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.participants import Ban, CustomField, People, Prize, Sponsor
 from evaluator.model.config.phase import Phase, Quota
+from evaluator.model.config.task import ClockSettings, ParallelEpisodes, ReferenceScore, Task
 from evaluator.model.config.training_script import ScriptRules
 from tests.docs.blocks import ROOT, as_challenge, blocks_of
 from tests.scripts.checkouts import put, run
@@ -32,7 +24,7 @@ from tests.scripts.checkouts import put, run
 PAGE = ROOT / "site/pages/host/challenge.md"
 SECTIONS: dict[type[BaseModel], tuple[str, ...]] = {
     Challenge: ("The whole file",), Task: ("A task", "Games"), ParallelEpisodes: ("Lanes",),
-    Anchor: ("Random and reference",),
+    ReferenceScore: ("Random and reference",),
     ClockSettings: ("Clock",), Metric: ("A metric",), ScriptRules: ("Script",), Limits: ("Limits",),
     SubmissionLimits: ("Submissions",), Runners: ("Runners",), Phase: ("A phase",), Quota: ("A quota",),
     People: ("People",), Ban: ("A ban",), CustomField: ("A field",), Prize: ("A prize",), Sponsor: ("A sponsor",),

@@ -5,9 +5,9 @@ from typing import Any
 
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.host.solo.verify_result import Finding, verify_result
-from evaluator.model.config.challenge import Task
+from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.verify_result import Verification, verify_result
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import with_self_hash
 from tests.rooms import evaluate, folder, order
 
@@ -54,7 +54,7 @@ def script(source: str, task: Task = LAKE, chosen: SelectedSandbox | None = None
     return evaluate(order(folder("", manifest, **files), task, **changes), chosen)
 
 
-def verified(done: Evaluation, task: Task = LAKE, document: dict[str, Any] | None = None) -> Finding:
+def verified(done: Evaluation, task: Task = LAKE, document: dict[str, Any] | None = None) -> Verification:
     """What the verification says of a script's result, or of another document with the hash that fits it."""
     result = with_self_hash(document) if document else done.result
     return verify_result("x", result.serialised(), done.trace, load_gym_task(task))

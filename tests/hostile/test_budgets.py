@@ -20,7 +20,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import describe
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv

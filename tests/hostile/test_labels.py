@@ -25,7 +25,8 @@ from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.seeds.derive import episode_seeds, opening_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.verify_result import VerificationStatus
-from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.records.duel_record import Duel, WantedDuel, duel_with_self_hash
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result, Tier, WantedResult, with_self_hash

@@ -13,11 +13,11 @@ from evaluator import wire
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.evaluate_agent import Evaluation
+from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, replay_episode, verify_result
 from evaluator.host.training_scripts import script_env_server
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records import trace
 from evaluator.model.records.verdict import Verdict

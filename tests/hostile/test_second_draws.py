@@ -17,9 +17,12 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
-from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
+from evaluator.host.solo.evaluate_agent import evaluate_agent
+from evaluator.host.solo.evaluation_request import EvaluationRequest
+from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
-from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
 from tests.hostile.arena import LIMITS, base, order, order_of, write_agent

@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from scripts.commands import check
 from scripts.console import CommandError
 from scripts.git.git_repository import GitRepository

@@ -10,7 +10,7 @@ from evaluator.host.errors import AgentFault
 from evaluator.host.loading.submission_folder import assemble, stage
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_submission
 from evaluator.host.public_https import is_public
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile, WeightsFile
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.test_folders import SOURCE

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.model.config.challenge import Anchor, Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, duel_with_self_hash
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, with_self_hash
@@ -25,8 +26,8 @@ def digest(text: str) -> str:
 
 def task(task_id: str = "task", *, anchors: tuple[float, float] | None = (0, 1), **fields: Any) -> Task:
     if anchors:
-        fields["random"] = Anchor(score=anchors[0], source="test")
-        fields["reference"] = Anchor(score=anchors[1], source="test")
+        fields["random"] = ReferenceScore(score=anchors[0], source="test")
+        fields["reference"] = ReferenceScore(score=anchors[1], source="test")
     return Task(id=task_id, **fields)
 
 

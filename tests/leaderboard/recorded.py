@@ -1,6 +1,7 @@
 """Results as the store would hold them for an entry."""
 
-from evaluator.model.config.challenge import Challenge, Limits
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.limits import Limits
 from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier, WantedResult, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry

@@ -11,7 +11,7 @@ from evaluator.model.config.moderation import Exclusion, Moderation
 from leaderboard.build_standings import build_standings
 from leaderboard.charts.history_charts import best_score_chart, places_chart, ticks
 from leaderboard.core.game_standings import RatingSnapshot
-from leaderboard.history import BoardHistory, RecordScore
+from leaderboard.history import BestScore, BoardHistory
 from tests.leaderboard import make
 from tests.leaderboard.pages import game_samples, samples
 
@@ -41,8 +41,8 @@ def test_the_best_score_over_time_only_rises():
     best_scores = records(board([ALICE, BOB, CAROL], results), results)
 
     assert best_scores == (
-        RecordScore(login="alice", agent="agent", at=FIRST, score=1.0),
-        RecordScore(login="carol", agent="agent", at=THIRD, score=2.0),
+        BestScore(login="alice", agent="agent", at=FIRST, score=1.0),
+        BestScore(login="carol", agent="agent", at=THIRD, score=2.0),
     )
 
 

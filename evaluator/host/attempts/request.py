@@ -11,7 +11,7 @@ from evaluator.host.deterministic import pinned_environment
 from evaluator.host.digests.runtime_digest import versions
 from evaluator.host.loading.submission_folder import SubmissionFolder
 from evaluator.host.sandboxes.sandbox import SandboxSpec
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 from evaluator.model.records.result import Provenance, Tier
 
 

@@ -20,7 +20,8 @@ from typing import NamedTuple
 from evaluator.host.digests import image_files
 from evaluator.host.digests.image_files import beside
 from evaluator.model import canonical_json
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 
 # The project's own packages, for which the protocol's number stands; hosts add their code to the folder for environments.
 _PROJECT = ("evaluator", "leaderboard", "scripts")

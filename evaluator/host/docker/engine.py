@@ -7,7 +7,6 @@ import io
 import json
 import math
 import os
-import secrets
 import socket
 import struct
 import sys
@@ -22,17 +21,16 @@ import docker
 import docker.errors
 import requests
 import requests.exceptions
-from docker.types import DeviceRequest, LogConfig, Ulimit
 from docker.utils import kwargs_from_env
 
+from evaluator.host.docker.container_policy import CPU_PERIOD, ContainerOptions, cpu_quota, locked_down, random_user
 from evaluator.host.docker.engine_errors import EngineError as EngineError
 from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, pushed_digest
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, cards_fault, runtime_fault
 from evaluator.host.docker.hidden_files import hidden_paths
-from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.process_owner import ProcessOwner, current_boot, start_time, this_process
-from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, MIB, Usage, group_usage
-from evaluator.model.config.challenge import Limits
+from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, Usage, group_usage
+from evaluator.model.config.limits import Limits
 
 
 def is_orphan(label: str, *, running: bool) -> bool:
@@ -55,20 +53,10 @@ _PEER = struct.Struct("i8x")
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 # Not found, or being removed: another evaluator removes the same orphan.
 _REMOVED_STATUS = (404, 409)
-# gVisor's own kernel is in the same cgroup: with a limit of 50 it dies at start when its runtime needs another thread.
-GVISOR_THREADS = 200
 # The event of a kill for memory may come so much later than the end; under load one in ten did.
 OOM_EVENT_SECONDS = 0.3
 # A build step may print nothing for so long: fetching and compiling large packages takes minutes.
 BUILD_SECONDS = 1800
-# A range that nobody else uses, by systemd's table of ids (https://systemd.io/UIDS-GIDS/).
-UIDS = range(1_879_048_192, 2_147_483_647)
-NARROW_UIDS = range(10_000, 60_000)
-# The kernel's usual period, in microseconds.
-CPU_PERIOD = 100_000
-# Share of processor time until the first observation: an agent's imports, which its processor seconds count.
-START_CPUS = 1.0
-ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
 
 
 class _Pieces(io.RawIOBase):
@@ -128,13 +116,9 @@ class Engine:
         """Why a container cannot be handed so many graphics cards, in one line; None if one was just started with them."""
         if runtime == GVISOR_RUNTIME and (fault := cards_fault(self.runtimes())):
             return fault
-        options: dict[str, Any] = {
-            "binds": {}, "runtime": runtime, "stdin": False, "loopback": False, "processors": (), "environment": {},
-            "gpus": gpus,
-        }  # fmt: skip
         container = None
         try:
-            container = self.create(image, ["true"], Limits(), options)
+            container = self.create(image, ["true"], Limits(), ContainerOptions(runtime=runtime, gpus=gpus))
             self.start(container)
         except EngineError as error:
             return str(error)
@@ -266,45 +250,26 @@ class Engine:
         repository, _, tag = name.rpartition(":")
         self._api.tag(image, repository, tag)
 
-    def create(self, image: str, command: list[str] | None, limits: Limits, options: dict[str, Any]) -> str:
-        """Create a locked-down container without starting it; without a command it runs the image's own.
-
-        `options`: environment, binds, runtime, stdin, loopback, processors (none for all), and optionally working_dir and
-        gpus, the number of graphics cards.
-        """
-        host_config = self._api.create_host_config(
-            **locked_down(limits, options["runtime"], loopback=options["loopback"]),
-            binds=options["binds"],
-            runtime=options["runtime"],
-            cpuset_cpus=",".join(map(str, options["processors"])) or None,
-            device_requests=card_requests(options.get("gpus", 0)),
-        )
-        if options["runtime"] != GVISOR_RUNTIME:
+    def create(self, image: str, command: list[str] | None, limits: Limits, options: ContainerOptions) -> str:
+        """Create a locked-down container without starting it; without a command it runs the image's own."""
+        host_config = self._api.create_host_config(**locked_down(limits, options))
+        if options.runtime != GVISOR_RUNTIME:
             # docker-py has no argument for it. This replaces the engine's own list, which is shorter.
             host_config["MaskedPaths"] = hidden_paths()
         with _engine_errors("create the sandbox container"):
             made = self._api.create_container(
                 image,
                 command,
-                user=self._random_user(),
-                environment=options["environment"],
+                user=random_user(is_mapped=self._is_mapped),
+                environment=dict(options.environment),
                 hostname="sandbox",
-                stdin_open=options["stdin"],
+                stdin_open=options.stdin,
                 network_disabled=True,
-                working_dir=options.get("working_dir"),
+                working_dir=options.working_dir,
                 labels=_owner_label(),
                 host_config=host_config,
             )
         return str(made["Id"])
-
-    def _random_user(self) -> str:
-        """A random uid and gid, different for each container.
-
-        The kernel limits inotify instances, pages of pipes and pending signals for each uid, so containers of one uid could
-        take them from each other.
-        """
-        number = str(secrets.choice(NARROW_UIDS if self._is_mapped else UIDS))
-        return f"{number}:{number}"
 
     @functools.cached_property
     def _is_mapped(self) -> bool:
@@ -405,42 +370,6 @@ class Engine:
     def close(self) -> None:
         """Close the connection."""
         self._api.close()
-
-
-def card_requests(gpus: int) -> list[DeviceRequest] | None:
-    """What `docker run --gpus` asks for: cards for computing and their driver's figures, not for displays or video."""
-    return [DeviceRequest(count=gpus, capabilities=[["gpu", "compute", "utility"]])] if gpus else None
-
-
-def cpu_quota(cpus: float) -> int:
-    """Microseconds of processor time in each period."""
-    return int(cpus * CPU_PERIOD)
-
-
-def locked_down(limits: Limits, runtime: str | None = None, *, loopback: bool = False) -> dict[str, Any]:
-    """The engine's settings for an untrusted container."""
-    is_gvisor = runtime == GVISOR_RUNTIME
-    kernel_threads = GVISOR_THREADS if is_gvisor else 0
-    memory = limits.memory_mib * MIB
-    return {
-        "network_mode": "none",
-        "mem_limit": memory,
-        "memswap_limit": memory,
-        # Two numbers, since the engine changes them while a container runs, and not the one that stands for both.
-        "cpu_period": CPU_PERIOD,
-        "cpu_quota": cpu_quota(limits.cpus if is_gvisor else max(limits.cpus, START_CPUS)),
-        "pids_limit": limits.pids + kernel_threads,
-        "read_only": True,
-        "tmpfs": {"/tmp": f"rw,noexec,nosuid,nodev,size={limits.tmpfs_mib}m,mode=1777"},
-        "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges", f"seccomp={seccomp_profile(loopback=loopback, is_gvisor=is_gvisor)}"],
-        "init": True,
-        "cgroupns": "private",
-        "ipc_mode": "none",
-        "log_config": LogConfig(type="none"),
-        # Docker mounts a writable /dev/mqueue in every IPC mode; a limit of no bytes for queues closes it.
-        "ulimits": [Ulimit(name=name, soft=most, hard=most) for name, most in ULIMITS.items()],
-    }
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from evaluator.host.usage import MIB
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 
 # Everything that some kernel has at the top of /proc, but what processes need: their own folders, the list of file systems,
 # the processor, the kernel's version, and /proc/cgroups, by which Java finds its limits.

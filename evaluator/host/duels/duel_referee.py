@@ -35,7 +35,8 @@ from evaluator.host.progress import PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import TICK, AgentReportedFault, ByteStream
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import Sandbox
-from evaluator.model.config.challenge import ClockSettings, Limits
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import ClockSettings
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 

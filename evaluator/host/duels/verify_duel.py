@@ -5,7 +5,7 @@ from typing import assert_never
 
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
 from evaluator.host.seeds.derive import opening_seeds
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, is_same_number, is_stale
+from evaluator.host.solo.verify_result import Verification, VerificationStatus, is_same_number, is_stale
 from evaluator.model.base import reason
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, WantedDuel
 from evaluator.model.records.parse import parse_duel
@@ -32,26 +32,26 @@ def check_duel_claims(duel: Duel) -> Iterator[str]:
         yield "the seeds are not those that the beacon gives"
 
 
-def verify_duel(path: str, content: bytes, game: PettingZooGame | None) -> Finding:
+def verify_duel(path: str, content: bytes, game: PettingZooGame | None) -> Verification:
     """Verify one duel; `game` is None if the challenge has no such game any more."""
     try:
         duel = parse_duel(content)
         faults = list(check_duel_claims(duel))
     except ValueError as error:
-        return Finding.refuted(path, reason(error, 300))
+        return Verification.refuted(path, reason(error, 300))
     if faults:
-        return Finding.refuted(path, *faults)
+        return Verification.refuted(path, *faults)
     if why := is_stale(duel, game.task if game else None):
-        return Finding(path=path, status=VerificationStatus.STALE, faults=(why,))
+        return Verification(path=path, status=VerificationStatus.STALE, faults=(why,))
     assert game is not None
     if duel.verdict is not Verdict.OK:
-        return Finding(path=path, status=VerificationStatus.VERIFIED)
+        return Verification(path=path, status=VerificationStatus.VERIFIED)
     try:
         faults = list(_compare(duel, game))
     except ValueError as error:
         faults = [reason(error, 300)]
     status = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
-    return Finding(path=path, status=status, faults=tuple(faults), steps=sum(m.plies for m in duel.matches))
+    return Verification(path=path, status=status, faults=tuple(faults), steps=sum(m.plies for m in duel.matches))
 
 
 def _compare(duel: Duel, game: PettingZooGame) -> Iterator[str]:

@@ -15,7 +15,7 @@ from evaluator.host.envs.custom_metrics import RecordedEpisode, compute_custom_m
 from evaluator.host.envs.gym_task import BudgetError, EnvironmentFault, GymTask, import_entry_point, load_gym_task
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.envs.spaces import UnsupportedSpaceError, at
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 
 MAX_STEPS = 500
 API_CYCLES = 30

@@ -14,7 +14,7 @@ from gymnasium.envs.registration import EnvSpec
 from evaluator.host.envs.spaces import ActionDecoder, ObservationEncoder
 from evaluator.host.errors import EnvironmentFault as EnvironmentFault
 from evaluator.host.seeds.derive import environment_seed
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 
 # A host's own metric: from the episodes (see `custom_metrics`) to a number.
 OwnFunction = Callable[[Sequence[Any]], Any]

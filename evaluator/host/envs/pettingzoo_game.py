@@ -12,7 +12,7 @@ from evaluator.host.envs.gym_task import EnvironmentFault, import_entry_point
 from evaluator.host.envs.recorder import EpisodeChecksum
 from evaluator.host.envs.spaces import ObservationEncoder
 from evaluator.host.seeds.derive import environment_seed
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 
 MASK = "action_mask"
 MAX_OPENING_DRAWS = 100

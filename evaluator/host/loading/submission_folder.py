@@ -13,7 +13,7 @@ from evaluator.host.loading.weights_store import WeightsStore, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.usage import MIB
 from evaluator.model import canonical_json
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import (
     MANIFEST_NAME,
     MODEL_ADAPTERS,

@@ -17,9 +17,11 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.solo.evaluate_agent import EvaluationRequest, evaluate_agent
-from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.host.solo.evaluate_agent import evaluate_agent
+from evaluator.host.solo.evaluation_request import EvaluationRequest
+from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionFile
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 
@@ -110,7 +112,7 @@ LIMIT_CHECKS = (
     ExcessCheck(agent="memory_hog", name="more memory than the limit ends it", verdict=Verdict.OUT_OF_MEMORY, says="",
         limits={"memory_mib": 128, "answer_seconds": 60}),
     ExcessCheck(agent="cpu_burn", name="more processor time than the limit ends it", verdict=Verdict.TIMEOUT,
-        says="processor", limits={"cpu_seconds": 1, "answer_seconds": 60}),
+        says="processor", limits={"cpu_seconds": 1, "answer_seconds": 60, "task_seconds": 240}),
     ExcessCheck(agent="slow_answer", name="a late answer ends it", verdict=Verdict.TIMEOUT, says="no answer within",
         limits={"answer_seconds": 0.5}),
     ExcessCheck(agent="slow_start", name="an agent that never is ready is ended", verdict=Verdict.TIMEOUT, says="ready",

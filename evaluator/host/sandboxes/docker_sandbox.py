@@ -10,12 +10,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evaluator.host.docker import agent_image
-from evaluator.host.docker.engine import START_CPUS, Engine, EngineError
+from evaluator.host.docker.container_policy import START_CPUS, ContainerOptions
+from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.errors import AgentFault, SandboxClosed
@@ -222,23 +223,23 @@ class DockerSandbox:
         if config.kind is SandboxKind.DOCKER:
             binds.update(self._stand_ins(spec))
         address = "/channel/agent.sock" if self._over_socket else "-"
-        options: dict[str, Any] = {
-            "binds": binds, "runtime": RUNTIMES[config.kind], "stdin": not self._over_socket, "loopback": spec.loopback,
-            "processors": handed_processors() if self._over_socket else (), "gpus": spec.gpus,
-        }  # fmt: skip
+        options = ContainerOptions(
+            binds=binds, runtime=RUNTIMES[config.kind], stdin=not self._over_socket, loopback=spec.loopback,
+            processors=handed_processors() if self._over_socket else (), gpus=spec.gpus,
+        )  # fmt: skip
         if spec.image is None:
             self.image_digest = config.image_of(spec.extras)
             self._run(
                 self.image_digest,
                 _evaluator_command(spec, address),
                 spec,
-                {**options, "working_dir": SOURCES, "environment": _SANDBOX_VARIABLES},
+                replace(options, working_dir=SOURCES, environment=_SANDBOX_VARIABLES),
             )
             return
         image = agent_image.ensure_agent_image(config.engine, spec.image.reference, spec.image.image_mib)
         self.image_digest = f"sha256:{spec.image.reference.digest}"
         try:
-            self._run(image, None, spec, {**options, "environment": {CHANNEL: address}})
+            self._run(image, None, spec, replace(options, environment={CHANNEL: address}))
         except EngineError as error:
             raise agent_image.cannot_start(error) from error
 
@@ -254,9 +255,9 @@ class DockerSandbox:
             binds[str(file)] = {"bind": path, "mode": "ro"}
         return binds
 
-    def _run(self, image: str, command: list[str] | None, spec: SandboxSpec, options: dict[str, Any]) -> None:
-        environment = {**spec.environment, "HOME": "/tmp", **options["environment"]}
-        self._id = self._engine.create(image, command, spec.limits, {**options, "environment": environment})
+    def _run(self, image: str, command: list[str] | None, spec: SandboxSpec, options: ContainerOptions) -> None:
+        environment = {**spec.environment, "HOME": "/tmp", **options.environment}
+        self._id = self._engine.create(image, command, spec.limits, replace(options, environment=environment))
         self._attached = self._engine.attach(self._id, stdin=not self._over_socket)
         self._drainer = drain_log(self._attached, self._log) if self._over_socket else None
         self._incarnation = self._engine.incarnation()

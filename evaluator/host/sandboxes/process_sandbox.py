@@ -24,7 +24,7 @@ from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, MIB, Usage, group_usage, read_fields
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 

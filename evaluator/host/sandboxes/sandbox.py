@@ -10,7 +10,7 @@ from typing import Protocol
 from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes.channel import ByteStream
 from evaluator.host.usage import Usage
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import ImageReference
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict

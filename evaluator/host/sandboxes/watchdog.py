@@ -8,7 +8,7 @@ from collections.abc import Callable
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.errors import AgentFault
 from evaluator.host.usage import MIB, Usage
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 from evaluator.model.records.verdict import Verdict
 
 KEPT_LOG_BYTES = 1 << 16

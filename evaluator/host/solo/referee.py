@@ -16,7 +16,7 @@ from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import AgentReportedFault, ByteStream, read_body
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import Pin, shared_processor
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 from evaluator.model.records.verdict import Verdict
 
 # The frame of a time limit that is never reached.

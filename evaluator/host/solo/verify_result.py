@@ -21,7 +21,7 @@ from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.script_env_server import NO_STEP_LIMIT
 from evaluator.model.base import reason
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
 from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING, MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
@@ -44,7 +44,7 @@ class VerificationStatus(enum.StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Verification:
     """The verification of one file."""
 
     path: str
@@ -56,7 +56,7 @@ class Finding:
 
     @classmethod
     def refuted(cls, path: str, *faults: str) -> Self:
-        """The finding of a file that is wrong."""
+        """Of a file that is wrong."""
         return cls(path=path, status=VerificationStatus.REFUTED, faults=faults)
 
 
@@ -107,7 +107,7 @@ def _first(result: Result) -> int:
 
 def verify_result(
     path: str, content: bytes, trace: bytes | None, gym_task: GymTask | None, secret: SeasonSecret | None = None
-) -> Finding:
+) -> Verification:
     """Verify one result.
 
     Args:
@@ -121,22 +121,22 @@ def verify_result(
         result = parse_result(content)
         if result.sealed is not None:
             if secret is None:
-                return Finding(
+                return Verification(
                     path=path, status=VerificationStatus.SEALED, faults=("its episodes are secret until the reveal",)
                 )
             result, trace = _decrypt(result, trace, secret)
         faults = list(check_claims(result, secret))
     except ValueError as error:
-        return Finding.refuted(path, reason(error, 300))
+        return Verification.refuted(path, reason(error, 300))
     if faults:
-        return Finding.refuted(path, *faults)
+        return Verification.refuted(path, *faults)
     if why := is_stale(result, gym_task.task if gym_task else None):
-        return Finding(path=path, status=VerificationStatus.STALE, faults=(why,))
+        return Verification(path=path, status=VerificationStatus.STALE, faults=(why,))
     assert gym_task is not None
     if len(result.seeds) != gym_task.task.counted:
-        return Finding.refuted(path, "the number of episodes is not the task's")
+        return Verification.refuted(path, "the number of episodes is not the task's")
     if result.verdict is not Verdict.OK:
-        return Finding(path=path, status=VerificationStatus.VERIFIED)
+        return Verification(path=path, status=VerificationStatus.VERIFIED)
     return _verify_trace(path, result, trace, gym_task, secret)
 
 
@@ -158,20 +158,20 @@ def _decrypt(result: Result, trace: bytes | None, secret: SeasonSecret) -> tuple
 
 def _verify_trace(
     path: str, result: Result, content: bytes | None, gym_task: GymTask, secret: SeasonSecret | None
-) -> Finding:
+) -> Verification:
     if content is None:
-        return Finding.refuted(path, "its trace is missing")
+        return Verification.refuted(path, "its trace is missing")
     if hashlib.sha256(content).hexdigest() != result.trace_sha256:
-        return Finding.refuted(path, "the trace is not the one the result names")
+        return Verification.refuted(path, "the trace is not the one the result names")
     try:
         trace = parse_trace(content)
         faults = tuple(_replay_faults(result, trace, gym_task, secret)) or tuple(
             _custom_metric_faults(result, trace, gym_task)
         )
     except ValueError as error:
-        return Finding.refuted(path, reason(error, 300))
+        return Verification.refuted(path, reason(error, 300))
     status = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
-    return Finding(path=path, status=status, faults=faults, steps=trace.steps())
+    return Verification(path=path, status=status, faults=faults, steps=trace.steps())
 
 
 def _custom_metric_faults(result: Result, trace: Trace, gym_task: GymTask) -> Iterator[str]:

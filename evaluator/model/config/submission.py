@@ -11,8 +11,9 @@ from pydantic import Field, model_validator
 
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, misplaced
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.source_header import SOURCE_NAME
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import Digest, Line, LongLine, TaskId, Text, Url, WeightsUrl
 from evaluator.model.suggestion import did_you_mean
 from evaluator.model.visible_text import name_fault, one_line, text_fault

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.records.result import (
     LOG_TAIL,

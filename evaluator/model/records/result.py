@@ -16,7 +16,7 @@ from pydantic import (
 
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.training_script import ScriptRecord
 from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.measurement_version import MEASUREMENT_VERSION

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import AgentName, Entry, RankedEntry
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings

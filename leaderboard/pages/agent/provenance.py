@@ -7,7 +7,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.eligibility import LOCAL, is_official

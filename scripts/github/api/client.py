@@ -12,14 +12,12 @@ from urllib.parse import urlsplit
 import requests
 from github import Auth, Github, GithubException
 from github.GithubRetry import GithubRetry
-from requests.adapters import HTTPAdapter
 from requests.utils import parse_header_links
-from urllib3 import Retry
-from urllib3.exceptions import HTTPError
 from urllib3.response import BaseHTTPResponse
 
 from scripts.console import OUR_FAULT, CommandError
 from scripts.github.api import responses
+from scripts.github.api.downloads import download
 from scripts.github.api.responses import (
     OUTSIDE_REPOSITORY,
     CommitStatus,
@@ -40,9 +38,6 @@ PAGE_ENTRIES = PAGES_READ = 100
 ARTIFACT_PAGES = 10
 # Ten thousand comments would cost a hundred of an hour's thousand requests whenever their pull request is told something.
 COMMENTS_LISTED = 500
-
-FAILURE_LABEL = "pullrank-failure"
-FAILURE_LABEL_STYLE = ("d1242f", "Something of the board itself fails and somebody has to look")
 
 
 class GitHubError(CommandError):
@@ -490,78 +485,3 @@ def _first_error(answer: dict[str, Any]) -> str:
 def _error_message(error: GithubException) -> str:
     data = error.data if isinstance(error.data, dict) else {}
     return " ".join(str(data.get("message") or "no reason given").split())[:200]
-
-
-# The issues in which the bot reports failures of the board
-
-
-def open_failure_issues(github: GitHub, bot: str) -> list[GitHubIssue]:
-    """The bot's open issues about failures, oldest first; issues of others with the label are left alone."""
-    return [issue for issue in github.issues_by_label(FAILURE_LABEL) if issue.author == bot]
-
-
-def update_issue(github: GitHub, opened: Sequence[GitHubIssue], title: str, body: str) -> None:
-    """Give the one open issue of a title the text `body`; close it if that is empty. `opened`: the bot's open issues."""
-    matching = [issue for issue in opened if issue.title == title]
-    if body and not matching:
-        github.ensure_labels({FAILURE_LABEL: FAILURE_LABEL_STYLE})
-        github.create_issue(title, body, [FAILURE_LABEL])
-    elif body and matching[0].body != body:
-        github.edit_issue(matching[0].number, body)
-    for issue in matching[1:] if body else matching:
-        github.close_issue(issue.number)
-
-
-# Downloads, without a token and with a limit on their size
-
-DOWNLOAD_TIMEOUT = 15
-_DOWNLOAD_RETRY = Retry(
-    total=5, backoff_factor=0.5, status_forcelist=range(500, 600), allowed_methods=None, raise_on_status=False
-)
-
-
-def download(address: str, cap: int, *, scheme: str = "https") -> bytes | None:
-    """The bytes at an address; None if there are more than `cap`.
-
-    Raises:
-        CommandError: the address has another scheme, or the download fails.
-    """
-    if not address.startswith(f"{scheme}://"):
-        raise CommandError(OUR_FAULT, f"GitHub redirects the artifact to something that is no {scheme} address")
-    try:
-        return _download(address, cap)
-    except requests.RequestException as error:
-        raise CommandError(OUR_FAULT, f"the artifact could not be downloaded: {type(error).__name__}") from error
-
-
-def _download(address: str, cap: int) -> bytes | None:
-    content = bytearray()
-    with requests.Session() as session:
-        session.trust_env = False  # No .netrc: no credentials go to the storage host.
-        for prefix in ("https://", "http://"):
-            session.mount(prefix, HTTPAdapter(max_retries=_DOWNLOAD_RETRY))
-        with session.get(address, stream=True, timeout=DOWNLOAD_TIMEOUT, allow_redirects=False) as response:
-            response.raise_for_status()
-            for chunk in response.iter_content(1 << 16):
-                content += chunk
-                if len(content) > cap:
-                    return None
-    return bytes(content)
-
-
-def fetch_page(address: str, cap: int) -> tuple[int, bytes]:
-    """The status and content of a page, whatever the status; empty content if there are more than `cap` bytes.
-
-    Raises:
-        CommandError: the address is not https, or the server does not answer.
-    """
-    if not address.startswith("https://"):
-        raise CommandError(OUR_FAULT, "the site's address is no https address")
-    try:
-        with requests.Session() as session:
-            session.trust_env = False
-            with session.get(address, stream=True, timeout=DOWNLOAD_TIMEOUT, allow_redirects=False) as response:
-                content = response.raw.read(cap + 1, decode_content=True)
-                return response.status_code, content if len(content) <= cap else b""
-    except (requests.RequestException, HTTPError) as error:
-        raise CommandError(OUR_FAULT, f"the site did not answer: {type(error).__name__}") from error

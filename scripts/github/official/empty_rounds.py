@@ -14,7 +14,8 @@ from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import open_branches
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
-from scripts.github.api.client import GitHub, open_failure_issues, update_issue
+from scripts.github.api.client import GitHub
+from scripts.github.api.failure_issues import PUBLISH_ISSUE_TITLE, open_failure_issues, update_issue
 from scripts.github.api.responses import GitHubIssue, WorkflowRun
 from scripts.github.official.check_shards import CheckedRound
 from scripts.github.official.shard_artifacts import item_path
@@ -24,7 +25,6 @@ from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.layout import RESULTS_BRANCH, record_store
 
-PUBLISH_ISSUE_TITLE = "Official results could not be recorded"
 REPORT_FILE = "round.json"
 # Lines shown in a log or an issue; the rest is counted.
 LINES_SHOWN = 20

@@ -13,9 +13,10 @@ from pydantic import Field
 from evaluator.host.attempts.attempt import ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelPlayer, DuelRequest
-from evaluator.host.solo.evaluate_agent import EvaluationRequest
+from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.model.base import Frozen
-from evaluator.model.config.challenge import Challenge, Limits
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.limits import Limits
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Sha

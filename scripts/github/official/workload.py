@@ -8,8 +8,9 @@ from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.evaluator_image import base_identity
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict

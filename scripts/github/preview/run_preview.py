@@ -17,7 +17,7 @@ from evaluator.host.duels.evaluate_duel import DuelPlayer, order_sides
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.progress import ignore_progress
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from evaluator.model.records.preview import AGENTS, DUELS, Preview, PreviewedAgent
@@ -38,16 +38,15 @@ from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
-from scripts.git.recorded_standings import final_entries
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import LOCAL, SUBMISSIONS
-from scripts.runs.closed_tasks import closed_tasks
-from scripts.runs.eligible_tasks import eligible_tasks, people_faults, wording_faults
+from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, WorkflowDuelOptions, duel_line, player_names, workflow_request
+from scripts.standings.recorded_standings import final_entries
 
 MAX_NOTES, NOTE_CHARACTERS = 100, 1000
 MAX_FAULTS = 50

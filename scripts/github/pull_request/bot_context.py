@@ -14,11 +14,11 @@ from leaderboard.core.entry import Entry
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import KnownFolders, read_entries
-from scripts.git.recorded_standings import FinalEntries, entries_at_the_end
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.repository.checkout import Checkout, say_damaged
+from scripts.standings.recorded_standings import FinalEntries, entries_at_the_end
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,13 +7,13 @@ from leaderboard.comments.states import Broken, NoRunReason
 from leaderboard.core.versions import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, evaluation_id, given_up, given_up_duels
 from scripts.console import OK, say
-from scripts.github.api.client import open_failure_issues, update_issue
+from scripts.github.api.failure_issues import FAILURE_ISSUE_TITLE, open_failure_issues, update_issue
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
-from scripts.github.pull_request.report import PreviewCase, guard_pull, rerun
-from scripts.github.pull_request.settle import (
+from scripts.github.pull_request.preview_outcome import PreviewCase, guard_pull, rerun
+from scripts.github.pull_request.report_previews import (
     HOURLY_READING_SECONDS,
     PreviewRuns,
     ReadingTime,
@@ -22,11 +22,9 @@ from scripts.github.pull_request.settle import (
     settle_ended,
     tell_unstarted,
 )
-from scripts.repository.layout import MAIN_BRANCH
+from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 from scripts.runs.play_duels import player_names
 
-FAILURE_ISSUE_TITLE = "Something of the board itself keeps failing"
-OFFICIAL_WORKFLOW = "official.yml"
 # The newest preview runs; an older one costs a request of its own.
 ALL_RUNS = 2500
 INTRODUCTION = (

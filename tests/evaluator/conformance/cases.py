@@ -11,9 +11,11 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
+from evaluator.host.solo.evaluate_agent import evaluate_agent
+from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_trace
 from tests.evaluator.conformance import agents

@@ -13,7 +13,7 @@ import pytest
 
 from evaluator.host.envs import spaces
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.solo import evaluate_agent
+from evaluator.host.solo import evaluation_request
 from tests.evaluator.conformance import record
 from tests.evaluator.conformance.cases import CASES, measured
 from tests.evaluator.conformance.play import MODULE, STREAMS
@@ -112,8 +112,8 @@ def test_a_referee_that_pays_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatc
 
 
 def test_other_seeds_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    seeds = evaluate_agent.episode_seeds
-    monkeypatch.setattr(evaluate_agent, "episode_seeds", lambda *fields: seeds("another", *fields[1:]))
+    seeds = evaluation_request.episode_seeds
+    monkeypatch.setattr(evaluation_request, "episode_seeds", lambda *fields: seeds("another", *fields[1:]))
 
     assert "(actions, met, " in faults_of(TAXI)
 

@@ -14,8 +14,10 @@ from pydantic import BaseModel, ValidationError
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_submission
 from evaluator.host.seeds.derive import agent_seeds, environment_seed, episode_seeds
 from evaluator.model import canonical_json, identifiers
-from evaluator.model.config.challenge import Challenge, Limits, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import Submission, SubmissionFile, submission_digest
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.trace import TraceLeaf

@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile, SubmissionKind, parse_reference, parse_tagged
 
 DIGEST = "0123456789abcdef" * 4

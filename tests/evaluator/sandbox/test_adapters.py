@@ -13,7 +13,7 @@ import pytest
 
 from evaluator import wire
 from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame, open_game
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.sandbox.adapters import kaggle_connectx, rl_arena
 from evaluator.sandbox.load_agent import AgentError, AgentFactory

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import RANDOM, duelled

@@ -8,8 +8,9 @@ from pydantic import ValidationError
 from evaluator.host.digests.image_files import ROOT, build_context
 from evaluator.host.digests.runtime_digest import contents, runtime_digest, versions, with_extras
 from evaluator.host.docker.evaluator_image import image_tag
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import ADAPTER_EXTRAS, ADAPTERS, EXTRAS, Submission, SubmissionKind
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator import foreign_agents

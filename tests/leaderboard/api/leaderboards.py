@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, VerifiedEntry
+from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from leaderboard.api.files import api_files
 from leaderboard.core.standings import Standings

@@ -7,7 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from leaderboard.api.badges import badge_svg
 from tests.leaderboard.api.leaderboards import documents, scripts
 from tests.leaderboard.pages import game_samples, samples

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evaluator.model.config.challenge import Anchor, Task
+from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import (
@@ -34,7 +34,7 @@ CONTEXT = CommentContext(
     run_id=77, repository="https://github.com/example/board", pull=12, site="https://example.github.io/board/"
 )
 
-POLE = Task(id="CartPole-v1", title="CartPole", bounds=(1, 500), random=Anchor(score=22, source="ours"))
+POLE = Task(id="CartPole-v1", title="CartPole", bounds=(1, 500), random=ReferenceScore(score=22, source="ours"))
 TAXI = Task(id="Taxi-v4", title="Taxi")
 LAKE = Task(id="FrozenLake-v1", title="Frozen Lake", bounds=(0, 1), decimals=3)
 LANDER = Task(id="LunarLander-v3", title="Lunar Lander")

@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from leaderboard.game_pictures.game_drawings import action_word, drawing_of, position_text
 from leaderboard.game_pictures.svg import final_position_svg
 from tests.leaderboard.pages import game_samples

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.core.entry import Entry

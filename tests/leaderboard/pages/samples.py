@@ -3,9 +3,10 @@
 import random
 from typing import Any
 
-from evaluator.model.config.challenge import Anchor, Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.records.result import Result, with_self_hash
 from leaderboard.core.entry import Entry, Estimate, Excluded
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
@@ -21,13 +22,13 @@ POLE = Task(
     title="CartPole",
     description="Keep a pole upright.",
     bounds=(1, 500),
-    random=Anchor(score=22.4, source="our random agent, 1,000 episodes"),
-    reference=Anchor(score=475, source="Gymnasium's reward threshold"),
+    random=ReferenceScore(score=22.4, source="our random agent, 1,000 episodes"),
+    reference=ReferenceScore(score=475, source="Gymnasium's reward threshold"),
 )
 CAR = Task(
     id="MountainCar-v0",
-    random=Anchor(score=-200, source="our random agent"),
-    reference=Anchor(score=-110, source="Gymnasium's reward threshold"),
+    random=ReferenceScore(score=-200, source="our random agent"),
+    reference=ReferenceScore(score=-110, source="Gymnasium's reward threshold"),
 )
 PONG = Task(id="ALE/Pong-v5", env="module:Pong", episodes=10, kwargs={"frameskip": 4})
 TASKS = (POLE, CAR, PONG)

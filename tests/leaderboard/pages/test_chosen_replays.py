@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
+from evaluator.model.config.task import Task
 from leaderboard.core.entry import Estimate
 from leaderboard.core.standings import Standings, TaskStandings
 from leaderboard.pages.episode_replays import (

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from leaderboard.site_context import SiteContext
 from leaderboard.text import urls
 from leaderboard.text.format import number, seconds, size

@@ -2,7 +2,7 @@
 
 import html
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import CURVE_POINTS, curve_ends, learning_curve_svg

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from leaderboard.planning.missing import MeasurementContext, missing_work
 from leaderboard.planning.shards import (
     REPLAY_SHARE,

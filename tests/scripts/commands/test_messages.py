@@ -7,7 +7,7 @@ import pytest
 from evaluator.host.docker.engine_errors import build_failure
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.errors import EnvironmentFault
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from tests.scripts.checkouts import GAMES, run
 
 GOOD = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 1\n"

@@ -12,7 +12,7 @@ import pytest
 
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.sealed_fields import SealedPart
 from leaderboard.api.files import api_files

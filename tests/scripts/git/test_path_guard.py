@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, check_paths, inspect_pull
 from scripts.git.tree_diff import TreeChange

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
-from scripts.git.recorded_standings import recorded_standings
 from scripts.repository.checkout import Checkout
 from scripts.seasons.close_season import season_files
+from scripts.standings.recorded_standings import recorded_standings
 from tests.leaderboard import make
 from tests.scripts.checkouts import LEGAL, run
 from tests.scripts.github.remotes import CHALLENGE, Clone, agent_files, git, make_board

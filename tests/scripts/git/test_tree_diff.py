@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from scripts.git import tree_diff
 from scripts.git.git_repository import GitError, GitLimitError, GitRepository
 from scripts.git.path_guard import AGENTS_CHANGED, GuardedPaths, PullAuthor, inspect_pull

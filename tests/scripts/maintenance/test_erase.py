@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evaluator.host.loading.yaml_loader import parse_moderation
-from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import duel_with_self_hash
 from evaluator.model.records.result import with_self_hash

@@ -11,7 +11,7 @@ import pytest
 
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.weights_store import WeightsStore
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from scripts.console import CommandError
 from scripts.new_agents.import_model import open_source, write_model_agent
 from scripts.new_agents.new_agent import TEMPLATE_FOLDER

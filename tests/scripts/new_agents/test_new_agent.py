@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.loading.submission_folder import read_folder
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import ADAPTERS, SubmissionKind
 from scripts.new_agents.new_agent import AGENT_TEMPLATES
 from scripts.repository.starters import TEMPLATE_FOLDER

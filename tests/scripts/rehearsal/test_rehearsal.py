@@ -9,13 +9,13 @@ import pytest
 
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
-from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.moderation import Moderation, RehearsalEntry
 from evaluator.model.config.submission import SubmissionFile
 from leaderboard.core.owners import participant_faults
 from scripts.commands import rehearse
 from scripts.console import CommandError
-from scripts.github.api.client import fetch_page
+from scripts.github.api.downloads import fetch_page
 from scripts.rehearsal.observations import printable
 from scripts.rehearsal.prerequisites import FINISHED
 from scripts.rehearsal.working_copy import agent_files, choose_task, open_working_copy

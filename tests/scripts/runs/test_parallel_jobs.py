@@ -12,12 +12,12 @@ import pytest
 
 from evaluator.host.progress import PlayProgress, ReportProgress, ignore_progress
 from scripts.console import CommandError, play_display, progress_in_words
-from scripts.runs.parallel_jobs import Machine, ParallelJob, parse_jobs, run_jobs
+from scripts.runs.parallel_jobs import FreeResources, ParallelJob, parse_jobs, run_jobs
 from tests.faults.runs import without_times
 from tests.scripts.checkouts import LAST_LEGAL, LEGAL, game_board, records, run, start, submit
 
 PROCESSORS = tuple(sorted(os.sched_getaffinity(0)))
-MACHINE = Machine(processors=PROCESSORS, memory_mib=1 << 20)
+FREE = FreeResources(processors=PROCESSORS, memory_mib=1 << 20)
 several = pytest.mark.skipif(len(PROCESSORS) < 2, reason="one processor has nothing to hand out")
 
 
@@ -37,7 +37,7 @@ def seen(report: ReportProgress) -> tuple[int, set[int], float, float]:
 @several
 def test_no_two_at_once_share_a_processor() -> None:
     jobs = [ParallelJob(title="", play=seen, processors=count, memory_mib=1) for count in (1, 1, 2, 1, 1, 2, 1)]
-    found = dict(run_jobs(jobs, None, quiet=True, machine=MACHINE))
+    found = dict(run_jobs(jobs, None, quiet=True, free=FREE))
 
     assert sorted(found) == list(range(len(jobs)))
     assert all(process != os.getpid() for process, *_ in found.values())
@@ -50,9 +50,9 @@ def test_no_two_at_once_share_a_processor() -> None:
 
 @several
 def test_memory_bounds_how_many_play_at_once() -> None:
-    small = Machine(processors=PROCESSORS, memory_mib=1000)
+    small = FreeResources(processors=PROCESSORS, memory_mib=1000)
     jobs = [ParallelJob(title="large", play=seen, processors=1, memory_mib=600) for _ in range(3)]
-    times = sorted(value[2:] for _, value in run_jobs(jobs, None, quiet=True, machine=small))
+    times = sorted(value[2:] for _, value in run_jobs(jobs, None, quiet=True, free=small))
 
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(times))
 
@@ -60,8 +60,8 @@ def test_memory_bounds_how_many_play_at_once() -> None:
 def test_one_job_and_one_at_a_time_stay_in_this_process() -> None:
     here = ParallelJob(title="pid", play=lambda report: os.getpid(), processors=1, memory_mib=1)
 
-    assert list(run_jobs([here], None, quiet=True, machine=MACHINE)) == [(0, os.getpid())]
-    assert [value for _, value in run_jobs([here] * 3, 1, quiet=True, machine=MACHINE)] == [os.getpid()] * 3
+    assert list(run_jobs([here], None, quiet=True, free=FREE)) == [(0, os.getpid())]
+    assert [value for _, value in run_jobs([here] * 3, 1, quiet=True, free=FREE)] == [os.getpid()] * 3
 
 
 @several
@@ -69,7 +69,7 @@ def test_one_job_and_one_at_a_time_stay_in_this_process() -> None:
 def test_what_may_not_start_is_left_out(at_once: int) -> None:
     jobs = [job(name) for name in "abc"]
 
-    played = run_jobs(jobs, at_once, quiet=True, machine=MACHINE, may_start=lambda index: index != 1)
+    played = run_jobs(jobs, at_once, quiet=True, free=FREE, may_start=lambda index: index != 1)
 
     assert sorted(played) == [(0, "a"), (2, "c")]
 
@@ -88,7 +88,7 @@ def test_a_failure_in_a_process_ends_the_others() -> None:
             ParallelJob(title="sleeping", play=lambda report: time.sleep(600), processors=1, memory_mib=1),
         ]
         with pytest.raises(CommandError) as caught:
-            list(run_jobs(jobs, None, quiet=True, machine=MACHINE))
+            list(run_jobs(jobs, None, quiet=True, free=FREE))
         assert str(caught.value).startswith(line)
         assert caught.value.code == 3
 

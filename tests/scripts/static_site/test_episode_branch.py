@@ -9,8 +9,8 @@ from leaderboard.core.store import RESULT, TRACE
 from scripts.commands import bot, recorded
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitError
-from scripts.git.recorded_standings import recorded_standings
 from scripts.repository.checkout import Checkout, open_checkout
+from scripts.standings.recorded_standings import recorded_standings
 from scripts.static_site import episode_branch as keeping
 from scripts.static_site import render_episodes as rendering
 from scripts.static_site.render_episodes import WantedEpisode, episodes_folder, wanted_episodes

@@ -11,7 +11,8 @@ import pygame
 import pytest
 
 from evaluator.environments import quarto
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry

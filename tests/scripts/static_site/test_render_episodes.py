@@ -15,8 +15,8 @@ from PIL import Image
 
 from evaluator.model.records.result import Result
 from leaderboard.site_context import Episodes
-from scripts.git.recorded_standings import recorded_standings
 from scripts.repository.checkout import open_checkout
+from scripts.standings.recorded_standings import recorded_standings
 from scripts.static_site.render_episodes import (
     TARGET_SHEET_BYTES,
     WantedEpisode,

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.solo.verify_result import VerificationStatus
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import duel_with_self_hash
 from leaderboard.core.store import ResultStore
 from scripts.verification.verify_records import SeenRecords, verify_files

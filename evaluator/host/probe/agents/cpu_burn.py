@@ -7,8 +7,8 @@ class Agent:
     """Busy."""
 
     def act(self, observation: object) -> int:
-        """Any action, after half a second of work."""
-        until = time.monotonic() + 0.5
-        while time.monotonic() < until:
+        """Any action, after half a second of processor time: on a busy machine that is many seconds by the clock."""
+        until = time.process_time() + 0.5
+        while time.process_time() < until:
             pass
         return 0

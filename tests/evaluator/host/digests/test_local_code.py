@@ -10,8 +10,9 @@ from evaluator.host.digests import image_files
 from evaluator.host.digests.image_files import ROOT
 from evaluator.host.digests.local_code import SHIPPED, local_code_of
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, read_challenge
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.metric import Metric
+from evaluator.model.config.task import Task
 
 # As they were when results did not yet depend on sources; a prefix tells them apart.
 BEFORE = {

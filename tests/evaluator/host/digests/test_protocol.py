@@ -11,8 +11,8 @@ from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.solo import verify_result as verifying
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
-from evaluator.model.config.challenge import Task
+from evaluator.host.solo.verify_result import Verification, VerificationStatus, verify_result
+from evaluator.model.config.task import Task
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import WantedDuel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel, parse_result
@@ -35,7 +35,7 @@ def duel_before() -> dict[str, Any]:
     return dict(json.loads(path.read_bytes()))
 
 
-def of_result(**changes: Any) -> Finding:
+def of_result(**changes: Any) -> Verification:
     """What verification says of the old result with other values; its own hash, and its key if none is given, made anew."""
     document, trace = result_before()
     document |= changes
@@ -47,7 +47,7 @@ def of_result(**changes: Any) -> Finding:
     return verify_result("r", made.serialised(), text, load_gym_task(POLE))
 
 
-def of_duel(**changes: Any) -> Finding:
+def of_duel(**changes: Any) -> Verification:
     """The same of the old duel."""
     document = duel_before() | changes
     if "key" not in changes:

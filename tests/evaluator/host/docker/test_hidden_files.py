@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from evaluator.host.docker.hidden_files import hidden_paths, stand_ins
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 
 # The list of Docker 28, which ours replaces.
 OF_THE_ENGINE = """

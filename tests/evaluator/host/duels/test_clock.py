@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from evaluator.host.duels.duel_referee import SideClock
-from evaluator.model.config.challenge import ClockSettings
+from evaluator.model.config.task import ClockSettings
 
 
 @dataclass(eq=False)

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import ClockSettings, ParallelEpisodes
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import HALF_AN_ANSWER, ZERO, duelled

@@ -8,7 +8,8 @@ import pytest
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
 from evaluator.host.envs.pettingzoo_game import open_game, replay
 from evaluator.host.errors import AgentFault
-from evaluator.model.config.challenge import Limits, ParallelEpisodes, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import RANDOM, TINY, ZERO, duelled, specs

@@ -16,7 +16,8 @@ from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpe
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model import canonical_json
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict

@@ -9,7 +9,7 @@ from pettingzoo.classic import tictactoe_v3
 
 from evaluator.host.duels.rl_arena_format import rl_arena_document, rl_arena_states
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 

@@ -14,7 +14,8 @@ from evaluator.host.duels.duel_referee import MatchLoop
 from evaluator.host.duels.matches import LiveMatch, MatchPool
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.channel import SocketStream
-from evaluator.model.config.challenge import ClockSettings, Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import ClockSettings, Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import TINY, specs

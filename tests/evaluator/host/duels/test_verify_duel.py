@@ -8,8 +8,8 @@ import pytest
 
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
-from evaluator.host.solo.verify_result import Finding, VerificationStatus
-from evaluator.model.config.challenge import ClockSettings, Task
+from evaluator.host.solo.verify_result import Verification, VerificationStatus
+from evaluator.model.config.task import ClockSettings, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, WantedDuel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
@@ -73,7 +73,7 @@ def honest() -> Duel:
     return duelled(RANDOM_PLAYER, FIRST_LEGAL, TASK)
 
 
-def judged(duel: Duel | bytes, game: PettingZooGame | None) -> Finding:
+def judged(duel: Duel | bytes, game: PettingZooGame | None) -> Verification:
     return verify_duel("d.json", duel if isinstance(duel, bytes) else duel.serialised(), game)
 
 

@@ -10,7 +10,7 @@ from pettingzoo.test import api_test, seed_test
 
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_submission
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import MatchEnd
 from tests.duels import RANDOM, duelled
 from tests.rooms import process

@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
 from evaluator.host.envs.render import Bounds, RecordedActions, chosen_steps, render_episode, with_rendering
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 
 SEED = "0" * 31 + "7"
 BOUNDS = Bounds(frames=5, steps=100, seconds=10)

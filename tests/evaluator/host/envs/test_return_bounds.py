@@ -12,7 +12,7 @@ from gymnasium.envs.box2d import bipedal_walker as walker
 
 from evaluator.host.digests.image_files import ROOT
 from evaluator.host.loading.yaml_loader import read_challenge
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.task import Task
 from tests.docs.test_examples import source
 
 TASKS = {task.id: task for task in read_challenge(ROOT / "challenge.yml").tasks}

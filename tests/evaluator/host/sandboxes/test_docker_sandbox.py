@@ -15,7 +15,7 @@ from evaluator.host.sandboxes.docker_sandbox import REMOVAL, DockerConfig, Docke
 from evaluator.host.sandboxes.sandbox import SandboxKind, SandboxSpec
 from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.usage import Usage
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 from evaluator.model.records.verdict import Verdict
 
 LIMITS = Limits(memory_mib=100)

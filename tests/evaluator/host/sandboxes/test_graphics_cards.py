@@ -7,13 +7,16 @@ import pytest
 
 from evaluator.host import machine
 from evaluator.host.docker import engine as engine_module
-from evaluator.host.docker.engine import Engine, card_requests
+from evaluator.host.docker.container_policy import ContainerOptions, card_requests
+from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.gvisor_runtime import RUNTIME_ARGUMENTS, cards_fault
 from evaluator.host.machine import card_models, graphics_cards, machine_digest
 from evaluator.host.sandboxes import select
 from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.host.sandboxes.select import SelectedSandbox, process_sandbox, select_sandbox
-from evaluator.model.config.challenge import Challenge, Limits, Runners, Task
+from evaluator.model.config.challenge import Challenge, Runners
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.records.result import Devices, SandboxKind
 from scripts.console import CommandError
 from scripts.repository.checkout import Checkout
@@ -160,11 +163,10 @@ def test_a_container_is_created_with_the_cards(monkeypatch: pytest.MonkeyPatch) 
 
     engine = Engine.__new__(Engine)
     monkeypatch.setattr(engine_module.Engine, "_api", Api())
-    options = {"environment": {}, "binds": {}, "runtime": None, "stdin": False, "loopback": False, "processors": ()}
 
-    engine.create("image", ["true"], Limits(), {**options, "gpus": 1})
+    engine.create("image", ["true"], Limits(), ContainerOptions(runtime=None, gpus=1))
     assert asked["device_requests"] == card_requests(1)
-    engine.create("image", ["true"], Limits(), options)
+    engine.create("image", ["true"], Limits(), ContainerOptions(runtime=None))
     assert asked["device_requests"] is None
 
 

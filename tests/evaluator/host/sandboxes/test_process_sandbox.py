@@ -11,7 +11,8 @@ import pytest
 from evaluator.host.sandboxes.process_sandbox import ControlGroup
 from evaluator.host.sandboxes.select import select_sandbox
 from evaluator.host.usage import Usage
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
 from tests.rooms import ANGLE_RULE, evaluated
 

@@ -16,11 +16,14 @@ from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.solo import evaluate_agent as module
-from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
+from evaluator.host.solo.evaluate_agent import evaluate_agent
+from evaluator.host.solo.evaluation_request import EvaluationRequest
+from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.partial_record import MOST_CONTINUATIONS, PartialFolder
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.host.usage import Usage
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.verdict import Verdict
 from tests.rooms import ANGLE_RULE, folder, order, process

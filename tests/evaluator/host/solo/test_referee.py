@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.yaml_loader import read_challenge
-from evaluator.model.config.challenge import ParallelEpisodes, Task
+from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.verdict import Verdict
 from tests.rooms import played, process, specs
 

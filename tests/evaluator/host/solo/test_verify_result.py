@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
-from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
-from evaluator.model.config.challenge import Task
+from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.verify_result import Verification, VerificationStatus, verify_result
+from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult, with_self_hash
 from evaluator.model.records.trace import Trace, TraceLeaf
@@ -29,7 +29,7 @@ def honest() -> Evaluation:
     return evaluated(ANGLE_RULE, TASK)
 
 
-def judged(result: Result | bytes, trace: bytes | None, world: GymTask | None) -> Finding:
+def judged(result: Result | bytes, trace: bytes | None, world: GymTask | None) -> Verification:
     return verify_result("r.json", result if isinstance(result, bytes) else result.serialised(), trace, world)
 
 

@@ -22,7 +22,8 @@ from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes.channel import SocketStream
 from evaluator.host.training_scripts.evaluate_script import ScriptOutcome, ScriptSession, serve_script
 from evaluator.host.training_scripts.script_env_server import MAX_HELD_STEPS, RemoteEnvServer, ScriptTask
-from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRules
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv, handles_body, step_head

@@ -12,7 +12,8 @@ from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed_score
-from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result

@@ -34,7 +34,6 @@ from leaderboard.site_context import SiteContext
 from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import export_files, newest_results
-from scripts.git.recorded_standings import recorded_standings
 from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.artifact import ArtifactError, read_artifact
@@ -44,6 +43,7 @@ from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.season_file import RevealedSecret, SeasonFile
 from scripts.seasons.publish_season import record_locally
 from scripts.seasons.publish_season import record_on_branch as publish_news
+from scripts.standings.recorded_standings import recorded_standings
 from scripts.verification.verify_records import VerificationJob, verify_file, verify_files
 from tests.leaderboard import make
 from tests.scripts.github.remotes import Clone, agent_files, git, make_board, origin_branch

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.deterministic import pinned_environment
-from evaluator.model.config.challenge import Limits
+from evaluator.model.config.limits import Limits
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict

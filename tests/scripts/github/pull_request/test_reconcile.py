@@ -1,14 +1,11 @@
 import pytest
 
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.client import FAILURE_LABEL
-from scripts.github.official import empty_rounds
-from scripts.github.pull_request import reconcile
-from scripts.github.pull_request import settle as settle_module
+from scripts.github.api.failure_issues import FAILURE_ISSUE_TITLE, FAILURE_LABEL, PUBLISH_ISSUE_TITLE
+from scripts.github.pull_request import reconcile, report_previews
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import Outcome
-from scripts.github.pull_request.reconcile import FAILURE_ISSUE_TITLE
-from scripts.github.pull_request.report import PreviewCase
+from scripts.github.pull_request.preview_outcome import PreviewCase
 from tests.github.world import BOT, Opened, WorkflowRun
 from tests.leaderboard import make
 from tests.scripts.git.tree_bombs import bomb, commit_tree
@@ -59,9 +56,9 @@ def test_no_head_is_read_that_nobody_could_be_told_of(
     """Hundreds of previews wait where an hour's requests are used up."""
     sha = scene.bring()
     scene.ran(31, content=previewed(scene, sha))
-    scene.world.left["core"] = settle_module.REQUESTS_RESERVED
+    scene.world.left["core"] = report_previews.REQUESTS_RESERVED
     with monkeypatch.context() as patched:
-        patched.setattr(settle_module, "outcome_without_scores", lambda context, case: pytest.fail("a head was read"))
+        patched.setattr(report_previews, "outcome_without_scores", lambda context, case: pytest.fail("a head was read"))
         settle(scene)
 
     assert scene.bodies() == []
@@ -208,14 +205,14 @@ def test_an_exception_that_nobody_foresaw_is_one_pull_requests_alone(
     first, second = scene.bring(8), scene.bring(7, source=b"x = 7\n")
     scene.ran(31, number=8, content=previewed(scene, second))
     scene.ran(32, number=7, content=previewed(scene, second))
-    score = settle_module.scored_outcome
+    score = report_previews.scored_outcome
 
     def surprised(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:
         if case.pull.number == 8:
             raise RecursionError("a stranger's \x1b[31mwords")
         return score(context, case, paths)
 
-    monkeypatch.setattr(settle_module, "scored_outcome", surprised)
+    monkeypatch.setattr(report_previews, "scored_outcome", surprised)
     settle(scene)
 
     assert scene.statuses(first) == []
@@ -237,7 +234,7 @@ def test_the_refused_are_told_before_any_preview_is_scored(scene: Scene, monkeyp
         asleep.append([scene.statuses(sha) for sha in (good, bad)])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(settle_module, "scored_outcome", dies)
+    monkeypatch.setattr(report_previews, "scored_outcome", dies)
     with pytest.raises(KeyboardInterrupt):
         reconcile.reconcile_pulls(scene.context())
 
@@ -323,8 +320,8 @@ def test_the_issue_of_a_round_without_results_is_closed_by_a_later_run_that_succ
     scene: Scene, runs: list[tuple[int, str | None]], state: str
 ) -> None:
     named = "<!-- pullrank:publish run=41 -->\nWhat the official run was asked for …"
-    scene.world.issues[90] = Opened(90, BOT, empty_rounds.PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
-    scene.world.issues[91] = Opened(91, "eve", empty_rounds.PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
+    scene.world.issues[90] = Opened(90, BOT, PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
+    scene.world.issues[91] = Opened(91, "eve", PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
     for run_id, conclusion in runs:
         path = ".github/workflows/official.yml"
         scene.world.runs[run_id] = WorkflowRun(run_id, "a" * 40, "schedule", path, "main", conclusion=conclusion)

@@ -9,11 +9,11 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
-from scripts.git.recorded_standings import rank, recorded_input
 from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce
 from scripts.github.pull_request.outcome import rules_before_merge
 from scripts.github.workflow.plan_context import PlanContext, parse_plan_context
+from scripts.standings.recorded_standings import rank, recorded_input
 from tests.leaderboard import make
 from tests.scripts.github.preview.test_run_preview import PreviewBoard
 from tests.scripts.github.remotes import CHALLENGE, Clone, agent_files, make_board

@@ -6,11 +6,11 @@ from evaluator.model.records.preview import Preview
 from scripts.console import CommandError
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import COMMENTS_LISTED, GitHub, RequestLimit
-from scripts.github.pull_request import settle
+from scripts.github.pull_request import report_previews
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import Outcome
+from scripts.github.pull_request.preview_outcome import PreviewCase
 from scripts.github.pull_request.reconcile import reconcile_pulls
-from scripts.github.pull_request.report import PreviewCase
 from tests.github.world import BOT
 from tests.scripts.github.remotes import agent_files
 from tests.scripts.github.scenes import Scene, completed, previewed, zipped
@@ -23,7 +23,7 @@ def tell(scene: Scene, run_id: int, action: str = "completed") -> None:
     event = completed(run_id)
     event["action"] = action
     event["workflow_run"]["head_sha"] = scene.world.runs[run_id].head_sha
-    assert settle.report_recent(scene.context("workflow_run", event)) == 0
+    assert report_previews.report_recent(scene.context("workflow_run", event)) == 0
 
 
 def refuse_many(scene: Scene, count: int = MANY) -> list[int]:
@@ -93,12 +93,12 @@ def test_requests_are_left_for_others_and_a_later_report_tells_the_rest(
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     numbers = refuse_many(scene)
-    scene.world.left["core"] = settle.REQUESTS_RESERVED + 10
+    scene.world.left["core"] = report_previews.REQUESTS_RESERVED + 10
 
     tell(scene, 120)
 
     told = [number for number in numbers if scene.bodies(number)]
-    assert len(told) == settle.DELIVERED_AT_ONCE
+    assert len(told) == report_previews.DELIVERED_AT_ONCE
     assert "5 previews are reported by a later run" in capsys.readouterr().err
     scene.world.left["core"] = 1000
     tell(scene, 121)
@@ -109,11 +109,11 @@ def test_the_oldest_previews_are_told_first_when_not_all_can_be(scene: Scene) ->
     numbers = refuse_many(scene)
     for number in numbers[:3]:  # What changed last comes first in GitHub's list.
         scene.world.touch(number)
-    scene.world.left["core"] = settle.REQUESTS_RESERVED + 10
+    scene.world.left["core"] = report_previews.REQUESTS_RESERVED + 10
 
     tell(scene, 120)
 
-    assert [number for number in numbers if scene.bodies(number)] == numbers[: settle.DELIVERED_AT_ONCE]
+    assert [number for number in numbers if scene.bodies(number)] == numbers[: report_previews.DELIVERED_AT_ONCE]
 
 
 @pytest.mark.attack(
@@ -126,14 +126,14 @@ def test_heads_that_take_minutes_keep_nobody_else_from_being_told(scene: Scene, 
         scene.push({**agent_files("mallory", f"a{number}"), "README.md": b"mine\n"}, number, "mallory")
         scene.ran(number, number)
     honest = refuse_many(scene, 3)
-    now, usual = [0.0], settle.outcome_without_scores
+    now, usual = [0.0], report_previews.outcome_without_scores
 
     def read(context: BotContext, case: PreviewCase) -> Outcome | GuardedPaths:
         now[0] += 400 if case.pull.author == "mallory" else 1
         return usual(context, case)
 
-    monkeypatch.setattr(settle, "outcome_without_scores", read)
-    monkeypatch.setattr(settle.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(report_previews, "outcome_without_scores", read)
+    monkeypatch.setattr(report_previews.time, "monotonic", lambda: now[0])
 
     tell(scene, 120)
 
@@ -168,7 +168,7 @@ def test_no_runs_are_listed_from_before_a_pull_request_was_opened(scene: Scene) 
 
 def test_without_requests_nothing_is_looked_at(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     refuse_many(scene, 3)
-    scene.world.left["core"] = settle.REQUESTS_RESERVED
+    scene.world.left["core"] = report_previews.REQUESTS_RESERVED
 
     tell(scene, 120)
 
@@ -186,17 +186,17 @@ def test_without_requests_nothing_is_looked_at(scene: Scene, capsys: pytest.Capt
 def test_a_report_waits_while_requests_are_ahead_of_the_hour(used: int, elapsed: int, pause: float) -> None:
     limit = RequestLimit(most=1000, used=used, ends_at=10_000 + 3600 - elapsed)
 
-    assert settle.pause_before(limit, 10_000) == pytest.approx(pause)
+    assert report_previews.pause_before(limit, 10_000) == pytest.approx(pause)
 
 
 def test_waiting_sends_nothing_that_counts(scene: Scene, slept: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    settle.wait_for_more(scene.github, time.time())
+    report_previews.wait_for_more(scene.github, time.time())
     assert slept == []
     scene.world.left["core"] = 200
 
-    settle.wait_for_more(scene.github, time.time())
+    report_previews.wait_for_more(scene.github, time.time())
 
-    assert slept == [settle.LONGEST_PAUSE]
+    assert slept == [report_previews.LONGEST_PAUSE]
     assert "800 of 1000 requests of this hour are sent; the report waits for 240 s." in capsys.readouterr().err
     assert scene.world.left == {"core": 200, "graphql": 1000}
 
@@ -215,7 +215,7 @@ def test_a_conflict_is_told_by_the_next_report(scene: Scene) -> None:
 def test_a_preview_behind_many_newer_ones_is_told(scene: Scene) -> None:
     (number,) = refuse_many(scene, 1)
     told = scene.bring(8)
-    for run in range(200, 200 + settle.LISTED_AT_ONCE):  # of an older commit of another pull request
+    for run in range(200, 200 + report_previews.LISTED_AT_ONCE):  # of an older commit of another pull request
         scene.ran(run, 8)
         scene.world.runs[run].head_sha = "e" * 40
 
@@ -228,7 +228,7 @@ def test_a_preview_behind_many_newer_ones_is_told(scene: Scene) -> None:
 def test_a_beginning_is_announced_only_while_requests_are_plenty(scene: Scene) -> None:
     sha = scene.bring()
     scene.ran(31, status="in_progress", conclusion=None)
-    scene.world.left["core"] = settle.MANY_REQUESTS_LEFT
+    scene.world.left["core"] = report_previews.MANY_REQUESTS_LEFT
 
     tell(scene, 31, "in_progress")
     assert scene.statuses(sha) == []
@@ -256,7 +256,7 @@ def test_texts_above_githubs_limit_are_left_for_later_and_nothing_is_final(scene
     scene.world.left["texts"] = 0
 
     with pytest.raises(CommandError, match="could not be told"):
-        settle.report_recent(scene.context("workflow_run", completed(120)))
+        report_previews.report_recent(scene.context("workflow_run", completed(120)))
     assert scene.world.statuses == []
     scene.world.left["texts"] = 500
     tell(scene, 120)

@@ -1,4 +1,4 @@
-"""`pullrank bot report`: tells a pull request about its preview run. The head is never checked out or run."""
+"""What a pull request is told about its preview run. The head is never checked out or run."""
 
 import enum
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,8 @@ from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import EnvironmentFault
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.solo.verify_result import VerificationStatus
-from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict

@@ -1,4 +1,4 @@
-"""Settles the open pull requests that were told nothing final: the same for one report and for the hourly run.
+"""`pullrank bot report`: tells every open pull request what became of its preview; the hourly run does the same.
 
 All are looked at together, so that a burst of pull requests costs few requests: a hundred in one, then two for each, its
 artifact's and its status'.
@@ -23,7 +23,7 @@ from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes
 from scripts.github.pull_request.outcome import FINAL_STATES, Outcome, StatusState, no_run_outcome
-from scripts.github.pull_request.report import (
+from scripts.github.pull_request.preview_outcome import (
     PREVIEW_ARTIFACT,
     PREVIEW_WORKFLOW,
     WORKFLOW_DISPATCH,

@@ -7,6 +7,7 @@ Verification is not here: it replays each result by itself, so its cost per resu
 """
 
 import argparse
+import gc
 import json
 import os
 import shutil
@@ -26,6 +27,7 @@ from bench import rank_bench, site_bench
 from bench.synthetic_board import BASE, write_board, write_repository
 from evaluator.host.digests.runtime_digest import runtime_digest
 from leaderboard.build_standings import build_standings
+from scripts.cli import COLLECTOR
 from scripts.git.git_repository import GitRepository
 from scripts.github.official.nothing_missing import PLANNED_BRANCH
 from scripts.github.official.record_results import record_accepted
@@ -141,8 +143,9 @@ def _site_step(size: int, place: Path) -> GrowthRow:
 
 def measure(sizes: Sequence[int], place: Path, chosen: Sequence[str]) -> Iterator[GrowthRow]:
     """All steps on boards of all sizes, which are kept in `place`; the site, which takes longest, comes last."""
-    for size in sizes:
-        yield from _board_steps(size, place / "repository" / str(size), [step for step in STEPS if step in chosen])
+    steps = [step for step in STEPS if step in chosen]
+    for size in sizes if steps else ():
+        yield from _board_steps(size, place / "repository" / str(size), steps)
     for size in sizes if SITE in chosen else ():
         yield _site_step(size, place / SITE / str(size))
 
@@ -184,6 +187,7 @@ def main() -> None:
     parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.step:
+        gc.set_threshold(*COLLECTOR)  # as the command does
         STEPS[arguments.step[0]](Path(arguments.step[1]))
         return
     place = arguments.keep or Path(tempfile.mkdtemp(prefix="pullrank-growth-"))

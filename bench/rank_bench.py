@@ -1,5 +1,9 @@
-"""How long ranking takes: synthetic boards of 100, 1,000 and 10,000 entries on 8 tasks of 100 episodes."""
+"""How long ranking takes: synthetic boards of 100, 1,000 and 10,000 entries on 8 tasks of 100 episodes.
 
+Each with the garbage collector as the command sets it, and as Python does.
+"""
+
+import gc
 import json
 import time
 from typing import Any
@@ -14,6 +18,8 @@ from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
+from leaderboard.scoring.significance import row_counts
+from scripts.cli import COLLECTOR
 
 SIZES = (100, 1_000, 10_000)
 TASKS = 8
@@ -77,17 +83,35 @@ def run() -> dict[str, Any]:
     """Time `standings` on boards of growing size.
 
     Returns:
-        The settings and, for each number of entries, seconds of wall time and seconds per entry.
+        The settings and, for each number of entries, seconds of wall time with either collector, and seconds per entry;
+        then what counting the significant pairs takes.
     """
     rules = challenge()
     timings = []
     for count in SIZES:
         entries, results = board(rules, count)
-        begun = time.perf_counter()
-        build_standings(rules, entries, results, official=True)
-        seconds = time.perf_counter() - begun
-        timings.append({"entries": count, "seconds": round(seconds, 3), "seconds_per_entry": round(seconds / count, 6)})
-    return {"tasks": TASKS, "episodes": EPISODES, "rank": timings}
+        row: dict[str, float] = {"entries": count}
+        for name, thresholds in {"seconds": COLLECTOR, "seconds_python_collector": gc.get_threshold()}.items():
+            before = gc.get_threshold()
+            gc.set_threshold(*thresholds)
+            begun = time.perf_counter()
+            build_standings(rules, entries, results, official=True)
+            row[name] = round(time.perf_counter() - begun, 3)
+            gc.set_threshold(*before)
+        timings.append(row | {"seconds_per_entry": round(row["seconds"] / count, 6)})
+    return {"tasks": TASKS, "episodes": EPISODES, "rank": timings, "count_marks_microseconds": _counting()}
+
+
+def _counting(rounds: int = 500) -> dict[str, float]:
+    """Microseconds that `row_counts` and numpy's sum take for the pairs of a few entries and their neighbours."""
+    marks = np.random.default_rng(1).random((16, 3000)) < 0.5
+    taken = {}
+    for name, count in {"row_counts": row_counts, "sum": lambda each: each.sum(axis=1)}.items():
+        begun = time.process_time()
+        for _ in range(rounds):
+            count(marks)
+        taken[name] = round(1e6 * (time.process_time() - begun) / rounds, 1)
+    return taken
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import typer
 from typer.exceptions import TyperException
 
 from scripts.command_list import COMMANDS
-from scripts.console import USAGE, CommandError
+from scripts.console import STOPPED, USAGE, CommandError
 
 
 def _print_version(is_requested: bool) -> None:
@@ -61,6 +61,8 @@ def run(command: str | None) -> int:
     """
     try:
         code = build(command)(standalone_mode=False, prog_name="pullrank")
+        if code == STOPPED:  # typer's own answer to Ctrl-C, which it tells nobody
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except TyperException as error:
         line = error.format_message().strip().rstrip(".")

@@ -5,7 +5,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evaluator.host.progress import PlayProgress, ReportProgress
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-OK, SUBMISSION_AT_FAULT, USAGE, OUR_FAULT = 0, 1, 2, 3
+OK, SUBMISSION_AT_FAULT, USAGE, OUR_FAULT, STOPPED = 0, 1, 2, 3, 130
 # Outside of texts JSON has no such characters, and in one the second may be written as an escape.
 _COMMAND_IN_JSON = re.compile("##")
 
@@ -106,11 +106,16 @@ def progress_in_words(played: PlayProgress) -> str:
     if played.steps and played.steps != played.done:
         words += f", {played.steps:,} steps"
     if len(played.scores) > 1:
-        import statistics  # imported late: it takes as long as a small command
-
-        spread = 1.96 * statistics.stdev(played.scores) / math.sqrt(len(played.scores))
-        words += f", {statistics.fmean(played.scores):.4g} ± {spread:.2g}"
+        words += f", {mean_in_words(played.scores)}"
     return words
+
+
+def mean_in_words(scores: Sequence[float]) -> str:
+    """The mean of two scores or more, with its 95 % interval."""
+    import statistics  # imported late: it takes as long as a small command
+
+    spread = 1.96 * statistics.stdev(scores) / math.sqrt(len(scores))
+    return f"{statistics.fmean(scores):.4g} ± {spread:.2g}"
 
 
 @contextlib.contextmanager

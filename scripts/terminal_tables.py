@@ -57,8 +57,20 @@ def _print_table(out: Console, table: Table) -> None:
     for spare in _SPARE_COLUMNS:
         if out.measure(table, options=out.options.update(width=FILE_WIDTH)).maximum <= out.width:
             break
-        table.columns = [column for column in table.columns if column.header != spare]
+        table = _without(table, spare)
     out.print(table)
+
+
+def _without(table: Table, header: str) -> Table:
+    """A table without a column. Rich counts columns as they are added, so it is made anew."""
+    kept = [column for column in table.columns if column.header != header]
+    narrower = Table(box=None, pad_edge=False, title=table.title, title_justify=table.title_justify)
+    narrower.caption, narrower.caption_justify = table.caption, table.caption_justify
+    for column in kept:
+        narrower.add_column(column.header, justify=column.justify, no_wrap=column.no_wrap, overflow=column.overflow)
+    for cells in zip(*(column.cells for column in kept), strict=True):
+        narrower.add_row(*cells)
+    return narrower
 
 
 def _table(title: str | None, words: Sequence[str], numbers: Sequence[str]) -> Table:
@@ -126,8 +138,14 @@ def _print_log(out: Console, lines: Sequence[str]) -> None:
             out.print(Text(printable_line(f"  | {line}")), soft_wrap=True)
 
 
-def expected_places(state: Previewed, *, official: bool) -> None:
-    """Print the end of an evaluation as a pull request's comment has it: headline, places, what to do about failures."""
+def expected_places(state: Previewed, *, official: bool, debugged: str | None = None) -> None:
+    """Print the end of an evaluation as a pull request's comment has it: headline, places, what to do about failures.
+
+    Args:
+        state: the comment's state, with one agent.
+        official: whether its places are among official results.
+        debugged: the folder that `--pdb` can play; None where it cannot.
+    """
     out, (agent,) = _console(), state.agents
     out.print(_plain(f"\n{phrases.comment_headline(state)}"), soft_wrap=True)
     rows = [row for row in agent.rows if row.estimate]
@@ -137,7 +155,7 @@ def expected_places(state: Previewed, *, official: bool) -> None:
             known = row.task.reference
             table.add_row(
                 _typed(row.task.id), phrases.score(row), _plain(phrases.place(row)), _plain(phrases.rank_interval(row)),
-                _plain(phrases.to_leader(row)), f"{known.score:g}" if known else NONE,
+                _plain(phrases.to_leader(row)), f"{known.score:g}".replace("-", "\N{MINUS SIGN}") if known else NONE,
             )  # fmt: skip
         _print_table(out, table)
     for game in agent.games:
@@ -145,7 +163,11 @@ def expected_places(state: Previewed, *, official: bool) -> None:
             ahead = unmarked(phrases.to_leader(game))
             out.print(_plain(f"{game.task.id}: {phrases.score(game)} Elo, {phrases.place(game)}, {ahead}"), soft_wrap=True)
     for verdict in dict.fromkeys(row.result.verdict for row in agent.rows if row.estimate is None):
-        out.print(_plain(f"{verdict}: {phrases.advice(verdict)}"), soft_wrap=True)
+        advice = phrases.advice(verdict)
+        if verdict is Verdict.CRASHED:  # a comment tells to run what has just been run here
+            advice = f"'pullrank evaluate {debugged} --pdb' opens the debugger where it failed." if debugged else ""
+        if advice:
+            out.print(_plain(f"{verdict}: {advice}"), soft_wrap=True)
     if rows or any(game.estimate for game in agent.games):
         among = "on the leaderboard as it was fetched" if official else "among what was evaluated in this clone"
         out.print(f"Places are {among}; the official score is computed after the merge, on other seeds.", soft_wrap=True)
@@ -328,8 +350,15 @@ def _count_cells(count: WinCount) -> list[str]:
     return [*(str(number) for number in plain), f"{count.score:g}"]
 
 
-def _print_faults(out: Console, duel: Duel, task: Task) -> None:
-    """Print the first broken rules, the game position at the first one, and the log of players that failed."""
+def _print_faults(out: Console, duel: Duel, task: Task, failed: str | None = None) -> None:
+    """Print the first broken rules, the game position at the first one, and the log of players that failed.
+
+    Args:
+        out: where.
+        duel: whose faults.
+        task: its game.
+        failed: what a failure is printed under; the player's name if left out.
+    """
     broken = [index for index, match in enumerate(duel.matches) if match.offenders and match.end is not MatchEnd.FORFEIT]
     for index in broken[:SHOWN_FAULTS]:
         match = duel.matches[index]
@@ -342,7 +371,7 @@ def _print_faults(out: Console, duel: Duel, task: Task) -> None:
     sides = [0] if duel.is_validation and duel.players[0].verdict is not Verdict.OK else [0, 1]
     for player in (duel.players[side] for side in sides):
         if player.verdict is not Verdict.OK:
-            _print_failure(out, f"{player.login}/{player.agent}", player)
+            _print_failure(out, failed or f"{player.login}/{player.agent}", player)
 
 
 def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]) -> None:
@@ -366,8 +395,9 @@ def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]
     by_id = {task.id: task for task in tasks}
     for duel in duels:
         if (reason := refusal(duel)) is not None and (duel.is_validation or duel.verdict is not Verdict.OK):
-            out.print(_typed(f"\n{duel.task}: {reason}"))
-            _print_faults(out, duel, by_id[duel.task])
+            if duel.verdict is not Verdict.OK or duel.players[0].verdict is Verdict.OK:
+                out.print(_typed(f"\n{duel.task}: {reason}"), soft_wrap=True)
+            _print_faults(out, duel, by_id[duel.task], failed=duel.task)
 
 
 def game_tables(standings: GameStandings) -> None:

@@ -9,6 +9,7 @@ from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
+from evaluator.host.progress import ReportProgress, ignore_progress
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
@@ -46,7 +47,13 @@ def specs(task: Task) -> tuple[EpisodeSpec, ...]:
     return tuple(EpisodeSpec(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))
 
 
-def played(source: str, task: Task, chosen: SelectedSandbox, limits: Limits | None = None) -> SoloOutcome:
+def played(
+    source: str,
+    task: Task,
+    chosen: SelectedSandbox,
+    limits: Limits | None = None,
+    progress: ReportProgress = ignore_progress,
+) -> SoloOutcome:
     """What the referee keeps of an agent on a task."""
     limits = limits or Limits()
     with tempfile.TemporaryDirectory() as name:
@@ -55,7 +62,7 @@ def played(source: str, task: Task, chosen: SelectedSandbox, limits: Limits | No
         (room / "agent.py").write_text(source)
         sandbox = chosen.opener(SandboxSpec(folder=room, entry="agent.py", limits=limits, environment=pinned_environment()))
         try:
-            match = SoloRun(gym_task=load_gym_task(task), specs=specs(task), limits=limits, progress=lambda done: None)
+            match = SoloRun(gym_task=load_gym_task(task), specs=specs(task), limits=limits, progress=progress)
             return play_episodes(match, sandbox.stream())
         finally:
             sandbox.close()

@@ -43,9 +43,9 @@ class WeightsServer:
             context=self.context, port=self.port, seconds=seconds,
         )  # fmt: skip
 
-    def store(self, folder: Path, https: PublicHttps | None = None) -> WeightsStore:
+    def store(self, folder: Path, https: PublicHttps | None = None, *, reaches_others: bool = True) -> WeightsStore:
         """A store that fetches from here."""
-        return WeightsStore(folder=folder, https=https or self.https())
+        return WeightsStore(folder=folder, https=https or self.https(), reaches_others=lambda: reaches_others)
 
 
 def gives(content: bytes, **headers: str) -> Answer:

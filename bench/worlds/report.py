@@ -126,8 +126,9 @@ def _plot(title: str, rows: Sequence[Row], *, busy: bool) -> str:
     )
     words = html.escape(f"{title}: {unit} of each way, the bare loop being 1. The numbers are in the table.")
     return (
-        f'<figure class="pr-plotted"><div class="pr-scroll"><svg class="pr-plot" viewBox="0 0 {_WIDTH + 30} {base + 44}" '
-        f'role="img" aria-label="{words}">{ticks}{points}<text class="pr-plot-title" x="{(_LEFT + _WIDTH) / 2:.0f}" '
+        '<figure class="pr-plotted" data-search-exclude><div class="pr-scroll"><svg class="pr-plot" '
+        f'viewBox="0 0 {_WIDTH + 30} {base + 44}" role="img" aria-label="{words}">{ticks}{points}'
+        f'<text class="pr-plot-title" x="{(_LEFT + _WIDTH) / 2:.0f}" '
         f'y="{base + 38}">{unit}, × bare loop</text></svg></div></figure>'
     )
 

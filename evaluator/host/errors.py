@@ -14,7 +14,7 @@ class AgentFault(Exception):
 
 
 class RegistryFault(AgentFault):
-    """A registry of the agent's owner failed while others can be reached: excused at first, not in every try."""
+    """A host of the owner's, for an image or weights, failed while others answer: excused at first, not in every try."""
 
     def __init__(self, message: str) -> None:
         super().__init__(Verdict.INTERNAL_ERROR, message)

@@ -28,3 +28,5 @@ def ignore_progress(progress: PlayProgress) -> None:
 
 # Steps between two reports where no episode ends.
 REPORT_STEPS = 1000
+# No two reports are closer, but for the last: one goes through all episodes that have ended.
+REPORT_SECONDS = 0.1

@@ -19,6 +19,7 @@ from urllib.parse import urljoin, urlsplit
 
 from evaluator.host.errors import AgentFault
 from evaluator.model.identifiers import WEB_HOST
+from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 
 _READ_BYTES = 1 << 18
@@ -100,6 +101,8 @@ class PublicHttps:
     port: int = 443
     seconds: float = 300.0
     """For all of a download, its redirects included."""
+    until: float | None = None
+    """When several downloads must be done, by the monotonic clock; None for only one."""
 
     def download(self, url: str, most: int, take: Callable[[bytes], object]) -> int:
         """Pass the body to `take` piece by piece; returns its size, which is more than `most` where it was cut off.
@@ -107,7 +110,7 @@ class PublicHttps:
         Raises:
             AgentFault: it cannot be had.
         """
-        until = time.monotonic() + self.seconds
+        until = self.until or time.monotonic() + self.seconds
         try:
             with self._answer(url, until) as response:
                 size = _read(response, most, take)
@@ -118,7 +121,7 @@ class PublicHttps:
             if time.monotonic() >= until:
                 raise AgentFault(Verdict.TIMEOUT, f"{url} did not give it within {self.seconds:g} s") from error
             words = f"{urlsplit(url).hostname} does not answer as it should ({type(error).__name__}: {error})"
-            raise AgentFault(Verdict.INTERNAL_ERROR, f"{words}; it is asked again later") from error
+            raise AgentFault(Verdict.INTERNAL_ERROR, f"{words}; {ASKED_AGAIN}") from error
 
     @contextlib.contextmanager
     def _answer(self, url: str, until: float) -> Iterator[http.client.HTTPResponse]:
@@ -159,7 +162,7 @@ def _parts(url: str) -> tuple[str, str]:
 def _check_status(response: http.client.HTTPResponse, url: str) -> None:
     code, host = response.status, urlsplit(url).hostname
     if code == _TOO_MANY_REQUESTS or code >= _SERVER_FAILURE:
-        raise AgentFault(Verdict.INTERNAL_ERROR, f"{host} answers with status {code}; it is asked again later")
+        raise AgentFault(Verdict.INTERNAL_ERROR, f"{host} answers with status {code}; {ASKED_AGAIN}")
     if code != http.client.OK:
         raise _invalid(f"{host} answers with status {code}; name an address that gives the file to everybody")
     if (response.getheader("Content-Encoding") or "identity").lower() != "identity":

@@ -1,11 +1,13 @@
 """The base class of all models, and clear messages for validation errors."""
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
-from evaluator.model.suggestion import did_you_mean
+from evaluator.model.suggestion import did_you_mean, listed
 
 
 class Frozen(BaseModel):
@@ -16,10 +18,45 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
-_ADVICE = {
-    "string_type": "; write it in quotes",
-    "missing": "; add it",
+# By pydantic's type of a fault: the sentence about a value, with what is in the fault's context.
+_SENTENCES = {
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "greater_than": "must be more than {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than": "must be less than {lt:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_too_short": "must have at least {min_length} characters",
+    "too_long": "has {actual_length} items of at most {max_length}",
+    "too_short": "needs at least {min_length} items",
+    "string_pattern_mismatch": "must match the pattern {pattern}",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "dict_type": "must be a mapping of keys to values",
+    "model_type": "must be a mapping of keys to values",
 }
+# What to do about it, where that is the same for all values.
+_ADVICE = {
+    "string_type": "write it in quotes",
+    "list_type": "begin each item with '- ', or write [a, b]",
+    "tuple_type": "begin each item with '- ', or write [a, b]",
+}
+_HEX = re.compile(r"\^(sha256:)?\[0-9a-f\]\{(\d+)\}\$")
+_BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
+# A larger number is not repeated.
+_MOST_QUOTED = 1e15
+# A word that may stand in a list of YAML as it is.
+_PLAIN_WORD = re.compile(r"[A-Za-z][\w.-]{0,60}")
 
 
 def _fields_at(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
@@ -43,7 +80,8 @@ def _inner_model(annotation: Any) -> Any:
 
 def explain(model: type[BaseModel], error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
     """Each fault of a failed validation: its path and one clear sentence."""
-    return [(_place(item), _sentence(model, item)) for item in error.errors(include_url=False)]
+    items = error.errors(include_url=False)
+    return [(_place(item), _sentence(model, item)) for item in items if not _is_consequence(item, items)]
 
 
 def reason(error: Exception, most: int = 200) -> str:
@@ -51,9 +89,8 @@ def reason(error: Exception, most: int = 200) -> str:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(step) for step in _place(first))[:100]
-        message = str(first["msg"]).removeprefix("Value error, ").removeprefix("Input ")
         more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
-        return " ".join(f"{place + ': ' if place else ''}{message}{more}".split())[:most]
+        return " ".join(f"{place + ': ' if place else ''}{_words(first)}{more}".split())[:most]
     return " ".join(str(error).split())[:most]
 
 
@@ -62,21 +99,64 @@ def misplaced(place: tuple[int | str, ...], text: str) -> PydanticCustomError:
     return PydanticCustomError("misplaced", "{text}", {"text": text, "place": list(place)})
 
 
+def _steps(item: Any) -> tuple[int | str, ...]:
+    """The path of a fault in the document: without the names of a union's members, which have brackets."""
+    return tuple(step for step in item["loc"] if isinstance(step, int) or "[" not in step)
+
+
 def _place(item: Any) -> tuple[int | str, ...]:
-    return (*item["loc"], *(item["ctx"]["place"] if item["type"] == "misplaced" else ()))
+    return (*_steps(item), *(item["ctx"]["place"] if item["type"] == "misplaced" else ()))
+
+
+def _is_consequence(item: Any, items: Sequence[Any]) -> bool:
+    """Whether another fault is the cause: of a list without valid items, and of the members of a union but the last."""
+    path = _steps(item)
+    if item["type"] == "too_short":
+        return any(len(_steps(other)) > len(path) and _steps(other)[: len(path)] == path for other in items)
+    if item["type"] == "literal_error" and len(path) < len(item["loc"]):
+        return any(other is not item and _steps(other)[: len(path)] == path for other in items)
+    return False
 
 
 def _sentence(model: type[BaseModel], item: Any) -> str:
-    path = tuple(item["loc"])
+    path = _steps(item)
     name = ".".join(str(step) for step in path) or "the document"
     if item["type"] == "extra_forbidden":
         hint = did_you_mean(str(path[-1]), _fields_at(model, path[:-1]), "known keys are:")
         return f"unknown key {str(path[-1])!r}; {hint}"
     if item["type"] == "missing":
+        if isinstance(path[-1], int):
+            return f"'{'.'.join(map(str, path[:-1]))}' has {_counted(path[-1])}; add another"
         return f"the key '{name}' is missing; add it"
     if not path or item["type"] == "misplaced":
         return str(item["msg"]).removeprefix("Value error, ")
-    if item["type"] in ("tuple_type", "list_type"):
-        return f"'{name}' must be a list; begin each item with '- ', or write [a, b]"
-    message = item["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return f"'{name}' {message[0].lower()}{message[1:]}{_ADVICE.get(item['type'], '')}"
+    words, advice, value = _words(item), _ADVICE.get(item["type"], ""), item["input"]
+    if words.startswith("'"):  # of a validator of a whole model
+        return f"{name}: {words}"
+    if item["type"] in ("list_type", "tuple_type") and isinstance(value, str) and _PLAIN_WORD.fullmatch(value):
+        advice = f"write [{value}]"
+    elif item["type"] == "string_too_long":
+        words, advice = f"has {len(value)} characters of at most {item['ctx']['max_length']}", "shorten it"
+    elif item["type"] == "model_type" and (keys := _fields_at(model, path)):
+        words, advice = "must be a mapping", listed(keys, "its keys are")
+    elif item["type"] in _BOUNDS and isinstance(value, int | float) and abs(value) < _MOST_QUOTED:
+        words = f"is {value:g}; it {words}"
+    return f"'{name}' {words}{'; ' + advice if advice else ''}"
+
+
+def _words(item: Any) -> str:
+    """What a fault says about its value, which is not quoted."""
+    context = item.get("ctx", {})
+    if item["type"] == "string_pattern_mismatch" and (digits := _HEX.fullmatch(context["pattern"])):
+        prefix = f"{digits[1]} and " if digits[1] else ""
+        return f"must be {prefix}{digits[2]} of the digits 0-9 and a-f"
+    if item["type"] == "too_short" and context["min_length"] == 1:
+        return "needs at least 1 item"
+    if item["type"] in _SENTENCES:
+        return _SENTENCES[item["type"]].format(**context)
+    message = str(item["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+    return f"{message[0].lower()}{message[1:]}"
+
+
+def _counted(number: int) -> str:
+    return f"{number} item{'s' if number != 1 else ''}"

@@ -21,5 +21,10 @@ def did_you_mean(word: str, names: Iterable[str], known: str) -> str:
     near = nearest(word, names)
     if near is not None:
         return f"did you mean '{near}'?"
+    return listed(names, known)
+
+
+def listed(names: list[str], known: str) -> str:
+    """Names after the words `known`, LISTED_NAMES at most."""
     more = f" and {len(names) - LISTED_NAMES} more" if len(names) > LISTED_NAMES else ""
     return f"{known} {', '.join(names[:LISTED_NAMES])}{more}"

@@ -19,7 +19,7 @@ _TICKS = 5
 # Players whose ratings are drawn: the stylesheet has this many colours for lines.
 RATING_LINES = 8
 # Pixels: the width of a picture, the height of the plot in it, and the space around the plot.
-_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT = 600, 200, 48, 10, 10
+_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT = 600, 200, 64, 10, 10
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,14 +56,14 @@ def _anchor_scores(task: Task) -> list[float]:
     return [anchor.score for anchor in (task.random, task.reference) if anchor]
 
 
-def rating_scale(board: GameStandings) -> ChartScale:
-    """The scale of a game's table, with a tick at 0, the rating of the anchor."""
-    return _zoomed_scale(board.rows, [0.0])
+def rating_scale(board: GameStandings, rows: Sequence[GameRow] | None = None) -> ChartScale:
+    """The scale of a game's table, or of some of its rows, with a tick at 0, the rating of the anchor, where it is near."""
+    return _zoomed_scale(board.rows if rows is None else rows, [0.0])
 
 
-def table_scale(board: TaskStandings) -> ChartScale:
-    """The scale of a task's table: that of its ranked entries, with random and reference where they are near."""
-    return _zoomed_scale(board.rows, _anchor_scores(board.task))
+def table_scale(board: TaskStandings, rows: Sequence[Row] | None = None) -> ChartScale:
+    """The scale of a task's table, or of some of its rows: that of ranked entries, with the anchors where they are near."""
+    return _zoomed_scale(board.rows if rows is None else rows, _anchor_scores(board.task))
 
 
 def _zoomed_scale(rows: Sequence[Row | GameRow], marks: Sequence[float]) -> ChartScale:
@@ -93,12 +93,21 @@ def _bar(estimate: Estimate, scale: ChartScale) -> tuple[float, float, float]:
     return left, right - left, middle
 
 
+def _is_beyond(estimate: Estimate, scale: ChartScale) -> bool:
+    return estimate.high < scale.low or estimate.low > scale.high
+
+
+def has_arrows(rows: Iterable[Row | GameRow], scale: ChartScale) -> bool:
+    """Whether some row's bar is an arrow, since its whole interval lies beyond the scale."""
+    return any(_is_beyond(as_point(row.estimate), scale) for row in rows if not row.estimate.is_missing)
+
+
 def interval_svg(estimate: Estimate, scale: ChartScale, decimals: int) -> Markup:
     """A thin bar from the low to the high end of the interval, with a stroke at the score, which must not be NaN."""
     left, width, middle = _bar(estimate, scale)
     estimate = as_point(estimate)
     words = f"{number(estimate.score, decimals)}, 95 % interval {span(estimate.low, estimate.high, decimals)}"
-    if estimate.high < scale.low or estimate.low > scale.high:
+    if _is_beyond(estimate, scale):
         arrow = "M8 2 2 7 8 12" if estimate.high < scale.low else "M92 2 98 7 92 12"
         return Markup(_BEYOND).format(words=escape(f"{words}, beyond this scale"), arrow=arrow)
     ticks = Markup("").join(

@@ -5,6 +5,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from markupsafe import Markup
 
@@ -16,6 +17,7 @@ from leaderboard.scoring.metrics import better, digits, ranking
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, ranks, span
 
+Ranked = TypeVar("Ranked", Row, GameRow)
 PLOTTED_ENTRIES = 20
 # Widths of letters in pixels, on the safe side: capitals and other scripts are taken for wide.
 _NARROW, _NARROW_PX, _WIDE_PX = re.compile(r"[a-ln-vx-z0-9 !-/:;]"), 7.0, 12.0
@@ -36,7 +38,8 @@ class PlotAxis:
 
 def score_plot(board: TaskStandings) -> Markup:
     """The scores of a task; empty without an entry that has a place."""
-    metric, scale = ranking(board.task), table_scale(board)
+    rows = _plotted(board.rows)
+    metric, scale = ranking(board.task), table_scale(board, rows)
     anchors = [
         (anchor.score, name)
         for name, anchor in (("random", board.task.random), ("reference", board.task.reference))
@@ -46,19 +49,23 @@ def score_plot(board: TaskStandings) -> Markup:
         title=f"{metric.name}: {better(metric)}", scale=scale, decimals=digits(board.task),
         marks=tuple((value, name) for value, name in anchors if value in scale.marks),
     )  # fmt: skip
-    return _plot(board.rows, axis)
+    return _plot(rows, axis)
 
 
 def rating_plot(board: GameStandings) -> Markup:
     """The ratings of a game; empty without a player that has a place."""
-    scale = rating_scale(board)
-    marks = tuple((value, f"{board.anchor} = 0") for value in scale.marks)
+    rows = _plotted(board.rows)
+    scale = rating_scale(board, rows)
+    marks = tuple((value, f"{board.display_name(board.anchor)} = 0") for value in scale.marks if board.anchor)
     axis = PlotAxis(title="Rating (Elo): higher is better", scale=scale, decimals=0, marks=marks)
-    return _plot(board.rows, axis)
+    return _plot(rows, axis)
 
 
-def _plot(rows: Sequence[Row | GameRow], axis: PlotAxis) -> Markup:
-    shown = [row for row in rows if not (row.is_aside or row.estimate.is_missing)][:PLOTTED_ENTRIES]
+def _plotted(rows: Sequence[Ranked]) -> list[Ranked]:
+    return [row for row in rows if not (row.is_aside or row.estimate.is_missing)][:PLOTTED_ENTRIES]
+
+
+def _plot(shown: Sequence[Row | GameRow], axis: PlotAxis) -> Markup:
     if not shown:
         return Markup()
     base = _TOP + _ROW * len(shown)

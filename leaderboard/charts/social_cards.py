@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
-from math import isfinite
+from math import inf, isfinite
 from urllib.parse import quote
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
@@ -31,7 +31,8 @@ CARD_LINES = 4
 class CardLine:
     """One line of a card's list."""
 
-    place: int
+    place: int | None
+    """None for what stands aside, such as a baseline."""
     name: tuple[str, ...]
     """Alternatives: the first that the font can draw is used."""
     value: str
@@ -125,11 +126,10 @@ def _called(entry: Entry) -> tuple[str, ...]:
 
 
 def _home(standings: Standings) -> Card:
-    rows = [row for row in standings.overall if not row.is_aside]
-    lines = _lines(rows, 2)
+    lines = _lines([row for row in standings.overall if row.is_half_played and not row.is_aside], 2)
+    if not lines:
+        lines = tuple(_champion(board, line) for board in standings.boards for line in _board_lines(board)[:1])[:CARD_LINES]
     ranked = format.counted(standings.ranked_agents, "ranked agent")
-    if not rows:
-        lines = tuple(_champion(board, line) for board in standings.games for line in _game_lines(board)[:1])[:CARD_LINES]
     counts = [format.counted(len(standings.tasks), "task"), format.counted(len(standings.games), "game"), ranked]
     counts = [words for words in counts if words and not words.startswith("0 ")]
     return Card(
@@ -138,19 +138,26 @@ def _home(standings: Standings) -> Card:
     )  # fmt: skip
 
 
-def _champion(board: GameStandings, line: CardLine) -> CardLine:
-    """The best player of a game on the card of the home page, after the name of the game."""
-    return replace(line, name=tuple(f"{board.task.title or board.task.id}: {name}" for name in line.name))
+def _champion(board: TaskStandings | GameStandings, line: CardLine) -> CardLine:
+    """The best of a task or game on the card of the home page, after its name."""
+    names = tuple(f"{board.task.title or board.task.id}: {name}" for name in line.name)
+    return replace(line, name=names, span=None)
 
 
 def _task(standings: Standings, board: TaskStandings) -> Card:
-    task, rows = board.task, [row for row in board.rows if not row.estimate.is_missing and not row.is_aside]
-    lines = _lines(rows, digits(task), _axis(task, [row.estimate for row in rows]))
+    task = board.task
     return Card(
         file=_task_file(task.id), title=(task.title or task.id, task.id), above=_title(standings),
         below=f"{format.counted(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking(task))}",
-        lines=lines, film=board.best.result.key if board.best else "",
+        lines=_board_lines(board), film=board.best.result.key if board.best else "",
     )  # fmt: skip
+
+
+def _board_lines(board: TaskStandings | GameStandings) -> tuple[CardLine, ...]:
+    if isinstance(board, GameStandings):
+        return _lines([row for row in board.rows if not row.is_aside], 0)
+    rows = [row for row in board.rows if not row.estimate.is_missing and not row.is_aside]
+    return _lines(rows, digits(board.task), _axis(board.task, [row.estimate for row in rows]))
 
 
 def _scored(estimate: Estimate, decimals: int) -> str:
@@ -186,7 +193,7 @@ def _game(standings: Standings, board: GameStandings) -> Card:
     return Card(
         file=_task_file(board.task.id), title=(board.task.title or board.task.id, board.task.id), above=_title(standings),
         below=f"{format.counted(len(board.rows), 'player')} · {board.task.matches} matches a duel",
-        lines=_game_lines(board), match=next(((board.task, duel, 0) for duel in chosen_duels(board)), None),
+        lines=_board_lines(board), match=next(((board.task, duel, 0) for duel in chosen_duels(board)), None),
     )  # fmt: skip
 
 
@@ -209,17 +216,14 @@ def _duel(standings: Standings, board: GameStandings, duel: Duel) -> Card:
     )  # fmt: skip
 
 
-def _game_lines(board: GameStandings) -> tuple[CardLine, ...]:
-    return _lines([row for row in board.rows if not row.is_aside], 0)
-
-
 def _agent(standings: Standings, entry: Entry) -> Card:
     shown = list(_places(standings, entry))
     overall = next((row for row in standings.overall if row.entry.name == entry.name), None)
-    place = f"place {overall.place} overall · " if overall and not overall.is_aside else ""
+    has_place = overall is not None and overall.is_half_played and not overall.is_aside
+    place = f"place {overall.place} overall · " if overall and has_place else ""
     return Card(
         file=_agent_file(entry), title=_called(entry), above=_title(standings),
-        below=f"{place}by {entry.login}", lines=tuple(sorted(shown, key=lambda line: line.place)[:CARD_LINES]),
+        below=f"{place}by {entry.login}", lines=tuple(sorted(shown, key=lambda line: line.place or inf)[:CARD_LINES]),
     )  # fmt: skip
 
 
@@ -229,7 +233,8 @@ def _places(standings: Standings, entry: Entry) -> Iterator[CardLine]:
         row = next((row for row in board.rows if row.entry.name == entry.name and not row.estimate.is_missing), None)
         if row:
             value = format.number(row.estimate.score, 0 if task.game else digits(task))
-            yield CardLine(place=row.place, name=(task.title or task.id, task.id), value=value)
+            place = None if row.is_aside else row.place
+            yield CardLine(place=place, name=(task.title or task.id, task.id), value=value)
 
 
 def _lines(
@@ -280,10 +285,8 @@ def render_card(card: Card, beside: Image.Image | None = None) -> bytes:
 
 def _render_line(pen: ImageDraw.ImageDraw, line: CardLine, top: int, right: int) -> None:
     middle = top + 26
-    medal = _MEDAL_COLOURS[line.place - 1] if line.place <= len(_MEDAL_COLOURS) else _TRACK
-    pen.ellipse((_MARGIN_PX, middle - 24, _MARGIN_PX + 48, middle + 24), fill=medal)
-    ink = _GROUND if line.place <= len(_MEDAL_COLOURS) else _WHITE
-    pen.text((_MARGIN_PX + 24, middle), str(line.place), font=_font(26 if line.place < 100 else 18), fill=ink, anchor="mm")
+    if line.place is not None:
+        _render_place(pen, line.place, middle)
     # The score is large, its interval small.
     score, _, interval = first_printable((line.value,)).partition(" (")
     value_width = int(_font(38).getlength(score))
@@ -302,6 +305,13 @@ def _render_line(pen: ImageDraw.ImageDraw, line: CardLine, top: int, right: int)
     pen.rectangle((left, middle + 27, right, middle + 30), fill=_TRACK)
     pen.rectangle((low, middle + 25, max(high, low + 2), middle + 32), fill=_ACCENT)
     pen.rectangle((mid - 2, middle + 21, mid + 2, middle + 36), fill=_WHITE)
+
+
+def _render_place(pen: ImageDraw.ImageDraw, place: int, middle: int) -> None:
+    is_medal = place <= len(_MEDAL_COLOURS)
+    fill, ink = (_MEDAL_COLOURS[place - 1], _GROUND) if is_medal else (_TRACK, _WHITE)
+    pen.ellipse((_MARGIN_PX, middle - 24, _MARGIN_PX + 48, middle + 24), fill=fill)
+    pen.text((_MARGIN_PX + 24, middle), str(place), font=_font(26 if place < 100 else 18), fill=ink, anchor="mm")
 
 
 def draw_position(text: str) -> Image.Image:

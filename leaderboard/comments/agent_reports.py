@@ -159,7 +159,8 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
         for result in recorded.results
         if final in (None, result.beacon) and (result.login.casefold(), result.submission_digest) not in versions
     ]
-    entries += [_entry(agent) for agent in played.values()]
+    baselines = {entry.name for entry in recorded.entries if entry.baseline}
+    entries += [replace(_entry(agent), baseline=name in baselines) for name, agent in played.items()]
     results += [result.model_copy(update=_AS_OFFICIAL) for agent in played.values() for result in agent.results]
     duels = [
         duel
@@ -222,6 +223,11 @@ def _row(rows: Iterable[_RankedRow], name: AgentName) -> _RankedRow | None:
     return next((row for row in rows if row.entry.name == name), None)
 
 
+def _places(rows: Iterable[_RankedRow], own: _RankedRow) -> int:
+    """How many places there are: baselines and hosts take none, unless the row is one of theirs."""
+    return sum(row is own or not row.is_aside for row in rows)
+
+
 def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskReport:
     """One result with its place on a leaderboard that contains it."""
     retryable = result.verdict.is_retryable
@@ -237,7 +243,7 @@ def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_
 def _standing(row: _RankedRow, rows: Iterable[_RankedRow]) -> dict[str, Any]:
     """Where a row stands among all rows of its leaderboard, as fields of a `Report`."""
     placed = [other for other in rows if other.held_by is None]
-    fields: dict[str, Any] = {"estimate": row.estimate, "entries": len(placed), "held_by": row.held_by}
+    fields: dict[str, Any] = {"estimate": row.estimate, "entries": _places(placed, row), "held_by": row.held_by}
     if row.estimate.is_missing:
         return fields
     leader = next((other for other in placed if other is not row and not other.estimate.is_missing), None)
@@ -254,7 +260,7 @@ def _overall(board: Standings, name: AgentName) -> OverallReport | None:
         return None
     placed = [other for other in board.overall if other.held_by is None]
     return OverallReport(
-        estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high, entries=len(placed),
+        estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high, entries=_places(placed, row),
         played=row.played, tasks=len(row.normalised),
     )  # fmt: skip
 

@@ -41,6 +41,8 @@ class Entry:
     """Which host vouches for it."""
     quarantined: Mapping[str, str] = field(default_factory=dict, hash=False)
     """By task what is said where a record of this version is in quarantine."""
+    stays: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+    """By task the beacons of all stays of this version in the season, where it left main and came back."""
     anonymous: bool = False
     """Shown under another name for now, so nothing may link to its source."""
 

@@ -152,6 +152,10 @@ class GameStandings:
     held: Mapping[AgentName, str] = field(default_factory=dict)
     """As in `TaskStandings`."""
 
+    def display_name(self, player: str) -> str:
+        """The display name of a player `login/agent`; the same text if it has no row."""
+        return next((row.entry.submission.name for row in self.rows if row.entry.shown == player), player)
+
 
 def shown_duels(board: GameStandings) -> Iterator[Duel]:
     """Every duel that has a page: one for each pair, and the validations that refused a player."""

@@ -71,7 +71,7 @@ class TaskStandings:
     failures: tuple[Failure, ...]
     """By login and agent."""
     waiting: tuple[Entry, ...]
-    """Entered, but nothing is recorded for the present version."""
+    """Entered, but nothing is recorded for the present version, or not all draws of one that came back."""
     excluded: tuple[Excluded, ...] = ()
     """By login and agent; also agents without a folder that have official results."""
     withdrawn: tuple[WithdrawnScore, ...] = ()

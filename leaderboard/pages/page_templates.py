@@ -87,8 +87,8 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        number=format.number, plain=format.plain, size=format.size, seconds=format.seconds, day=format.day,
-        short=format.short, paragraphs=escape_markdown.paragraphs, preformatted=escape_markdown.preformatted,
+        number=escape_markdown.unbroken(format.number), plain=format.plain, size=format.size, seconds=format.seconds,
+        day=format.day, short=format.short, paragraphs=escape_markdown.paragraphs, preformatted=escape_markdown.preformatted,
         link=escape_markdown.link,
         settings=task_settings, moment=format.format_utc,
         measures=metrics.measures, segment=safe_path_segment,
@@ -97,7 +97,8 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         secret_hash=secret_hash,
         tries_mark=format.tries_mark,
         held_reason=format.held_reason,
-        span=format.span, ranks=format.ranks, counted=format.counted, href=urls.href, task_page=urls.task_page,
+        span=escape_markdown.unbroken(format.span), ranks=format.ranks, counted=format.counted,
+        href=urls.href, task_page=urls.task_page,
         agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
         result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_bars.interval_svg,
         duel_page=urls.duel_page, up=urls.up, rating_scale=interval_bars.rating_scale,
@@ -111,7 +112,8 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_RANGE=RANK_RANGE,
         task_scale=interval_bars.task_scale, score_plot=interval_figure.score_plot, rating_plot=interval_figure.rating_plot,
-        heat=heat, span_ends=scale_ends, film_poster=episode_replays.film_poster, film_facts=episode_replays.film_facts,
+        heat=heat, has_arrows=interval_bars.has_arrows, span_ends=scale_ends, film_poster=episode_replays.film_poster,
+        film_facts=episode_replays.film_facts,
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)
     return environment

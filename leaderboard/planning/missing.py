@@ -12,7 +12,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import extras_needed_by, name_with_extras
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import SIDES, Duel, Side, WantedDuel
-from evaluator.model.records.result import Result, WantedResult
+from evaluator.model.records.result import ASKED_AGAIN, Result, WantedResult
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
@@ -96,6 +96,8 @@ class WorkItem(_Work):
 
     entry: Entry
     wanted: WantedResult
+    answering: bool = False
+    """Whether its owner answers for what cannot be fetched: it could not in all tries but the last one."""
 
     @property
     def players(self) -> tuple[Entry]:
@@ -111,7 +113,7 @@ class DuelWorkItem(_Work):
     """In the order of the sides; twice the same in a validation."""
     wanted: WantedDuel
     answering: Side | None = None
-    """The side that forfeits if its registry fails again: it failed in all tries but the last one."""
+    """The side that forfeits if its registry or web host fails again: it failed in all tries but the last one."""
 
     @property
     def players(self) -> tuple[Entry, Entry]:
@@ -184,6 +186,10 @@ def _evaluations(
 ) -> list[WorkItem]:
     recorded = [result for result in results if result.verdict is not Verdict.INTERNAL_ERROR]
     done = {evaluation_id(result, folders) for result in recorded} | given_up(results, folders)
+    failed: dict[EvaluationId, list[Result]] = defaultdict(list)
+    for result in results:
+        if result.verdict is Verdict.INTERNAL_ERROR:
+            failed[evaluation_id(result, folders)].append(result)
     earlier = _EarlierRecords(recorded, folders)
     tasks = [(task, task.digest()) for task in challenge.solo_tasks]
     items = []
@@ -199,9 +205,10 @@ def _evaluations(
                     season=challenge.season,
                     beacon=beacon,
                 )
-                if (entry.name, task.id, wanted.key()) not in done:
-                    reasons = earlier.reasons([entry], task.id, wanted)
-                    items.append(WorkItem(entry=entry, task_id=task.id, wanted=wanted, reasons=reasons))
+                name = (entry.name, task.id, wanted.key())
+                if name not in done:
+                    reasons, answering = earlier.reasons([entry], task.id, wanted), _answers(failed.get(name, ()))
+                    items.append(WorkItem(entry=entry, task_id=task.id, wanted=wanted, reasons=reasons, answering=answering))
     return items
 
 
@@ -244,8 +251,13 @@ def _duels(
     return items
 
 
+def _answers(tries: Sequence[Result]) -> bool:
+    """Whether what an agent names could not be fetched in any of these tries, and only one more follows."""
+    return len(tries) >= INTERNAL_ERROR_TRIES - 1 and all(ASKED_AGAIN in result.message for result in tries)
+
+
 def _answering(tries: Sequence[Duel]) -> Side | None:
-    """The side whose registry failed in every one of these tries, if only one more follows."""
+    """The side whose registry or web host failed in every one of these tries, if only one more follows."""
     if len(tries) < INTERNAL_ERROR_TRIES - 1:
         return None
     failing = (side for side in SIDES if all(duel.players[side].verdict is Verdict.INTERNAL_ERROR for duel in tries))

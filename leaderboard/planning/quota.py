@@ -99,7 +99,10 @@ class CountedDraw:
 
 
 def counted_draws(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[CountedDraw]:
-    """Every record that counts. Many tasks are one draw; of duels only validations count, with which every draw begins."""
+    """Every record that counts. Many tasks are one draw; of duels only validations count, with which every draw begins.
+
+    What never ran counts, too: whoever can let its image or weights be missing may have computed its score first.
+    """
     records: list[Result | Duel] = [*results, *(duel for duel in duels if duel.is_validation)]
     for record in records:
         if record.tier is not Tier.OFFICIAL or record.season != challenge.season:
@@ -108,19 +111,8 @@ def counted_draws(challenge: Challenge, results: Iterable[Result], duels: Iterab
             continue
         at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
         for player in record.players if isinstance(record, Duel) else (record,):
-            if not _is_free(player):
+            if player.verdict is not Verdict.INTERNAL_ERROR:
                 yield CountedDraw(player, record.task, record.beacon, at)
-
-
-def _is_free(side: Result | PlayerRecord) -> bool:
-    """Whether a record costs nothing: our own failures, and what never ran.
-
-    An agent that ran could break the contract on purpose once it has seen its score, and be `invalid`. That must not be a
-    free second try, so such a record counts.
-    """
-    if side.verdict is not Verdict.INVALID:
-        return side.verdict is Verdict.INTERNAL_ERROR
-    return not side.cost.steps if isinstance(side, PlayerRecord) else side.image_digest is None
 
 
 class OwnerAccounts:

@@ -1,8 +1,8 @@
 """Recorded duels: which of them count, their totals, and whether a validation was passed."""
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -35,11 +35,11 @@ SIMULTANEOUS = ("pettingzoo.classic.rps_",)
 
 
 class RatedTotals(NamedTuple):
-    """The matches of a duel that the rating uses: identical games count once."""
+    """The matches of a duel as the rating weighs them: those that begin alike count as one together."""
 
-    wins: tuple[int, int]
+    wins: tuple[float, float]
     """Of each side."""
-    ties: int
+    ties: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +67,8 @@ class CountedDuel:
     folders: VersionFolders = AS_RECORDED
     simultaneous: bool = False
     """Whether both players of the game move at once."""
+    opening: int = 0
+    """Moves with which each match begins, drawn from the seeds."""
     earlier: tuple[Duel, ...] = ()
     """Duels of the same two versions on the seeds of other stays on main, which are counted with it."""
 
@@ -83,7 +85,7 @@ class CountedDuel:
     @cached_property
     def totals(self) -> DuelTotals:
         """The totals of its matches, the earlier duels' included; counted once."""
-        return duel_totals(*self.earlier, self.duel, simultaneous=self.simultaneous)
+        return duel_totals(*self.earlier, self.duel, simultaneous=self.simultaneous, opening=self.opening)
 
 
 def counting_duels(
@@ -110,7 +112,7 @@ def counting_duels(
     ]
     groups = owner_groups(entries, fitting)
     at_once = is_simultaneous(task)
-    counted = [CountedDuel(duel, folders, at_once) for duel in fitting if not groups.is_between_own(duel)]
+    counted = [CountedDuel(duel, folders, at_once, task.opening) for duel in fitting if not groups.is_between_own(duel)]
     return sorted(counted, key=lambda meeting: (meeting.at, meeting.duel.key, meeting.duel.self_sha256))
 
 
@@ -135,25 +137,30 @@ def is_simultaneous(task: Task) -> bool:
     return (task.game or "").startswith(SIMULTANEOUS)
 
 
-def duel_totals(*duels: Duel, simultaneous: bool = False) -> DuelTotals:
+def duel_totals(*duels: Duel, simultaneous: bool = False, opening: int = 0) -> DuelTotals:
     """Count the matches of duels of the same two versions.
 
-    Identical games count once in the rating: the same side began, and all moves and observations are the same. A match
-    that a broken rule ended is identical to no other: who is losing could break one in the same position each time. If
-    both sides offend, both lose, and the rating ignores the match. Both matches of an opening keep who moved first: the side
-    that plays the game's first player, whoever made the moves of the opening.
+    Two deterministic players repeat a match from the same opening, which tells nothing new. So in the rating the matches
+    with the same opening and the same side to begin count as one together. What was played after the opening does not
+    matter: a player could make the matches alike that it loses, and others different. Without openings every match counts.
+    If both sides offend, both lose, and the rating ignores the match. Both matches of an opening keep who moved first: the
+    side that plays the game's first player, whoever made the moves of the opening.
     """
     matches = [match for duel in duels for match in duel.matches]
-    games = [game for duel in duels for game in _with_moves(duel)]
-    distinct = {_game(match, index, moves): index for index, (match, moves) in enumerate(games)}
-    rated = {0: Counter[int | None]()} if simultaneous else {1: Counter[int | None](), -1: Counter[int | None]()}
-    for index in distinct.values():
-        match = matches[index]
-        if match.winner is not None or not match.offenders:
-            rated[0 if simultaneous else (1, -1)[index % 2]][match.winner] += 1
+    used = [index for index, match in enumerate(matches) if match.winner is not None or not match.offenders]
+    begins = _beginnings(duels, opening)
+    alike = Counter(begins[index] for index in used)
+    shares: dict[tuple[int, int | None], list[float]] = defaultdict(list)
+    for index in used:
+        first = 0 if simultaneous else (1, -1)[index % 2]
+        shares[first, matches[index].winner].append(1 / alike[begins[index]])
+    total = {key: math.fsum(each) for key, each in shares.items()}
     return DuelTotals(
         counts=(count_matches(matches, 0), count_matches(matches, 1)),
-        rated={first: RatedTotals((count[0], count[1]), count[None]) for first, count in rated.items()},
+        rated={
+            first: RatedTotals((total.get((first, 0), 0), total.get((first, 1), 0)), total.get((first, None), 0))
+            for first in ((0,) if simultaneous else (1, -1))
+        },
     )
 
 
@@ -168,26 +175,17 @@ def count_matches(matches: Sequence[MatchRecord], side: int) -> WinCount:
     return WinCount(wins=wins, ties=ties, losses=len(matches) - wins - ties, errors=errors, score=score)
 
 
-def _with_moves(duel: Duel) -> Iterator[tuple[MatchRecord, bytes]]:
-    """Each match with its moves; without bytes if they were left out, so that only checksums are compared."""
-    content, size = b"", 0
+def _beginnings(duels: Iterable[Duel], opening: int) -> list[tuple[object, ...]]:
+    """What tells how each match began: the side that did and the opening; its number where there is no opening."""
+    moves = [own[:opening] for duel in duels for own in (_moves(duel) if opening else [[]] * len(duel.matches))]
+    return [(i % 2, *own) if opening and len(own) == opening else ("match", i) for i, own in enumerate(moves)]
+
+
+def _moves(duel: Duel) -> list[list[int]]:
     try:
-        if duel.moves:
-            array = duel.moves.array(sum(match.plies for match in duel.matches))
-            content, size = array.tobytes(), array.itemsize
+        return duel.match_moves()
     except ValueError:
-        size = 0
-    begin = 0
-    for match in duel.matches:
-        end = begin + size * match.plies
-        yield match, content[begin:end]
-        begin = end
-
-
-def _game(match: MatchRecord, index: int, moves: bytes) -> tuple[object, ...]:
-    if match.offenders:
-        return (index,)
-    return index % 2, moves, match.checksum, match.end, match.winner
+        return [[] for _ in duel.matches]
 
 
 def refusal(duel: Duel) -> str | None:

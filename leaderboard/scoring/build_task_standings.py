@@ -10,7 +10,7 @@ from leaderboard.core.eligibility import EligibleEntries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups
 from leaderboard.core.standings import Failure, Row, TaskStandings, WithdrawnScore
-from leaderboard.scoring.counting_results import FinalPlaces, Held, counting_draws, precedence
+from leaderboard.scoring.counting_results import FinalPlaces, Held, counting_draws, lacks_a_draw, precedence
 from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, score_or_none
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking
 from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_beside
@@ -76,7 +76,7 @@ def sort_results(
             continue
         results = recorded.get(entry.name, ())
         draws = counting_draws(entry, final.draws(results) if final else results, official=official)
-        if not draws:
+        if not draws or (official and not final and lacks_a_draw(entry, task, draws)):
             waiting.append(entry)
             continue
         counted = CountedResult(

@@ -45,6 +45,16 @@ def pooled_draws(fitting: Sequence[Result]) -> Draws:
     return tuple(failed[-1:] or draws)
 
 
+def lacks_a_draw(entry: Entry, task: Task, draws: Draws) -> bool:
+    """Whether a version that came back to main was not drawn again yet: the draws before are those that it came back for.
+
+    A failed draw counts alone, whatever the others are.
+    """
+    return all(draw.verdict is Verdict.OK for draw in draws) and not entry.stays.get(task.id, frozenset()) <= {
+        draw.beacon for draw in draws
+    }
+
+
 def precedence(result: Result) -> tuple[bool, str, str, str]:
     """The newest result comes last, but our own failures come first, so that they never hide a measured result."""
     is_measured = result.verdict is not Verdict.INTERNAL_ERROR

@@ -18,13 +18,10 @@ from leaderboard.text.format import plain
 
 @dataclass(frozen=True, kw_only=True)
 class LearningCurve:
-    """The episodes of a script, in the order of their ends; one that it left has the task's worst return.
-
-    Records that do not tell when each ended have them in the order of starting.
-    """
+    """The episodes of a script, in the order of starting; one that it left has the task's worst return."""
 
     steps: tuple[int, ...]
-    """Total environment steps at the end of each episode; never decreasing."""
+    """Total environment steps when each episode, and all that were begun before it, had ended; never decreasing."""
     returns: tuple[float, ...]
     rules: ScriptRules
 
@@ -42,8 +39,8 @@ def mean_in_order(values: Sequence[float]) -> float:
 def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve | None:
     """The learning curve of a script's result; None if it is not a script's, or has no finished episode.
 
-    An episode that was left is a bad one, or else a script could leave all that go badly. The training's last one may be
-    left, since it is when its steps are used up.
+    An episode that was left is a bad one, or else a script could leave all that go badly; and later ones wait for it, or
+    else it could keep those open. The training's last one may be left, since it is when its steps are used up.
     """
     record = result.script
     if record is None or rules is None:
@@ -54,9 +51,10 @@ def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve |
     last = (len(record.returns) if record.counts_from is None else record.counts_from) - 1
     worth = (rules.worst if index in left else total for index, total in enumerate(record.returns))
     ends = itertools.accumulate(record.lengths) if record.ended_at is None else record.ended_at
-    ended = [(end, index, total) for index, (end, total) in enumerate(zip(ends, worth, strict=True))]
-    shown = [(end, total) for end, index, total in sorted(ended) if not (index == last and index in left)]
-    return LearningCurve(steps=tuple(end for end, _ in shown), returns=tuple(total for _, total in shown), rules=rules)
+    ended = enumerate(zip(ends, worth, strict=True))
+    shown = [pair for index, pair in ended if not (index == last and index in left)]
+    steps = tuple(itertools.accumulate((end for end, _ in shown), max))
+    return LearningCurve(steps=steps, returns=tuple(total for _, total in shown), rules=rules)
 
 
 def steps_to_threshold(curve: LearningCurve, threshold: float) -> float | None:

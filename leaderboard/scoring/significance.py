@@ -94,8 +94,14 @@ class CriticalValues:
         while (count != last).any():
             last = count
             apart = statistics > self._table[classes, np.maximum(pairs - 1 - count, 0)[:, np.newaxis]]
-            count = certain + apart.sum(axis=1)
+            count = certain + row_counts(apart)
         return apart
+
+
+def row_counts(marks: Bools) -> Indices:
+    """How many marks each row has, in a third of the time of `marks.sum(axis=1)` (`python -m bench.rank_bench`)."""
+    counts: Indices = np.bitwise_count(np.packbits(marks, axis=1)).sum(axis=1, dtype=np.intp)
+    return counts
 
 
 def compare_all(measured: EstimateArrays) -> Comparison:
@@ -125,15 +131,17 @@ def compare_all(measured: EstimateArrays) -> Comparison:
         lead = np.subtract.outer(centre[rows], centre[near])
         statistics = _in_errors(lead, np.add.outer(variance[rows], variance[near]))
         apart = critical.step_down(statistics, critical.classes(rows, near, lead > 0), first + len(chosen) - stop)
-        better[chosen[rows]] = first + (apart & (lead < 0)).sum(axis=1)
-        worse[chosen[rows]] = len(chosen) - stop + (apart & (lead > 0)).sum(axis=1)
+        better[chosen[rows]] = first + row_counts(apart & (lead < 0))
+        worse[chosen[rows]] = len(chosen) - stop + row_counts(apart & (lead > 0))
     return Comparison(better, worse)
 
 
 def _in_errors(lead: Floats, variance: Floats) -> Floats:
     """Absolute differences in standard errors; 0 for no difference, even without an error."""
     with np.errstate(over="ignore"):
-        statistics: Floats = np.abs(lead) / np.sqrt(np.maximum(variance, np.finfo(np.float64).tiny))
+        errors = np.maximum(variance, np.finfo(np.float64).tiny)
+        statistics: Floats = np.abs(lead)
+        np.divide(statistics, np.sqrt(errors, out=errors), out=statistics)
     return statistics
 
 
@@ -197,8 +205,8 @@ def compare_paired(
             spread = spread + value_range**2 + lead**2 * kept * 2 / size
             statistics = _in_errors(lead * kept / size, spread / (size * (size - 1)))
         apart = critical.step_down(statistics, critical.classes(rows, everyone, lead > 0))
-        better[rows] = (apart & (lead < 0)).sum(axis=1)
-        worse[rows] = (apart & (lead > 0)).sum(axis=1)
+        better[rows] = row_counts(apart & (lead < 0))
+        worse[rows] = row_counts(apart & (lead > 0))
     return Comparison(better, worse)
 
 

@@ -13,8 +13,9 @@ from pydantic_core import PydanticSerializationError, to_json
 from evaluator.model.visible_text import visible
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-# Spreadsheets take text that begins with these for a formula, some of them also behind blanks.
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+# Spreadsheets take text that begins with one of these for a formula, some of them also behind blanks. Where the comma is the
+# decimal sign they part cells at semicolons, and take a line end inside of a cell for the next row.
+_FORMULA = re.compile("^(?=[\t\r]|\\s*[=+\\-@＝＋－＠])|(?<=[;\t\r\n])(?=[^\\S;\t\r\n]*[=+\\-@＝＋－＠])")
 # XML 1.0 cannot contain these, not even as references.
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
@@ -46,16 +47,14 @@ def finite(value: float | None) -> float | None:
 
 
 def csv_cell(value: object) -> object:
-    """One cell of a CSV file: text that begins like a formula gets an apostrophe, and no number is NaN or infinite."""
+    """One cell of a CSV file: text like a formula gets an apostrophe, also behind a semicolon; no NaN, no infinity."""
     match value:
         case bool():
             return "true" if value else "false"
         case float():
             return finite(value)
         case str():
-            shown = visible(value)
-            is_formula = shown.startswith(("\t", "\r")) or shown.lstrip().startswith(_FORMULA)
-            return f"'{shown}" if is_formula else shown
+            return _FORMULA.sub("'", visible(value))
     return value
 
 

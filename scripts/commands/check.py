@@ -90,7 +90,11 @@ def run(
         for line in notes:
             say(line)
     if not faults and not as_json:
-        say(f"challenge.yml and {len(checked)} folders are fine." if checked else "challenge.yml is fine.")
+        say(
+            f"challenge.yml and {len(checked)} folder{'s' * (len(checked) > 1)} are fine."
+            if checked
+            else "challenge.yml is fine."
+        )
     code = USAGE if board.faults else SUBMISSION_AT_FAULT if faults else OK
     if faults and not as_json:
         raise CommandError(code, *faults)

@@ -14,7 +14,7 @@ from scripts.console import OK, OUR_FAULT, say
 from scripts.options import Jobs, LocalSandbox
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.local_evaluator import Evaluator, RunOptions, evaluate_locally, open_evaluator
+from scripts.runs.local_evaluator import Evaluator, RunOptions, ended_in_words, evaluate_locally, open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.standings.recorded_standings import recorded_standings
@@ -115,5 +115,5 @@ def _evaluate(evaluator: Evaluator, at_once: int | None) -> list[Result]:
     ):
         results.append(result)
         if is_new:
-            say(f"{result.login}/{result.agent} on {result.task}: {result.verdict}")
+            say(f"{result.login}/{result.agent} on {result.task}: {ended_in_words(result)}")
     return results

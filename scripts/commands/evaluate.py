@@ -22,7 +22,7 @@ from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandEr
 from scripts.options import AgentArgument, Jobs, LocalSandbox, OnlyTasks, PlayAgain
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.eligible_tasks import eligible_tasks
-from scripts.runs.local_evaluator import Evaluator, RunOptions, evaluate_locally, open_evaluator
+from scripts.runs.local_evaluator import Evaluator, RunOptions, ended_in_words, evaluate_locally, open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 
 
@@ -66,6 +66,9 @@ def run(
         results.append(result)
         if not as_json:
             _say_attempts(result, is_new=is_new)
+        # For whoever waits for the others; the table says it all in the end.
+        if is_new and len(solo) > 1 and not as_json and sys.stderr.isatty():
+            say(f"{result.task}: {ended_in_words(result)}")
     results.sort(key=lambda result: [each.id for each in tasks].index(result.task))
     games = [each for each in tasks if each.game is not None]
     duels = _play(evaluator, entry, games, options) if games else []
@@ -113,7 +116,8 @@ def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], 
 
     recorded, official = recorded_here(with_recorded(checkout))
     state = expected(recorded, entry, results, duels)
-    expected_places(state, official=official)
+    is_policy = entry.folder.submission.kind is SubmissionKind.POLICY
+    expected_places(state, official=official, debugged=entry.shown if is_policy else None)
     if question := narrower_tasks(entry, state.agents[0]):
         say(question)
 

@@ -72,13 +72,44 @@ def version_origins(
         name: _beacon(oldest[name]) if name in oldest else _refuse_missing(folder_of(name), digest)
         for name, digest in digests.items()
     }
-    order = beacon_order(repository, main_sha)
+    return VersionOrigins(versions=versions, tasks=_periods(history, tasks, beacon_order(repository, main_sha), since))
+
+
+def _periods(
+    history: FolderHistory, tasks: Mapping[AgentName, Collection[str]], order: Mapping[str, int], since: str | None
+) -> dict[tuple[AgentName, str], tuple[SeedBeacon, ...]]:
+    """The beacons of the periods that were not over before a commit."""
     begin = order[since] if since else 0
     periods = {
         where: tuple(_beacon(period.began) for period in periods if period.left is None or order[period.left] > begin)
         for where, periods in history.periods(tasks).items()
     }
-    return VersionOrigins(versions=versions, tasks={where: beacons for where, beacons in periods.items() if beacons})
+    return {where: beacons for where, beacons in periods.items() if beacons}
+
+
+def returns(
+    repository: GitRepository,
+    main_sha: str,
+    digests: Mapping[AgentName, str],
+    tasks: Mapping[AgentName, Collection[str]],
+    since: str | None = None,
+) -> dict[tuple[AgentName, str], frozenset[str]]:
+    """The beacons of those versions on main that left it, or a task, and came back: several for each.
+
+    Few files are read, since few versions do. The arguments are those of `version_origins`.
+
+    Raises:
+        CommandError: the clone is shallow.
+    """
+    refuse_shallow(repository)
+    history = FolderHistory(repository, main_sha)
+    names = history.in_several_states(digests)
+    standing = history.digests(names)
+    present = {name: tasks[name] for name in names if standing.get(name) == digests[name]}
+    if not present:
+        return {}
+    periods = _periods(history, present, beacon_order(repository, main_sha), since)
+    return {where: frozenset(beacon.sha for beacon in own) for where, own in periods.items() if len(own) > 1}
 
 
 def refuse_shallow(repository: GitRepository) -> None:

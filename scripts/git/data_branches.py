@@ -212,7 +212,7 @@ def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Due
 
 
 def _without_times(duel: Duel) -> Duel:
-    """A duel with what ratings need: the results and the moves, because identical games count once."""
+    """A duel with what ratings need: the results and the moves, whose first ones tell which matches begin alike."""
     players = tuple(player.model_copy(update={"log_tail": ""}) for player in duel.players)
     return duel.model_copy(update={"players": players, "milliseconds": None})
 

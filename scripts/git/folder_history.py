@@ -111,6 +111,11 @@ class FolderHistory:
             for name, contents in self._versions(names).items()
         }
 
+    def in_several_states(self, names: Iterable[AgentName]) -> list[AgentName]:
+        """The folders whose present files stood in several states of their login: only those can have several periods."""
+        present = ((name, now) for name in names if (now := self._now.get(name)))
+        return [name for name, now in present if sum(state.content.rest == now.rest for state in self.of(name[0])) > 1]
+
     def periods(self, tasks: Mapping[AgentName, Collection[str]]) -> dict[tuple[AgentName, str], list[VersionPeriod]]:
         """For each folder and task the periods of the version that the folder holds now, oldest first.
 

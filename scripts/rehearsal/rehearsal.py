@@ -15,7 +15,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import RehearsalEntry
 from leaderboard.text.escape_markdown import cell
-from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError
+from scripts.console import OK, STOPPED, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.api.responses import GitHubAccount, PullRequest
 from scripts.rehearsal import observations
@@ -40,7 +40,6 @@ from scripts.rehearsal.working_copy import (
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.repository.moderation_file import MODERATION_FILE, with_rehearsal_entry
 
-STOPPED = 130
 MERGEABLE_TRIES, MERGEABLE_PAUSE = 30, 2.0
 RUN_AGAIN = "Then run the same command again to continue, or with --withdraw to give up."
 STEP_POLL_SECONDS = 10.0

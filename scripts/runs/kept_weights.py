@@ -3,6 +3,8 @@
 A file is at `<sha256>/<number>`, in parts that a host of git takes. Only publish writes; whoever reads checks the hash.
 """
 
+import random
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -19,6 +21,8 @@ WEIGHTS_BRANCH = "weights"
 # GitHub refuses files of more than 100 MiB, and warns above 50.
 PART_BYTES = 48 << 20
 _PUSHES = 5
+# In which a round begins to fetch files: hosts that answer slowly must not keep results from being recorded.
+KEEPING_SECONDS = 1200.0
 
 
 def bring_weights(clone: GitRepository, wanted: Iterable[WeightsFile], store: WeightsStore | None = None) -> None:
@@ -40,15 +44,22 @@ def keep_weights(
 ) -> int:
     """Add to the branch what it lacks; returns the number of files. What cannot be had is said, and tried by the next run.
 
+    The order is random, so that what takes all the time once does not take it always.
+
     Raises:
         GitError: the remote refuses.
     """
     store = store or WeightsStore()
-    every = {weights.sha256: weights for weights in wanted}
+    every = list({weights.sha256: weights for weights in wanted}.values())
+    random.shuffle(every)
+    until = time.monotonic() + KEEPING_SECONDS
     added = 0
     if every:
         with open_branches(clone, "") as branches:
-            for weights in every.values():
+            for number, weights in enumerate(every):
+                if time.monotonic() >= until:
+                    say(f"There was no time to keep copies of {len(every) - number} files; the next run tries again.")
+                    break
                 added += _keep(branches, weights, store, now)
     return added
 

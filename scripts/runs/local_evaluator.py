@@ -4,6 +4,7 @@
 """
 
 import hashlib
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
-from scripts.console import OUR_FAULT, USAGE, CommandError, say, stderr_console
+from scripts.console import OUR_FAULT, USAGE, CommandError, mean_in_words, say, stderr_console
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, base_image
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 
@@ -171,8 +172,7 @@ def evaluate_locally(
             requests.append(request)
         else:
             yield result, False
-    # Training takes the longest.
-    requests.sort(key=lambda request: request.gym_task.task.script is None)
+    requests.sort(key=_may_be_shorter)
     jobs = [evaluator.job(request) for request in requests]
     if len(jobs) == 1:
         threading.Thread(target=options.meanwhile, name="meanwhile", daemon=True).start()
@@ -180,6 +180,23 @@ def evaluate_locally(
         if store is not None:
             store.write(result, trace)
         yield result, True
+
+
+def _may_be_shorter(request: "EvaluationRequest") -> tuple[bool, float]:
+    """Sorts what may take the longest to the front, so that nothing long is left when other processors have no more to do.
+
+    Training takes the longest, and then what may have the most steps.
+    """
+    task, limit = request.gym_task.task, request.gym_task.time_limit
+    return task.script is None, -task.counted * (limit or math.inf)
+
+
+def ended_in_words(result: Result) -> str:
+    """How an evaluation ended, and the mean of its episodes with its 95 % interval."""
+    words = [str(result.verdict)]
+    if len(result.returns) > 1:
+        words.append(f"{mean_in_words(result.returns)} in {len(result.returns):,} episodes")
+    return ", ".join([*words, f"{result.cost.steps:,} steps", f"{result.cost.wall_seconds:.1f} s"])
 
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:

@@ -17,6 +17,7 @@ from scripts.console import CommandError, say
 from scripts.git.data_branches import export_files, newest_results
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import AgentFolder, Checkout
+from scripts.standings.recorded_standings import with_stays
 
 # What a sentence of the referee begins with where the agent failed before it had acted once.
 _AT_THE_START = re.compile(r"episode \d+, step 0: ")
@@ -44,7 +45,7 @@ def with_recorded(checkout: Checkout) -> Checkout:
 def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
     """What is recorded in this clone, and whether it is official; before the first official result, local ones count."""
     entries = [each.entry() for each in checkout.read_all()[0]]
-    kept = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent, entry.digest) is None)
+    kept = [entry for entry in entries if checkout.moderation.of(entry.login, entry.agent, entry.digest) is None]
     results, duels = checkout.results, checkout.duels
     official = any(record.tier is Tier.OFFICIAL for record in checkout.every_record)
     if not official:
@@ -55,8 +56,10 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
             if (AgentName.folded(result.login, result.agent), result.submission_digest) in versions
         ]
         duels = [duel.model_copy(update=_OFFICIAL) for duel in duels]
+    else:
+        kept = with_stays(GitRepository(checkout.root), "HEAD", checkout.challenge, kept)
     recorded = OfficialLeaderboard(
-        challenge=checkout.challenge, entries=kept, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
+        challenge=checkout.challenge, entries=tuple(kept), results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
     )
     return recorded, official
 

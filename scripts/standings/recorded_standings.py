@@ -1,7 +1,8 @@
 """The standings of a checkout's recorded results; once submissions have ended, of the agents on main at that commit."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -12,13 +13,15 @@ from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 from leaderboard.build_standings import build_standings
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings
+from leaderboard.planning.admission import tasks_by_name
 from leaderboard.visibility import StandingsInput, as_shown, with_flags
-from scripts.console import say
+from scripts.console import CommandError, say
+from scripts.git.beacon import returns
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.season_commits import checked_season_commits
+from scripts.git.season_commits import checked_season_commits, season_commits
 from scripts.repository.checkout import Checkout, say_damaged
 
 Record = TypeVar("Record", Result, Duel)
@@ -43,6 +46,9 @@ def recorded_input(
     """
     final = final_entries(checkout) if official and checkout.challenge.is_final else None
     agents, faults = checkout.read_all()
+    entries = [*(final.entries if final else (agent.entry() for agent in agents)), *erased_entries(checkout.moderation)]
+    if official and not final:
+        entries = with_stays(GitRepository(checkout.root), "HEAD", checkout.challenge, entries)
     has_duels = bool(checkout.challenge.games) or not checkout.is_lean
     duels, damaged_duels = (checkout.duels, checkout.recorded_duels[1]) if has_duels else ([], [])
     for line in faults:
@@ -54,15 +60,34 @@ def recorded_input(
         results, duels = of_our_sandbox(checkout, results), of_our_sandbox(checkout, duels)
     recorded = StandingsInput(
         challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
-        entries=checkout.with_quarantines(
-            [*(final.entries if final else (agent.entry() for agent in agents)), *erased_entries(checkout.moderation)]
-        ),
+        entries=checkout.with_quarantines(entries),
         moderation=checkout.moderation,
         results=tuple(results),
         duels=tuple(duels),
         final_beacon=final.beacon if final else None,
     )
     return as_shown(recorded, now or datetime.now(UTC)) if official else with_flags(recorded)
+
+
+def with_stays(clone: GitRepository, commit: str, challenge: Challenge, entries: Iterable[Entry]) -> list[Entry]:
+    """The entries, each version that came back to main with the draws that are wanted of it; unchanged where git is silent.
+
+    Sealed episodes are the same in every stay.
+    """
+    entries = list(entries)
+    try:
+        main = None if challenge.sealed else clone.resolve(commit)
+        if main is None:
+            return entries
+        digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
+        since = season_commits(clone, main, challenge.season).began
+        found = returns(clone, main, digests, tasks_by_name(challenge, entries), since)
+    except CommandError:  # Not a clone, or a shallow one.
+        return entries
+    stays: dict[AgentName, dict[str, frozenset[str]]] = defaultdict(dict)
+    for (name, task_id), beacons in found.items():
+        stays[name][task_id] = beacons
+    return [replace(e, stays=own) if (own := stays.get(AgentName(e.login, e.agent))) else e for e in entries]
 
 
 def of_our_sandbox(checkout: Checkout, records: Iterable[Record]) -> list[Record]:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, replace
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -36,6 +37,19 @@ def test_an_agent_acts_alone_as_it_acts_on_many_at_once(world: World) -> None:
 
         assert together.shape == alone.shape == ((3,) if world.is_discrete else (3, world.outputs))
         assert np.allclose(together, alone, atol=1e-6), policy
+
+
+@pytest.mark.parametrize("policy", ["rule", "MLP"])
+def test_the_pole_stays_up_so_that_steps_are_measured_and_not_resets(policy: str) -> None:
+    [world] = [world for world in WORLDS if world.name == "CartPole"]
+    agent = load(world.source(policy, batched=False))
+    environment = gymnasium.make(world.env_id)
+    observation, _ = environment.reset(seed=1)
+    steps, over = 0, False
+    while not over:
+        observation, _, terminated, truncated, _ = environment.step(agent.act(observation))
+        steps, over = steps + 1, terminated or truncated
+    assert steps > 200
 
 
 def test_every_way_is_measured_for_every_policy_and_calls_for_the_rule_alone() -> None:

@@ -83,6 +83,26 @@ def test_the_same_of_a_board_without_anybody(kind, tab, empty_site):
     looked_at(tab, empty_site, EMPTY[kind])
 
 
+# What a finger has to hit, by pixels: links in running text are not among it.
+SMALL = """() => [...document.querySelectorAll("main :is(button, select, input[type=range], input[type=search])")]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest(".pr-hidden, .md-code__nav"))
+  .map((one) => [one.getBoundingClientRect(), one.outerHTML.slice(0, 120)])
+  .filter(([box]) => box.height > 0 && Math.min(box.height, box.width) < 36)
+  .map(([box, html]) => `${box.width}×${box.height} ${html}`)"""
+
+
+@pytest.mark.parametrize("kind", ["home", "task", "game", "agent", "agents", "duel", "compare-state", "overall"])
+def test_controls_are_large_enough_for_a_finger(kind, chromium, full_site):
+    context = chromium.new_context(viewport=NARROW, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(full_site.address + KINDS[kind], wait_until="networkidle")
+    small, wide = page.evaluate(SMALL), page.evaluate(WIDE)
+    context.close()
+
+    assert small == []
+    assert wide == [False, []]
+
+
 @pytest.mark.parametrize("address", ["nothing/here/", "tasks/none", "agents/alice/none/"])
 def test_the_page_for_what_is_not_there_works_at_any_depth(address, tab, full_site):
     page = tab.visit(full_site.address + address)

@@ -1,9 +1,16 @@
 """Search, the page of all agents, and what is new since the last visit, in a real browser."""
 
+import html.parser
+import json
 import re
 
 import pytest
 from playwright.sync_api import expect
+
+from tests.browser.built import KINDS, on_disk
+
+# Pages of the board itself, which templates make.
+GENERATED = ("home", "tasks", "overall", "timeline", "agents", "task", "task-state", "script", "game", "compare", "ledger")
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +30,40 @@ def test_the_index_is_loaded_when_somebody_searches(visit):
     expect(page).to_have_url(re.compile(r"/agents/bob/greeting/$"))
 
 
+class Words(html.parser.HTMLParser):
+    """The words of a page, each within one piece of its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = set()
+        self.feed(text)
+
+    def handle_data(self, data):
+        self.found |= words(data)
+
+
+def words(text):
+    return {word.strip(".,:;()·") for word in re.split(r"[\s–]+", text)}
+
+
+@pytest.mark.parametrize("kind", GENERATED)
+def test_excerpts_hold_words_as_the_page_has_them(kind, full_site):
+    """Not `22.0reference` or `CartPoleCartPole-v1`: words of two cells, items or labels stay apart."""
+    path = on_disk(KINDS[kind])
+    found = Words(full_site.text(path)).found
+    docs = json.loads(full_site.text("search/search_index.json"))["docs"]
+    own = [doc for doc in docs if on_disk(doc["location"]) == path]
+
+    assert own
+    assert sorted({word for doc in own for word in words(doc["text"])} - found) == []
+
+
+def test_excerpts_begin_with_what_the_page_is_about(full_site):
+    docs = json.loads(full_site.text("search/search_index.json"))["docs"]
+
+    assert not [doc["location"] for doc in docs if "Generated 20" in doc["text"]]
+
+
 def test_what_was_typed_before_the_index_came_is_searched_for(chromium, site):
     page = chromium.new_context().new_page()
     held = []
@@ -32,6 +73,18 @@ def test_what_was_typed_before_the_index_came_is_searched_for(chromium, site):
     expect(page.locator(".md-search-result__meta")).to_have_text("Loading …")
     held[0].continue_()
     expect(page.locator(".md-search-result__item").first).to_contain_text("Duel in Connect Four")
+    page.context.close()
+
+
+def test_a_page_with_just_that_title_comes_before_agents(chromium, site):
+    addresses = {"agents/a/b/": "Connect Four player", "tasks/connect_four/": "Connect Four"}
+    docs = [{"location": location, "title": title, "text": ""} for location, title in addresses.items()]
+    page = chromium.new_context().new_page()
+    page.route("**/search_index.json", lambda route: route.fulfill(json={"docs": docs}))
+    page.goto(site)
+    page.get_by_role("textbox", name="Search").fill("connect four")
+
+    expect(page.locator(".md-search-result__item").first.locator("b")).to_have_text("Connect Four")
     page.context.close()
 
 

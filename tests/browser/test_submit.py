@@ -88,6 +88,28 @@ def test_the_folder_follows_the_name_until_somebody_types_one(form):
     expect(folder).to_have_value("mine")
 
 
+def test_a_form_that_was_checked_is_checked_again_once_after_the_last_key(form):
+    page = form()
+    fill(page, name="")
+    check(page)
+    expect(fault(page, "name")).to_contain_text("must not be empty")
+    looks = page.evaluate("""() => {
+      window.looks = 0;
+      const encode = TextEncoder.prototype.encode;
+      TextEncoder.prototype.encode = function (text) { window.looks += 1; return encode.call(this, text); };
+      const name = document.querySelector("#pr-submit-name");
+      for (let i = 0; i < 20; i += 1) {
+        name.value += "n";
+        name.dispatchEvent(new Event("input", { bubbles: true }));
+      }
+      return window.looks;
+    }""")
+    expect(fault(page, "name")).to_have_text("")
+
+    assert looks == 0
+    assert 0 < page.evaluate("window.looks") < 4
+
+
 def test_a_header_in_the_code_is_not_written_twice(form):
     page = form()
     fill(page, source="# Mine.\n# /// pullrank\n# name: x\n# ///\n" + AGENT)

@@ -17,12 +17,13 @@ from evaluator.host.docker import agent_image
 from evaluator.host.docker.container_policy import UIDS
 from evaluator.host.docker.engine import Engine
 from evaluator.host.duels.evaluate_duel import evaluate_duel
+from evaluator.host.sandboxes import docker_sandbox
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import parse_reference
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
-from evaluator.model.records.result import Result
+from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from tests import rooms
 from tests.docker.hub import INDEX, Hub, layer, need, running
@@ -413,6 +414,19 @@ def test_a_player_whose_image_cannot_be_had_forfeits(hub: Hub, docker: SelectedS
     assert {(match.end, match.winner) for match in absent.matches} == {(MatchEnd.FORFEIT, 1)}
     assert silent.verdict is Verdict.INTERNAL_ERROR
     assert silent.message.startswith("the registry localhost:9 does not answer")
+
+
+def test_an_official_image_of_its_owners_registry_waits_for_the_pace(
+    hub: Hub, docker: SelectedSandbox, misfit: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = hub.image("mallory/paced", [misfit, layer(a=os.urandom(9))], {"Entrypoint": ["/misfit", "leave"]})
+    waits: list[str] = []
+    monkeypatch.setattr(docker_sandbox, "wait_for_pace", lambda: waits.append("once"))
+    wanted = dataclasses.replace(rooms.order(folder_of(entry), TASK, limits=LIMITS), tier=Tier.OFFICIAL)
+    for _ in range(2):  # The second time it is on the machine.
+        rooms.evaluate(wanted, docker)
+
+    assert waits == ["once"]
 
 
 def test_images_beyond_the_bound_are_removed_longest_unused_first(hub: Hub, engine: Engine) -> None:

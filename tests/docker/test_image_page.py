@@ -45,7 +45,7 @@ def test_the_commands_of_the_page(board: Path, engine: Engine, monkeypatch: pyte
     engine._api.remove_image(f"{hub.address}/alice/pole", force=True)
 
     assert len(BLOCKS) == 3
-    assert "1 folders are fine" in done.stderr
+    assert "1 folder are fine" in done.stderr
     (recorded,) = records(board).values()
     assert b'"verdict": "ok"' in recorded or b'"verdict":"ok"' in recorded
 

@@ -53,7 +53,7 @@ def images(engine: Engine) -> Iterator[None]:
 
 def evaluated(board: Path, folder: str) -> dict[str, str]:
     """The verdict of each task in the docker sandbox, of a folder that passes the check."""
-    assert run(board, "check", folder)[::2] == (0, "challenge.yml and 1 folders are fine.\n")
+    assert run(board, "check", folder)[::2] == (0, "challenge.yml and 1 folder are fine.\n")
     code, out, err = run(board, "evaluate", folder, "--sandbox", "docker", "--json")
     assert code == 0, out + err
     documents = json.loads(out)

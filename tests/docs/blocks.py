@@ -17,7 +17,7 @@ from evaluator.model.config.challenge import Challenge
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "site/pages").rglob("*.md"))]
-LANGUAGES = ("yaml", "sh", "python", "json", "text", "")
+LANGUAGES = ("yaml", "sh", "python", "json", "text", "mermaid", "")
 _FENCE = re.compile(r'^( *)```(\w*)(?: title="[^"]*")?$')
 _NOTE = re.compile(r"^ *<!-- (not run|run by|plays)(?::| ) ?(.*?) -->$")
 

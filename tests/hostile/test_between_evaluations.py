@@ -5,6 +5,9 @@ Within one evaluation an agent may remember what it likes: its episodes share a 
 
 import dataclasses
 import json
+import os
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -122,6 +125,33 @@ print(" ".join(f"{{1e6 * second:.1f}}" for second in seconds), flush=True)
 """
 
 
+LAST_FILES = FILES.replace("[:64]", "[-40:]")
+NAMES = f"""{LAST_FILES}
+print("\\n".join(files), flush=True)
+"""
+READING_WRITER = f"""{LAST_FILES}
+for bit, descriptor in zip("{WORD}", descriptors):
+    if bit == "1":
+        os.pread(descriptor, 4096, 0)
+print("written", len(descriptors), flush=True)
+"""
+LAST_READER = READER.replace("[:64]", "[-40:]")
+
+
+def forget(image: str, names: list[str]) -> int:
+    """Clear files of an image from the kernel's memory, as a machine that needs it does; returns how many."""
+    shown = subprocess.run(["docker", "image", "inspect", image], capture_output=True, check=True).stdout
+    layers = json.loads(shown)[0]["GraphDriver"]["Data"]
+    folders = [folder for key in ("LowerDir", "UpperDir") for folder in layers.get(key, "").split(":") if folder]
+    cleared = 0
+    for path in (Path(folder + name) for folder in folders for name in names):
+        if os.access(path, os.R_OK):
+            with path.open("rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                cleared += 1
+    return cleared
+
+
 @pytest.fixture(params=["docker", "gvisor"])
 def box(request: pytest.FixtureRequest) -> SelectedSandbox:
     chosen: SelectedSandbox = request.getfixturevalue(request.param)
@@ -167,6 +197,31 @@ def test_no_word_is_left_in_the_page_cache(box: SelectedSandbox, tmp_path) -> No
     cleared = [place for place, bit in enumerate(WORD) if bit == "1"]
     # By chance about half of the slowest files are among the cleared ones.
     assert len(set(slowest) & set(cleared)) < 0.9 * len(cleared), times
+
+
+@pytest.mark.attack(
+    "reads_a_word_into_the_kernels_memory",
+    family="cheating",
+    tries="Reads some of the image's files that nobody had read, so that the next agent reads 40 bits by timing.",
+    outcome="the next agent reads no word",
+)
+def test_no_word_is_left_by_reading(box: SelectedSandbox, tmp_path) -> None:
+    writer, reader, namer = (
+        order_of(write_agent(tmp_path / name, source), episodes=1)
+        for name, source in (("one", READING_WRITER), ("two", LAST_READER), ("three", NAMES))
+    )
+    named = play(namer, box).result
+    if not forget(str(named.image_digest), named.log_tail.splitlines()):
+        pytest.skip("the engine's files cannot be read here, so none can be cleared from memory")
+    box.warm(())  # As a job does before it plays.
+
+    written, read = (play(wanted, box).result for wanted in (writer, reader))
+
+    assert written.log_tail == "written 40", written.message
+    times = [float(word) for word in read.log_tail.split()]
+    ones = [place for place, bit in enumerate(WORD[: len(times)]) if bit == "1"]
+    fastest = sorted(range(len(times)), key=times.__getitem__)[: len(ones)]
+    assert len(set(fastest) & set(ones)) < 0.9 * len(ones), times
 
 
 @pytest.mark.attack(

@@ -210,6 +210,7 @@ def records(player: Player) -> Iterator[ScriptRecord]:
         record = ScriptRecord(
             returns=tuple(one.total for one in episodes), lengths=tuple(one.length for one in episodes),
             unfinished=tuple(one.index for one in episodes if not one.finished), counts_from=desk.counts_from,
+            ended_at=tuple(one.ended_at for one in episodes),
         )  # fmt: skip
         assert record.steps <= RULES.steps
         yield record
@@ -249,6 +250,33 @@ def finishes_the_good_ones(link: RefereeLink) -> None:
             env.step(0)
 
 
+def keeps_the_bad_ones_open(link: RefereeLink) -> None:
+    """Episodes with bad starts are left open while others are played, and end with the run, when they count nothing."""
+    env, held = RemoteEnv(link), []
+    while True:
+        if env.reset()[0] > EXPECTED:
+            finish(env)
+        elif len(held) < 200:
+            held.append(env)
+            env = RemoteEnv(link)
+
+
+def ends_the_bad_ones_last(link: RefereeLink) -> None:
+    """Those that were kept open are ended together, when the training is over."""
+    env, held, taken = RemoteEnv(link), [], 0
+    while taken < TRAINING:
+        if env.reset()[0] > EXPECTED:
+            taken += finish(env, TRAINING - taken)
+        else:
+            held.append(env)
+            env = RemoteEnv(link)
+    for other in held:
+        finish(other, 1)
+        other.close()
+    while True:
+        begun(env)
+
+
 def heights(player: Player) -> Iterator[float]:
     """The area under each run's learning curve."""
     task = TASK.model_copy(update={"script": RULES})
@@ -263,3 +291,12 @@ def heights(player: Player) -> Iterator[float]:
 )  # fmt: skip
 def test_who_leaves_bad_episodes_has_no_better_learning_curve() -> None:
     assert statistics.mean(heights(finishes_the_good_ones)) < statistics.mean(heights(honest))
+
+
+@pytest.mark.attack(
+    "bad_episodes_that_are_kept_open", family="cheating", outcome="what is begun later waits for them",
+    tries="Keeps training episodes that go badly open until the end, where they cost its learning curve nothing.",
+)  # fmt: skip
+@pytest.mark.parametrize("player", [keeps_the_bad_ones_open, ends_the_bad_ones_last])
+def test_who_keeps_bad_episodes_open_has_no_better_learning_curve(player: Player) -> None:
+    assert statistics.mean(heights(player)) < statistics.mean(heights(honest))

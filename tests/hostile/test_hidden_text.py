@@ -20,7 +20,7 @@ from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS, INVIS
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.standings import Standings
-from leaderboard.text.serialise import csv_cell
+from leaderboard.text.serialise import csv_cell, csv_text
 from scripts.commands import check
 from scripts.console import CommandError
 from tests.leaderboard.api.leaderboards import documents
@@ -238,10 +238,24 @@ def test_a_formula_is_text_whatever_stands_before_it(text: str) -> None:
     assert not GONE.search(cell)
 
 
+INNER_FORMULAS = ["a;=1+1", "a;;=cmd|' /C calc'!A0", "a; -1", "a\t@x", "a\n=1+1", "a\r\n+1", "a;\n＝1", "=1;+1"]
+
+
+@pytest.mark.attack(
+    "formula_behind_a_semicolon", family="pages", outcome="an apostrophe makes it text",
+    tries="Puts a formula behind a semicolon, tab or line end, where spreadsheets of many countries begin the next cell.",
+)  # fmt: skip
+@pytest.mark.parametrize("text", INNER_FORMULAS)
+def test_a_formula_is_text_where_cells_are_parted_at_semicolons(text: str) -> None:
+    line = csv_text([["alice", text, 1.5]]).decode()
+
+    assert not [part for part in re.split("[;\t\r\n]", line) if part.lstrip().startswith(tuple("=+-@＝"))], line
+
+
 def test_a_page_saves_what_it_shows_without_formulas() -> None:
     script = Path("site/assets/js/table.js").resolve().as_uri()
     saving = f"import {{csv}} from '{script}'; process.stdout.write(csv(JSON.parse(process.argv[1]), []));"
-    shown = [visible(text) for text in FORMULAS] + ["a=b", "\t"]
+    shown = [visible(text) for text in FORMULAS + INNER_FORMULAS] + ["a=b", "\t"]
     done = subprocess.run(
         [node(), "--input-type=module", "-e", saving, json.dumps(shown)], capture_output=True, text=True, check=True
     )

@@ -21,6 +21,9 @@ from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
 from scripts.github.official.workload import Workload, read_workload
+from scripts.repository.checkout import Checkout
+from scripts.repository.layout import record_store
+from scripts.standings.recorded_standings import recorded_standings
 from scripts.verification.verify_claims import MainHistory
 from tests.leaderboard import make
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, git, make_board, origin_branch
@@ -87,6 +90,58 @@ def test_where_nothing_ever_returned_nothing_is_wanted_anew(board: Clone, tmp_pa
 
     assert len(whole_round(board, tmp_path / "1").recorded) == 2
     assert planned(board).items == ()
+
+
+def record(board: Clone, at: str, *, beacon: str, score: float | None, login: str = "alice", **fields: str) -> None:
+    """Record an official result of the agent that a login has on main."""
+    rules = parse_challenge(board.repository.run("show", "HEAD:challenge.yml"))
+    (entry,) = (e for e in read_entries(board.repository, board.head, rules)[0] if e.login == login)
+    returns = [] if score is None else [score] * 3
+    result = make.result(entry, returns, on=rules.tasks[0], beacon=beacon, at=at, **fields)
+    record_store(board.path).write(result, None)
+
+
+def ranked(board: Clone) -> dict[str, float]:
+    """Logins with their scores on the site, and none for those that wait."""
+    for path in ("challenge.yml", "submissions"):
+        git(board.path, "checkout", "-q", "--", path)
+    standings = recorded_standings(Checkout(board.path), official=True)
+    return {row.entry.login: row.estimate.score for row in standings.tasks[0].rows}
+
+
+@pytest.mark.attack(
+    "return_that_is_never_drawn", family="people", outcome="waits without a place until it is drawn again",
+    tries="Goes back to its luckiest version when no quota is left, so that the draw of the return is never made.",
+)  # fmt: skip
+def test_who_goes_back_when_the_quota_is_used_up_has_no_place_by_the_old_draw(tmp_path: Path) -> None:
+    board = make_board(tmp_path / "board", {"challenge.yml": RULES + b"quota: {total: 2}\n"})
+    lucky = board.commit({**agent_files("alice", source=copy(1)), **agent_files("bob", source=copy(9))})
+    record(board, "2026-01-01T00:00:00Z", beacon=lucky, score=9.0)
+    record(board, "2026-01-01T00:00:00Z", beacon=lucky, score=5.0, login="bob")
+    assert ranked(board) == {"alice": 9, "bob": 5}
+    second = board.commit(agent_files("alice", source=copy(2)))
+    record(board, "2026-01-02T00:00:00Z", beacon=second, score=4.0)
+    assert ranked(board) == {"alice": 4, "bob": 5}
+
+    back = board.commit(agent_files("alice", source=copy(1)))
+
+    assert ranked(board) == {"bob": 5}
+    record(board, "2026-01-03T00:00:00Z", beacon=back, score=3.0)
+    assert ranked(board) == {"alice": 6, "bob": 5}
+
+
+@pytest.mark.attack(
+    "return_whose_draw_fails_on_our_side", family="people", outcome="waits without a place until it is drawn again",
+    tries="Goes back to its luckiest version and lets its own registry fail whenever the new draw would be a bad one.",
+)  # fmt: skip
+def test_who_lets_the_draw_of_a_return_fail_has_no_place_by_the_old_one(board: Clone) -> None:
+    lucky = board.commit(agent_files("alice", source=copy(1)))
+    record(board, "2026-01-01T00:00:00Z", beacon=lucky, score=9.0)
+    board.commit(agent_files("alice", source=copy(2)))
+    back = board.commit(agent_files("alice", source=copy(1)))
+    record(board, "2026-01-03T00:00:00Z", beacon=back, score=None, verdict="internal_error")
+
+    assert ranked(board) == {}
 
 
 COPIES = [make.entry("alice", agent=f"a{number:02}", version=str(number)) for number in range(20)]

@@ -1,6 +1,9 @@
 """Ways to have one's own evaluation count as a failure of ours: it is played anew then, and no quota knows of it."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -12,7 +15,10 @@ from gymnasium.vector import AutoresetMode
 from evaluator import wire
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
+from evaluator.host.errors import AgentFault, RegistryFault
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.seeds.season_secret import SeasonSecret
+from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import VerificationStatus, replay_episode, verify_result
 from evaluator.host.training_scripts import script_env_server
@@ -20,11 +26,15 @@ from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, S
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records import trace
+from evaluator.model.records.result import ASKED_AGAIN, SandboxKind
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
+from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
 from tests.evaluator.host.training_scripts.test_script_env_server import Wire
 from tests.evaluator.script_runs import script
+from tests.hostile.arena import order_of, write_agent
+from tests.leaderboard import make
 from tests.rooms import evaluated
 
 
@@ -138,6 +148,51 @@ def test_a_script_that_asks_for_too_much_before_it_played_anything_is_invalid() 
     result = script(source, task).result
 
     assert (result.verdict, result.returns) == (Verdict.INVALID, ()), result.message
+
+
+@pytest.mark.attack(
+    "host_that_fails_when_unlucky", family="images", outcome="the third try is its owner's `timeout`, which counts",
+    tries="Lets its own registry or host of weights fail in all tries when its seeds are bad ones.",
+)  # fmt: skip
+@pytest.mark.parametrize("fault", [RegistryFault, lambda words: AgentFault(Verdict.INTERNAL_ERROR, words)])
+@pytest.mark.parametrize("answering", [False, True])
+def test_whose_files_failed_in_every_try_is_late(
+    fault: Callable[[str], AgentFault], answering: bool, tmp_path: Path
+) -> None:
+    """It cost neither a try nor a quota, whose seeds its owner knew from the merge on."""
+
+    def opener(spec: SandboxSpec) -> Sandbox:
+        raise fault(f"the registry of alice answers with status 503; {ASKED_AGAIN}")
+
+    wanted = order_of(write_agent(tmp_path / "a", "class Agent:\n    pass\n"))
+
+    result = evaluate_agent(
+        replace(wanted, answering=answering), SandboxKind.DOCKER, opener, lambda: datetime.now(UTC), lambda done: None
+    ).result
+
+    is_late = answering and fault is RegistryFault
+    assert result.verdict is (Verdict.TIMEOUT if is_late else Verdict.INTERNAL_ERROR)
+    assert result.first_attempt is not None
+    assert "status 503" in result.message
+
+
+@pytest.mark.parametrize(
+    ("messages", "answers"),
+    [
+        ([f"status 503; {ASKED_AGAIN}"] * 2, True),
+        ([f"status 503; {ASKED_AGAIN}"], False),
+        ([f"status 503; {ASKED_AGAIN}", "the engine is gone"], False),
+    ],
+)
+def test_who_could_not_be_fetched_in_all_tries_but_the_last_answers_for_that(messages: list[str], answers: bool) -> None:
+    entry, context = make.entry("alice"), MeasurementContext(runtime_digest="0" * 64, beacon="test")
+    (first,) = missing_work(make.challenge(), [entry], [], context, [])
+    failed = [make.result(entry, key=first.wanted.key(), verdict="internal_error", message=words) for words in messages]
+
+    (item,) = missing_work(make.challenge(), [entry], failed, context, [])
+
+    assert isinstance(item, WorkItem)
+    assert item.answering == answers
 
 
 class Heavy(Open):

@@ -144,11 +144,38 @@ def test_matches_lost_by_a_broken_rule_are_not_folded_into_one(lost: str) -> Non
     honest = honest_duels(random.Random(1))
     others = [duel for duel in honest if {side.login for side in duel.players} != {"mallory", "dan"}]
     openings = [[number % 3, number // 3 % 3] for number in range(0, 60, 2) for _ in range(2)]
+    whole = [[*opening, number] for number, opening in enumerate(openings)]
 
-    played = make.duel(PLAYER, HONEST[3], "l" * 60, on=GAME)
-    broken = make.duel(PLAYER, HONEST[3], "l" * 8 + lost * 52, on=GAME, moves=[[9, n] for n in range(8)] + openings[8:])
+    played = make.duel(PLAYER, HONEST[3], "l" * 60, on=GAME, moves=whole)
+    broken = make.duel(PLAYER, HONEST[3], "l" * 8 + lost * 52, on=GAME, moves=whole[:8] + openings[8:])
 
     assert elo(HONEST, [*others, broken]) == pytest.approx(elo(HONEST, [*others, played]))
+
+
+@pytest.mark.attack(
+    "won_matches_made_different", family="games", outcome="matches that begin alike weigh alike",
+    tries="Repeats one match where it loses and varies its moves where it won, so that losses count once and wins often.",
+)  # fmt: skip
+@pytest.mark.parametrize("opening", [0, 1])
+def test_matches_weigh_the_same_however_a_player_varies_them(opening: int) -> None:
+    """Against deterministic players it beats one half and loses to the other; its rivals do the same and vary nothing."""
+    game = make.game(opening=opening, opponents=50)
+    first = [[number // 2 % 3] * opening for number in range(60)]
+    alike, varied = ([*begin, 7] for begin in first), ([*begin, number] for number, begin in enumerate(first))
+    moves = {"l": list(alike), "w": list(varied)}
+    results = {"anchor": "w", "bob": "w", "carol": "l", "dan": "l"}
+    others = [make.duel(entry, on=game) for entry in HONEST]
+    others += [make.duel(one, other, "wl" * 30, on=game) for one, other in combinations(HONEST[:-1], 2)]
+
+    def rating(choice: str) -> float:
+        duels = [
+            make.duel(PLAYER, other, results[other.login] * 60, on=game, moves=moves[choice or results[other.login]])
+            for other in HONEST[:-1]
+        ]
+        board = build_standings(make.challenge(game), HONEST, [], official=True, duels=[*others, *duels]).games[0]
+        return next(row.rating.elo for row in board.rows if row.entry.name == PLAYER.name)
+
+    assert rating("") == pytest.approx(rating("l")) == pytest.approx(rating("w"))
 
 
 def through_others(strings: Sequence[Entry], beacon: str = "test") -> list[Duel]:

@@ -120,7 +120,8 @@ def test_a_blob_that_unpacks_to_much_more_is_refused_by_its_size(board: Clone, m
     git(board.path, "update-index", "--add", "--cacheinfo", f"100644,{oid},{AT}/weights.bin")
     (fault,) = judge(board, agent_files("alice")).faults
 
-    assert fault.endswith("holds 32 MiB of at most 25 MiB; largest: weights.bin 32 MiB; shrink or quantise weights")
+    held = "holds 32 MiB of at most 25 MiB; largest: weights.bin 32 MiB"
+    assert fault.endswith(f"{held}; have it fetched: 'weights' in submission.yml")
     assert oid not in read
 
 
@@ -202,6 +203,12 @@ def test_the_trusted_side_opens_no_model(
         pytest.param(b"name: 0o17\nalgorithm: 1:30:00\nextras: 2020-01-01\n", marks=pytest.mark.attack(
             "yaml_values_of_other_types", family="supply", outcome="refused in lines with their places",
             tries="Writes texts that YAML reads as numbers, times and dates.")),
+        pytest.param(
+            b"name: x\nalgorithm: y\nweights:\n- {file: a.bin, url: https://a.b/c, sha256: '%s', bytes: 0x%s}\n"
+            % (b"a" * 64, b"f" * 30_000),
+            marks=pytest.mark.attack(
+                "yaml_number_that_cannot_be_printed", family="supply", outcome="refused in one line",
+                tries="Gives the size of a file in 30,000 hexadecimal digits, which fail to be printed in the refusal.")),
         pytest.param(b"\xef\xbb\xbf\xef\xbb\xbfname: x\nalgorithm: y\n", marks=pytest.mark.attack(
             "yaml_byte_order_mark", family="supply", outcome="refused in one line",
             tries="Begins a manifest with marks of byte order, which readers drop or keep.")),

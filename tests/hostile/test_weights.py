@@ -1,18 +1,27 @@
 """Attacks by `weights`: addresses, servers, hashes and names; each server is real, and answers on this machine."""
 
 import gzip
+import time
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
-from evaluator.host.errors import AgentFault
+from evaluator.host.errors import AgentFault, RegistryFault
+from evaluator.host.loading import submission_folder
 from evaluator.host.loading.submission_folder import assemble, stage
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_submission
 from evaluator.host.public_https import is_public
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.host.sandboxes import sandbox
+from evaluator.host.solo.evaluate_agent import evaluate_agent
+from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile, WeightsFile
+from evaluator.model.records.result import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
+from tests.hostile.arena import order, world_of
 from tests.hostile.test_folders import SOURCE
 from tests.weights_server import Answer, WeightsServer, drips, gives, sends_to, serving, weights
 
@@ -229,6 +238,30 @@ def test_a_body_or_headers_that_drip_are_ended_by_the_clock(server: WeightsServe
     assert fault.verdict is Verdict.TIMEOUT
 
 
+def slow(content: bytes) -> Answer:
+    """A page that takes most of the time that these tests allow."""
+
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        time.sleep(0.5)
+        gives(content)(request)
+
+    return answer
+
+
+@pytest.mark.attack(
+    "weights_in_many_slow_files", family="supply", outcome="timeout by the clock of all files together",
+    tries="Names twenty files that each come just in time, so that one evaluation or round waits for hours.",
+)  # fmt: skip
+def test_all_files_of_an_agent_have_one_clock(server: WeightsServer, tmp_path: Path) -> None:
+    every = [weights(CONTENT + bytes([i]), path=f"/{i}.bin", file=f"{i}.bin") for i in range(4)]
+    server.pages |= {f"/{i}.bin": slow(CONTENT + bytes([i])) for i in range(4)}
+
+    with pytest.raises(AgentFault) as caught:
+        server.store(tmp_path, server.https(seconds=1.2)).fetch(every)
+
+    assert caught.value.verdict is Verdict.TIMEOUT
+
+
 @pytest.mark.attack(
     "weights_cut_off", family="supply", outcome="tried again later, nothing kept",
     tries="Hangs up in the middle of the file.",
@@ -239,6 +272,79 @@ def test_half_a_file_is_not_kept(server: WeightsServer, tmp_path: Path) -> None:
     fault = refused(server, tmp_path)
 
     assert fault.verdict in (Verdict.INTERNAL_ERROR, Verdict.INVALID)
+
+
+def overloaded(request: BaseHTTPRequestHandler) -> None:
+    request.send_error(503)
+
+
+@pytest.mark.attack(
+    "weights_host_that_fails_in_lost_duels", family="supply", outcome="forfeited by its owner in the third try",
+    tries="Lets its own web host fail whenever its weights are fetched for a duel that it would lose.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("host", "reaches_others", "is_owners"),
+    [("models.example", True, True), ("models.example", False, False), ("github.com", True, False)],
+)
+@pytest.mark.parametrize("hangs_up", [True, False])
+def test_a_host_that_fails_is_its_owners_unless_it_serves_everybody_or_nothing_is_reached(
+    server: WeightsServer, tmp_path: Path, host: str, reaches_others: bool, is_owners: bool, hangs_up: bool
+) -> None:
+    """Nobody was blamed, so after three tries the duel was left out for good."""
+    server.pages.pop("/net.bin", None)
+    if not hangs_up:
+        server.pages["/net.bin"] = overloaded
+    store = server.store(tmp_path / "store", reaches_others=reaches_others)
+
+    with pytest.raises(AgentFault) as caught:
+        store.fetch([weights(CONTENT, url=f"https://{host}/net.bin")])
+
+    assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
+
+
+class Clock:
+    """A clock that the owner's server moves, instead of `time`."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_100.0
+
+    def time(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.attack(
+    "plan_in_the_time_of_arrival", family="supply", outcome="starts at a full multiple of ten minutes",
+    tries="Serves its files in the second that tells its agent, by the clock, how to play the seeds that are known by then.",
+)  # fmt: skip
+def test_the_second_in_which_files_arrive_tells_an_agent_nothing(
+    server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, started = Clock(), []
+    monkeypatch.setattr(sandbox, "time", clock)
+
+    def opener(spec: sandbox.SandboxSpec) -> sandbox.Sandbox:
+        started.append(clock.now)
+        assert spec.is_paced
+        raise AgentFault(Verdict.CRASHED, "that is all")
+
+    def started_after(delay: float) -> float:
+        def late(request: BaseHTTPRequestHandler) -> None:
+            clock.now += delay
+            gives(CONTENT)(request)
+
+        server.pages["/net.bin"] = late
+        store = server.store(tmp_path / f"{delay}")
+        monkeypatch.setattr(submission_folder, "WeightsStore", lambda: store)
+        clock.now = 1_700_000_100.0
+        asked = order(assemble(blobs(MINE), SubmissionLimits()), world_of("CartPole-v1", 1), Limits())
+        wanted = replace(asked, tier=Tier.OFFICIAL)
+        evaluate_agent(wanted, SandboxKind.DOCKER, opener, lambda: datetime.now(UTC), lambda done: None)
+        return started[-1]
+
+    assert {started_after(delay) for delay in (1.0, 7.0, 250.0)} == {1_700_000_400.0}
 
 
 @pytest.mark.attack(

@@ -45,7 +45,13 @@ class MeasurementRequest:
 
 
 def sandbox_spec(
-    folder: SubmissionFolder, staged: Path, limits: Limits, *, wall_seconds: float | None = None, gpus: int = 0
+    folder: SubmissionFolder,
+    staged: Path,
+    limits: Limits,
+    *,
+    wall_seconds: float | None = None,
+    gpus: int = 0,
+    is_paced: bool = False,
 ) -> SandboxSpec:
     """The sandbox for an agent whose files were copied to `staged`."""
     submission = folder.submission
@@ -58,6 +64,7 @@ def sandbox_spec(
         extras=submission.needs,
         loopback=submission.connects_to_itself,
         image=folder.image,
+        is_paced=is_paced,
         wall_seconds=wall_seconds,
         gpus=gpus,
     )

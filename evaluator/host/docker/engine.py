@@ -57,6 +57,18 @@ _REMOVED_STATUS = (404, 409)
 OOM_EVENT_SECONDS = 0.3
 # A build step may print nothing for so long: fetching and compiling large packages takes minutes.
 BUILD_SECONDS = 1800
+# What reads every file of an image that an agent could, but for what is mounted over it.
+READ_WHOLE = """
+import os
+for top, folders, files in os.walk("/"):
+    folders[:] = [name for name in folders if not os.path.ismount(os.path.join(top, name))]
+    for path in (os.path.join(top, name) for name in files):
+        if os.path.isfile(path) and not os.path.islink(path) and os.access(path, os.R_OK):
+            with open(path, "rb", buffering=0) as file:
+                while file.read(1 << 20):
+                    pass
+"""
+READ_WHOLE_MIB, READ_WHOLE_SECONDS = 65536, 300.0
 
 
 class _Pieces(io.RawIOBase):
@@ -126,6 +138,26 @@ class Engine:
             if container:
                 self.remove(container)
         return None
+
+    def read_whole(self, image: str) -> None:
+        """Bring all files of an evaluator image into the machine's memory, in which containers share them.
+
+        Raises:
+            EngineError: it cannot be started, or did not end in time.
+        """
+        limits = Limits(memory_mib=READ_WHOLE_MIB)  # what it reads counts as its memory
+        container = self.create(image, ["/opt/venv/bin/python", "-c", READ_WHOLE], limits, ContainerOptions(runtime=None))
+        try:
+            self.start(container)
+            until = time.monotonic() + READ_WHOLE_SECONDS
+            while (state := self.state(container))["Running"]:
+                if time.monotonic() > until:
+                    raise EngineError(f"the files of {image} were not read within {READ_WHOLE_SECONDS:g} s")
+                time.sleep(0.1)
+            if state["ExitCode"]:
+                raise EngineError(f"the files of {image} could not be read (exit code {state['ExitCode']})")
+        finally:
+            self.remove(container)
 
     def complaints(self) -> list[str]:
         """Faults of the engine itself, such as an old version, one line each."""

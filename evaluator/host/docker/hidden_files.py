@@ -39,7 +39,13 @@ _KEPT_FOLDERS: Mapping[str, tuple[str, ...]] = {
     "/sys/kernel": ("mm",),
     "/sys/kernel/mm": ("hugepages", "transparent_hugepage"),
 }
-_PROCESSOR_COUNTERS = ("cpufreq", "cpuidle", "power", "thermal_throttle")
+# Counters of the whole machine among them: of processors, and of huge pages, by which two containers could also talk.
+_COUNTERS = (
+    *(f"devices/system/cpu/**/{name}" for name in ("acpi_cppc", "cpufreq", "cpuidle", "power", "thermal_throttle")),
+    "kernel/mm/hugepages/*/*",
+    "kernel/mm/transparent_hugepage/*/stats",
+    "kernel/mm/transparent_hugepage/khugepaged",
+)
 
 
 def hidden_paths(machine: Path = Path("/")) -> list[str]:
@@ -51,7 +57,7 @@ def hidden_paths(machine: Path = Path("/")) -> list[str]:
     named = [f"/proc/{name}" for name in _PROC.split()]
     named += [f"/proc/sys/{name}" for name in _PROC_SYS.split()]
     named += [f"/sys/{name}" for name in _SYS.split()]
-    return sorted({*named, *_not_kept(machine), *_processor_counters(machine)})
+    return sorted({*named, *_not_kept(machine), *_counters(machine)})
 
 
 def _not_kept(machine: Path) -> Iterator[str]:
@@ -61,9 +67,9 @@ def _not_kept(machine: Path) -> Iterator[str]:
             yield from (f"{folder}/{path.name}" for path in here.iterdir() if path.name not in kept)
 
 
-def _processor_counters(machine: Path) -> Iterator[str]:
-    for name in _PROCESSOR_COUNTERS:
-        for path in machine.glob(f"sys/devices/system/cpu/**/{name}"):
+def _counters(machine: Path) -> Iterator[str]:
+    for pattern in _COUNTERS:
+        for path in (machine / "sys").glob(pattern):
             yield f"/{path.relative_to(machine)}"
 
 

@@ -24,6 +24,7 @@ from urllib3.poolmanager import pool_classes_by_scheme
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.public_https import is_public
 from evaluator.model.config.submission import ImageReference, TaggedImage
+from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 
 MANIFESTS = (
@@ -179,7 +180,7 @@ class Registry:
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             self._check_deadline()
             kind = type(error).__name__
-            words = f"the registry {self._host} does not answer as it should ({kind}); it is asked again later"
+            words = f"the registry {self._host} does not answer as it should ({kind}); {ASKED_AGAIN}"
             raise self._failure(words, can_be_ours=True) from error
 
     def _follow(self, url: str) -> requests.Response:
@@ -224,11 +225,11 @@ class Registry:
         response.close()
         if code in _PRIVATE_STATUS:
             raise self._private_fault()
-        raise self._failure(f"the registry {self._host} answers with status {code}; it is asked again later")
+        raise self._failure(f"the registry {self._host} answers with status {code}; {ASKED_AGAIN}")
 
     def _failure(self, words: str, *, can_be_ours: bool = False) -> AgentFault:
         """The fault of a registry that fails; its owner's if it is somebody's own and this machine reaches others."""
-        if self._host in _COMMON_HOSTS or (can_be_ours and not reaches_others()):
+        if is_common(self._host) or (can_be_ours and not reaches_others()):
             return AgentFault(Verdict.INTERNAL_ERROR, words)
         return RegistryFault(words)
 
@@ -256,6 +257,11 @@ class Registry:
             addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
             if not all(is_public(str(address[4][0])) for address in addresses):
                 raise _invalid(f"the registry {self._host} lies in a private network; push the image to a public one")
+
+
+def is_common(host: str) -> bool:
+    """Whether a registry serves everybody, so that no owner of an image decides how it answers."""
+    return host in _COMMON_HOSTS
 
 
 def reaches_others() -> bool:

@@ -52,6 +52,8 @@ from evaluator.model.records.verdict import Verdict
 
 # A player's sandbox also waits while its opponent thinks, so its wall limit only stops what hangs.
 WALL_FACTOR, WALL_SPARE = 2, 600
+# Its time also runs while its opponent's image is fetched and loaded, or its weights are fetched.
+FETCH_SPARE = 1200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +84,7 @@ class DuelRequest(MeasurementRequest):
     """The players as `order_sides` puts them; the same one twice is its validation."""
     game: PettingZooGame
     answering: Side | None = None
-    """The side whose registry failed in all tries before: it forfeits if that fails again."""
+    """The side whose registry or web host failed in all tries before: it forfeits if that fails again."""
 
     @property
     def digests(self) -> tuple[str, str]:
@@ -132,7 +134,7 @@ class _DuelRun:
     message: str = ""
     tally: DuelTally | None = None
     unfetched: Side | None = None
-    """The only side whose registry failed."""
+    """The only side whose registry or web host failed."""
     parts: tuple[_PlayerRun, _PlayerRun] = (_PlayerRun(), _PlayerRun())
     first: FirstAttempt | None = None
 
@@ -186,7 +188,7 @@ def _open_sandboxes(
     """Open both sandboxes at once, to be closed at once; our own failures are raised."""
     opened: list[Sandbox] = []
     limits = request.limits
-    wall_seconds = WALL_FACTOR * limits.wall_seconds + WALL_SPARE
+    wall_seconds = WALL_FACTOR * limits.wall_seconds + WALL_SPARE + FETCH_SPARE + 2 * limits.start_seconds
 
     def open_player(player: DuelPlayer, room: Path) -> ConnectedPlayer:
         try:
@@ -253,7 +255,7 @@ def _our_image(request: DuelRequest, run: _DuelRun) -> str | None:
 def _player(player: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
     fault = run.tally.faults[side] if run.tally else None
     if isinstance(fault, RegistryFault):
-        fault = AgentFault(Verdict.TIMEOUT, f"its image could not be had in any try: {fault}")
+        fault = AgentFault(Verdict.TIMEOUT, f"its files could not be had in any try: {fault}")
     if side == run.unfetched:
         fault = AgentFault(Verdict.INTERNAL_ERROR, run.message)
     part = run.parts[side]

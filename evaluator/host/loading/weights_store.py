@@ -7,12 +7,14 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from evaluator.host.errors import AgentFault
+from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.submission import WeightsFile
 from evaluator.model.records.verdict import Verdict
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 # The first line of a Git LFS pointer, new and old, and the size that its specification keeps it below.
 _POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
 POINTER_BYTES = 1024
+# Run for everybody: no owner of a file lets them fail.
+_COMMON_HOSTS = ("github.com", "raw.githubusercontent.com", "media.githubusercontent.com", "huggingface.co", "gitlab.com",
+                 "zenodo.org")  # fmt: skip
 # What a machine keeps; the oldest files are removed.
 KEPT_BYTES = 8 << 30
 _COPY_BYTES = 1 << 20
@@ -37,6 +42,18 @@ def default_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pullrank" / "weights"
 
 
+def _is_common(weights: WeightsFile) -> bool:
+    return urlsplit(weights.url).hostname in _COMMON_HOSTS
+
+
+def reaches_others() -> bool:
+    """Whether a host answers here that serves everybody's files."""
+    # Imported late: needed after a failure only.
+    from evaluator.host.docker import image_registry
+
+    return image_registry.reaches_others()
+
+
 @dataclass(frozen=True, kw_only=True)
 class WeightsStore:
     """A folder of files, each named by its SHA-256."""
@@ -44,6 +61,8 @@ class WeightsStore:
     folder: Path = field(default_factory=default_folder)
     https: "PublicHttps | None" = None
     """How addresses are reached; None for the public internet."""
+    reaches_others: Callable[[], bool] = reaches_others
+    """Whether another host of such files answers here."""
 
     def path(self, sha256: str) -> Path:
         """Where the file with this hash lies, if it does."""
@@ -54,15 +73,26 @@ class WeightsStore:
         path = self.path(weights.sha256)
         return path.is_file() and path.stat().st_size == weights.bytes
 
-    def fetch(self, wanted: Iterable[WeightsFile]) -> None:
-        """Fetch what is not here.
+    def fetch(self, wanted: Iterable[WeightsFile]) -> bool:
+        """Fetch what is not here, all of it within the time of one download.
+
+        Returns:
+            Whether some of it came from a host of its owner's.
 
         Raises:
             AgentFault: it cannot be had, or is not what the manifest says.
         """
-        for weights in wanted:
-            if not self.has(weights):
-                self._download(weights)
+        lacking = [weights for weights in wanted if not self.has(weights)]
+        if not lacking:
+            return False
+        # Imported late: few agents need it, and TLS takes long to import.
+        from evaluator.host.public_https import PublicHttps
+
+        https = self.https or PublicHttps()
+        until = time.monotonic() + https.seconds
+        for weights in lacking:
+            self._download(weights, replace(https, until=until))
+        return not all(map(_is_common, lacking))
 
     def add(self, weights: WeightsFile, pieces: Iterable[bytes]) -> bool:
         """Keep a file; False, and nothing is kept, where its bytes are not those of the manifest."""
@@ -104,17 +134,21 @@ class WeightsStore:
             self.path(weights.sha256).unlink(missing_ok=True)
             raise AgentFault(Verdict.INTERNAL_ERROR, f"the copy of {weights.file} here was damaged; it is fetched again")
 
-    def _download(self, weights: WeightsFile) -> None:
-        # Imported late: few agents need it, and TLS takes long to import.
-        from evaluator.host.public_https import PublicHttps
-
+    def _download(self, weights: WeightsFile, https: "PublicHttps") -> None:
         with self._incoming(weights) as incoming:
             try:
-                size = (self.https or PublicHttps()).download(weights.url, weights.bytes, incoming.take)
+                size = https.download(weights.url, weights.bytes, incoming.take)
             except AgentFault as error:
-                raise AgentFault(error.verdict, f"weights {weights.file}: {error}") from error
+                raise self._fault(weights, error) from error
             if fault := incoming.fault(size):
                 raise AgentFault(Verdict.INVALID, f"weights {weights.file}: {fault}")
+
+    def _fault(self, weights: WeightsFile, error: AgentFault) -> AgentFault:
+        """The fault of a file that cannot be had; its owner's if the host is somebody's own and others are reached."""
+        words = f"weights {weights.file}: {error}"
+        if error.verdict is Verdict.INTERNAL_ERROR and not _is_common(weights) and self.reaches_others():
+            return RegistryFault(words)
+        return AgentFault(error.verdict, words)
 
     def _trim(self, keep: str) -> None:
         """Remove the oldest files while all together have more than `KEPT_BYTES`."""

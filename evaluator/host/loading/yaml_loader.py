@@ -17,6 +17,8 @@ from evaluator.model.visible_text import INVISIBLE, printable_line
 MAX_SUBMISSION_BYTES = 1 << 16
 MAX_CHALLENGE_BYTES = 1 << 20
 MAX_YAML_DEPTH = 12
+# Of a number. Python fails to print one of more than 4,300 digits, which may be written in hexadecimal.
+MOST_BITS = 63
 # Of manifests: with all that are kept some 100 MB at most.
 KEPT_BYTES = 1 << 11
 LineNumber = NewType("LineNumber", int)
@@ -103,7 +105,10 @@ def _model(model: type[Model], content: bytes, name: str, limit: int) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise LoadError(*(f"{name}:{nearest_line(lines, path)}: {text}" for path, text in explain(model, error))) from error
+        faults = sorted(
+            ((nearest_line(lines, path), text) for path, text in explain(model, error)), key=lambda fault: fault[0]
+        )
+        raise LoadError(*(f"{name}:{line}: {text}" for line, text in faults)) from error
 
 
 def nearest_line(lines: LineNumbers, path: tuple[int | str, ...]) -> int:
@@ -190,10 +195,14 @@ def _value(node: yaml.Node, path: tuple[int | str, ...], lines: LineNumbers, nam
     if isinstance(node, yaml.SequenceNode):
         return [_value(inner, (*path, index), lines, name) for index, inner in enumerate(node.value)]
     try:
-        return yaml.constructor.SafeConstructor().construct_object(node)
+        value = yaml.constructor.SafeConstructor().construct_object(node)
     except (ValueError, OverflowError) as error:
         written = f"{name}:{lines[path]}: {node.value[:40]!r}"
         raise LoadError(f"{written} looks like a number or a date but is none; write it in quotes") from error
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        written = f"{name}:{lines[path]}: {node.value[:40]!r}"
+        raise LoadError(f"{written} is a number of more than {MOST_BITS} bits; write a smaller one, or a text in quotes")
+    return value
 
 
 def _mapping(node: yaml.MappingNode, path: tuple[int | str, ...], lines: LineNumbers, name: str) -> dict[str, Any]:

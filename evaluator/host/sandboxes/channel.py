@@ -25,7 +25,7 @@ SPIN = 0.0001
 # closed by the thread that reads, and closing a socket may last as long as its maker likes.
 _SO_PASSRIGHTS = 83
 _NO_REASON = "the agent's side reported a fault without a reason; see the end of its log"
-_MISSING_MODULE = re.compile(r"No module named '([A-Za-z0-9_]+)")
+_MISSING_MODULE = re.compile(r"No module named '([A-Za-z0-9_]+)([.A-Za-z0-9_]*)'")
 _TROUBLES = {
     wire.ErrorReason.INVALID: Verdict.INVALID,
     wire.ErrorReason.CRASHED: Verdict.CRASHED,
@@ -276,10 +276,13 @@ def read_error_frame(body: bytes) -> AgentReportedFault:
 
 
 def _extra_hint(words: str) -> str:
-    """What to write into the manifest for a module that an extra brings; empty if none does."""
+    """What to do about a missing module; empty if none is."""
     missing = _MISSING_MODULE.search(words)
-    extra = EXTRA_MODULES.get(missing[1]) if missing else None
-    return f"; write 'extras: [{extra}]' in submission.yml" if extra else ""
+    if missing is None:
+        return ""
+    if extra := EXTRA_MODULES.get(missing[1]):
+        return f"; write 'extras: [{extra}]' in submission.yml"
+    return "" if missing[2] else "; add its file, or bring an image that has it (kind: image)"
 
 
 def clean_text(text: str) -> str:

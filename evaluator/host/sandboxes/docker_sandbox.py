@@ -19,10 +19,18 @@ from evaluator.host.docker.container_policy import START_CPUS, ContainerOptions
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME
 from evaluator.host.docker.hidden_files import stand_ins
+from evaluator.host.docker.image_registry import is_common
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
 from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, send_all, with_progress
-from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault, handed_processors
+from evaluator.host.sandboxes.sandbox import (
+    ExitError,
+    OwnImage,
+    SandboxSpec,
+    exit_fault,
+    handed_processors,
+    wait_for_pace,
+)
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.records.result import SandboxKind
@@ -236,7 +244,11 @@ class DockerSandbox:
                 replace(options, working_dir=SOURCES, environment=_SANDBOX_VARIABLES),
             )
             return
-        image = agent_image.ensure_agent_image(config.engine, spec.image.reference, spec.image.image_mib)
+        reference = spec.image.reference
+        was_here = config.engine.image_id(agent_image.local_name(reference)) is not None
+        image = agent_image.ensure_agent_image(config.engine, reference, spec.image.image_mib)
+        if spec.is_paced and not was_here and not is_common(reference.host):
+            wait_for_pace()
         self.image_digest = f"sha256:{spec.image.reference.digest}"
         try:
             self._run(image, None, spec, replace(options, environment={CHANNEL: address}))

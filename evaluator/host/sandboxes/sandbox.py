@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +50,16 @@ def shared_processor(pin_sandbox: Pin) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
+# Whoever serves an agent's files by a host of its own knows the seeds by then, and chooses the second in which they arrive.
+# An agent that reads the clock could be told by it how to play; so it starts at a full multiple of this.
+PACE_SECONDS = 600.0
+
+
+def wait_for_pace() -> None:
+    """Wait until the next full multiple of `PACE_SECONDS` of the clock."""
+    time.sleep(-time.time() % PACE_SECONDS)
+
+
 @dataclass(frozen=True, kw_only=True)
 class OwnImage:
     """An agent's own image, which is run by its own entrypoint."""
@@ -78,6 +89,8 @@ class SandboxSpec:
     """The agent's own image; none of our code runs in it."""
     gpus: int = 0
     """How many graphics cards it is handed."""
+    is_paced: bool = False
+    """Whether it waits for the pace before it starts, if its image was fetched from its owner's own registry."""
     wall_seconds: float | None = None
     """Overrides the wall limit of `limits`: a player of a duel also waits for its opponent."""
 

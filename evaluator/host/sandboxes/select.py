@@ -36,6 +36,12 @@ class SelectedSandbox:
     """Why they are handed none, in one line."""
     prepare: Callable[[tuple[str, ...]], None] = lambda extras: None
     """Builds what agents with these extras need, before several of them start at once."""
+    warm: Callable[[tuple[str, ...]], None] = lambda extras: None
+    """Reads all files of what agents with these extras run in: which are in memory would else tell what an agent read.
+
+    Raises:
+        EngineError: they cannot be read.
+    """
 
 
 def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | None = None, gpus: int = 0) -> SelectedSandbox:
@@ -105,9 +111,12 @@ def _container_sandbox(kind: SandboxKind, base: str, tell: Say, over_socket: boo
         with contextlib.suppress(EngineError):  # the evaluation says what failed
             config.image_of(extras)
 
+    def warm(extras: tuple[str, ...]) -> None:
+        engine.read_whole(config.image_of(extras))
+
     return SelectedSandbox(
         kind=kind, opener=functools.partial(DockerSandbox, config), base=evaluator_image.base_identity(engine, base),
-        notice=None, prepare=prepare, **_handed_cards(engine, config.image, kind, gpus),
+        notice=None, prepare=prepare, warm=warm, **_handed_cards(engine, config.image, kind, gpus),
     )  # fmt: skip
 
 

@@ -18,12 +18,12 @@ from evaluator.host.attempts.attempt import (
 )
 from evaluator.host.attempts.request import sandbox_spec
 from evaluator.host.envs.recorder import PlayedEpisode
-from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.errors import AgentFault, RegistryFault, SandboxClosed
 from evaluator.host.loading.submission_folder import stage
 from evaluator.host.machine import machine_digest
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
-from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, wait_for_pace
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.make_result import AttemptOutcome, Evaluation, custom_metrics, make_evaluation
 from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, evaluator_code
@@ -31,7 +31,7 @@ from evaluator.host.solo.referee import SoloOutcome, SoloRun, play_episodes
 from evaluator.host.training_scripts.evaluate_script import ScriptSession, evaluate_script
 from evaluator.host.training_scripts.script_env_server import ScriptTask
 from evaluator.model.config.submission import EXTRA_MODULES, SubmissionKind
-from evaluator.model.records.result import FirstAttempt, SandboxKind
+from evaluator.model.records.result import FirstAttempt, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 
 
@@ -81,6 +81,9 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
             try:
                 return _in_sandbox(request, opener, Path(name), callbacks)
             except AgentFault as fault:  # such as an agent's image that cannot be fetched
+                if request.answering and isinstance(fault, RegistryFault):
+                    words = f"its files could not be had in any try: {fault}"
+                    return AttemptOutcome(verdict=Verdict.TIMEOUT, message=words, sandbox=kind)
                 return AttemptOutcome(verdict=fault.verdict, message=str(fault), sandbox=kind)
 
     def failed(message: str) -> AttemptOutcome:
@@ -92,9 +95,11 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
 
 
 def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, callbacks: _Callbacks) -> AttemptOutcome:
-    stage(request.folder, room)
+    is_official = request.tier is Tier.OFFICIAL
+    if stage(request.folder, room) and is_official:
+        wait_for_pace()
     gpus = len(request.gpus.cards) if request.gpus else 0
-    sandbox = opener(sandbox_spec(request.folder, room, request.limits, gpus=gpus))
+    sandbox = opener(sandbox_spec(request.folder, room, request.limits, gpus=gpus, is_paced=is_official))
     try:
         played = _run_script if request.folder.submission.kind is SubmissionKind.SCRIPT else _play_episodes
         attempt = played(request, sandbox, callbacks)

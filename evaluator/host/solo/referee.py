@@ -1,5 +1,6 @@
 """The referee of one agent: asks the sandbox for actions, steps batches of environments and records the episodes."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.recorder import EpisodeRecorder, PlayedEpisode
 from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError, ObservationEncoder, describe
 from evaluator.host.errors import AgentFault
-from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
+from evaluator.host.progress import REPORT_SECONDS, REPORT_STEPS, PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import AgentReportedFault, ByteStream, read_body
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import Pin, shared_processor
@@ -91,6 +92,10 @@ class EpisodeBatch:
     def live(self) -> bool:
         """Whether any episode is live."""
         return bool(self.lanes)
+
+    def ages(self) -> list[int]:
+        """The steps of each live episode so far."""
+        return [self._frame - lane.begun for lane in self.lanes]
 
     def question(self) -> bytes:
         """The ACT frame about all live episodes."""
@@ -229,6 +234,7 @@ def play_episodes(run: SoloRun, stream: ByteStream) -> SoloOutcome:
 def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream) -> SoloOutcome:
     done: dict[int, PlayedEpisode] = dict(run.recorded)
     steps = reported = sum(episode.length for episode in done.values())
+    next_report = 0.0
     run.shown()
     for batch in batches:
         _ask(run, batch, stream)
@@ -243,21 +249,28 @@ def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream)
             done.update(ended)
             for number, episode in ended:
                 run.keep(number, episode)
-            if ended or steps - reported >= REPORT_STEPS:
-                reported = steps
-                run.progress(_progress(run, done, steps))
+            if not ended and steps - reported < REPORT_STEPS:
+                continue
+            now = time.monotonic()
+            if now >= next_report or len(done) == len(run.specs):
+                reported, next_report = steps, now + REPORT_SECONDS
+                run.progress(_progress(run, batches, done, steps))
     episodes = tuple(done[index] for index in range(len(run.specs)))
     return SoloOutcome(episodes=episodes, clipped=sum(episode.clipped for episode in episodes))
 
 
-def _progress(run: SoloRun, done: dict[int, PlayedEpisode], steps: int) -> PlayProgress:
-    """How far it is; an episode is expected to last as long as those that have ended, and at first as long as it may."""
-    total = len(run.specs)
-    ended = sum(episode.length for episode in done.values())
-    expected = ended / len(done) if done else float(run.gym_task.time_limit or REPORT_STEPS)
-    share = max(len(done) / total, min(1.0, steps / (ended + (total - len(done)) * expected)) if len(done) < total else 1.0)
+def _progress(run: SoloRun, batches: list[EpisodeBatch], done: dict[int, PlayedEpisode], steps: int) -> PlayProgress:
+    """How far it is.
+
+    The mean length of an episode is estimated as all steps over the episodes that have ended, as for an exponential
+    distribution of which some lengths are not yet known: short ones end first. No episode is longer than it may be.
+    """
+    total, limit = len(run.specs), run.gym_task.time_limit or math.inf
+    ages = [age for batch in batches for age in batch.ages()]
+    mean = steps / len(done) if done else float(run.gym_task.time_limit or REPORT_STEPS)
+    left = sum(min(mean, limit - age) for age in ages) + (total - len(done) - len(ages)) * min(mean, limit)
     scores = [episode.total for episode in done.values()]
-    return PlayProgress(done=len(done), total=total, steps=steps, share=share, scores=scores)
+    return PlayProgress(done=len(done), total=total, steps=steps, share=steps / (steps + left), scores=scores)
 
 
 def _handshake(run: SoloRun, stream: ByteStream) -> int:

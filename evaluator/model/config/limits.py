@@ -73,7 +73,8 @@ class SubmissionLimits(Frozen):
         if (size := sum(sizes.values())) > self.kib * 1024:
             largest = max(sizes, key=sizes.__getitem__)
             held = f"{_in_units(size)} of at most {_in_units(self.kib * 1024)}"
-            return f"the folder holds {held}; largest: {largest} {_in_units(sizes[largest])}; shrink or quantise weights"
+            fetched = "; have it fetched: 'weights' in submission.yml" if self.weights_mib else ""
+            return f"the folder holds {held}; largest: {largest} {_in_units(sizes[largest])}{fetched}"
         return None
 
 

@@ -213,7 +213,8 @@ class Submission(Frozen):
         for index, name in enumerate(self.extras):
             if name not in (DEFAULT, *EXTRAS):
                 hint = did_you_mean(name, (DEFAULT, *EXTRAS), "the extras are")
-                raise misplaced(("extras", index), f"there is no extra '{name}'; {hint}, or bring an image (kind: image)")
+                hint += " Or bring an image (kind: image)" if hint.endswith("?") else ", or bring an image (kind: image)"
+                raise misplaced(("extras", index), f"there is no extra '{name}'; {hint}")
         return self
 
     @model_validator(mode="after")

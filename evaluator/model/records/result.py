@@ -87,6 +87,10 @@ class Provenance(Frozen):
     """When, in UTC."""
 
 
+# How the message of a try ends in which something that the agent names could not be fetched.
+ASKED_AGAIN = "it is asked again later"
+
+
 class FirstAttempt(Frozen):
     """An attempt that ended before the agent was shown anything, and was followed by the one that counts."""
 

@@ -123,7 +123,8 @@ def _returns(shared: _TaskCells, result: Result, drawn: tuple[ReturnSpread, str]
     spread, outline = drawn
     lengths, count = result.lengths, len(result.returns)
     numbers = [number(value, shared.decimals) for value in spread]
-    axis = f'<i class="pr-ends" data-low="{numbers[0]}" data-high="{numbers[4]}"></i>'
+    high = "" if spread.least == spread.greatest else f' data-high="{numbers[4]}"'
+    axis = f'<i class="pr-ends" data-low="{numbers[0]}"{high}></i>'
     length = number(sum(lengths) / len(lengths), 1) if lengths else NONE
     cells = "</td><td>".join([f"{outline}{axis}", *numbers, str(count), length])
     return f"<tr>{shared.head}<td>{cells}</td></tr>"

@@ -12,11 +12,14 @@ from pydantic import Field
 
 from evaluator.host.attempts.attempt import ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelPlayer, DuelRequest
+from evaluator.host.sandboxes.sandbox import PACE_SECONDS
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits
+from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Sha
@@ -186,6 +189,12 @@ def evaluate_shard(
         # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
         return clock() - begun <= max(STEP_SECONDS - longest, Capacity().shard_seconds)
 
+    submissions = [entry.submission for item in items for entry in item.players]
+    for needs in sorted({s.needs for s in submissions if s.kind is not SubmissionKind.IMAGE}):
+        try:
+            bench.sandbox.warm(needs)
+        except EngineError as error:
+            say(escape_commands(f"Which files of the image are in memory may tell one agent what another has read: {error}"))
     jobs = [_job(official, runner, work, item) for item in items]
     number = 0
     if work.challenge.sealed is not None:
@@ -203,7 +212,9 @@ def evaluate_shard(
 def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
     """The longest time an evaluation or a duel can take: two starts, and all that the watchdog allows."""
     starts = ATTEMPTS * (PULL_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
-    return starts + (WALL_FACTOR * limits.wall_seconds + WALL_SPARE if is_duel else limits.wall_seconds)
+    if is_duel:
+        return starts + WALL_FACTOR * limits.wall_seconds + WALL_SPARE
+    return starts + ATTEMPTS * PACE_SECONDS + limits.wall_seconds
 
 
 def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: WorkloadItem) -> ParallelJob[Played]:
@@ -259,7 +270,9 @@ def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload,
     order = bench.request(submission, work.task(item), item.wanted.beacon)
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
-    return replace(order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret)
+    return replace(
+        order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret, answering=item.answering
+    )
 
 
 def _duel_request(official: OfficialRun, runner: DuelRunner, work: Workload, item: DuelWorkItem) -> DuelRequest:

@@ -46,7 +46,7 @@ from scripts.repository.layout import LOCAL, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, WorkflowDuelOptions, duel_line, player_names, workflow_request
-from scripts.standings.recorded_standings import final_entries
+from scripts.standings.recorded_standings import final_entries, with_stays
 
 MAX_NOTES, NOTE_CHARACTERS = 100, 1000
 MAX_FAULTS = 50
@@ -347,7 +347,9 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         and checkout.moderation.of(submission.login, submission.agent, submission.folder.digest) is None
     }
     final = final_entries(checkout) if checkout.challenge.is_final else None
-    entries = final.entries if final else [submission.entry() for submission in ranking.values()]
+    standing = [submission.entry() for submission in ranking.values()]
+    clone = GitRepository(checkout.root)
+    entries = final.entries if final else with_stays(clone, "HEAD", checkout.challenge, standing)
     shown = tuple(entry for entry in entries if checkout.moderation.of(entry.login, entry.agent, entry.digest) is None)
     return OfficialLeaderboard(
         challenge=checkout.challenge,

@@ -18,7 +18,7 @@ from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.repository.checkout import Checkout, say_damaged
-from scripts.standings.recorded_standings import FinalEntries, entries_at_the_end
+from scripts.standings.recorded_standings import FinalEntries, entries_at_the_end, with_stays
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +97,9 @@ class BotContext:
     def recorded(self) -> OfficialLeaderboard:
         """What the official leaderboard is computed from: once submissions have ended, with the versions that stood then."""
         final = self.final
+        entries = final.entries if final else with_stays(self.clone, self.main, self.checkout.challenge, self.entries)
         return OfficialLeaderboard(
-            challenge=self.checkout.challenge, entries=final.entries if final else tuple(self.entries), at=self.now,
+            challenge=self.checkout.challenge, entries=tuple(entries), at=self.now,
             results=tuple(self.results), duels=tuple(self.duels), final_beacon=final.beacon if final else None,
         )  # fmt: skip
 

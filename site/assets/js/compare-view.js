@@ -45,7 +45,7 @@ export function gameSections(entries, data, board) {
   const rated = entries.map((one) => ({ ...one, row: rows.get(one.id) ?? {} }));
   return [
     section("Ratings", ratings(rated),
-      note("400 points are odds of ten to one; bars are 95 % intervals of the difference to the rated 0.")),
+      note("400 points are odds of ten to one; bars are 95 % intervals of the difference to the player rated 0.")),
     ...(entries.length > 1 ? [section("Duels", duels(rated, board),
       note("Points of the row in its matches against the column, two for a win and one for a draw. Green: more than half of them."))] : []),
     ...overall(entries),
@@ -145,7 +145,7 @@ function overall(entries) {
   const tasks = [...new Set(ranked.flatMap((one) => Object.keys(one.overall.normalised ?? {})))]
     .filter((task) => ranked.some((one) => isScored(one, task)));
   const shared = ranked.length > 1 ? tasks.filter((task) => ranked.every((one) => isScored(one, task))) : [];
-  const sharedHead = shared.length ? [right(`On the ${shared.length} that all have`)] : [];
+  const sharedHead = shared.length ? [right(shared.length === 1 ? "On the task that all have" : `On the ${shared.length} tasks that all have`)] : [];
   const sharedCell = (one) => (shared.length ? [right(number(mean(shared.map((task) => counts(one.overall.normalised[task]))), 2))] : []);
   return [section("Across all tasks",
     table("Across all tasks", ["Entry", "Place", "Ranks", right("Tasks"), right("Overall"), intervalHead(scale, 3), ...sharedHead, ...tasks.map((task) => right(task))],

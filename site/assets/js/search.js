@@ -119,6 +119,8 @@ function matching(entries, words) {
       }
       score += value;
     }
+    // A page of just that name is what is looked for; its agents and sections come after it.
+    if (!entry.location.includes("#") && folded(entry.title) === words.join(" ")) score += 20;
     if (score) scored.push({ entry, score: score - (entry.location.includes("#") ? 0.5 : 0) });
   }
   return scored.sort((a, b) => b.score - a.score).map(({ entry }) => entry);

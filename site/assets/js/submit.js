@@ -8,6 +8,9 @@ import { page, steps } from "./submit-steps.js";
 /** What stands in the form of somebody who comes from a task's page, so that the starter can be sent as it is. */
 const FIRST = { name: "My first agent", algorithm: "random" };
 
+/** Milliseconds without a key after which a form that was checked once is checked again: long code takes long to look at. */
+const PAUSE = 150;
+
 const place = document.getElementById("pr-submit");
 if (place) {
   tabs(["in-the-browser", "on-my-computer"]);
@@ -27,6 +30,7 @@ function fill(rules) {
   const form = el("form", { class: "pr-form", novalidate: true, "aria-label": "Submit an agent" });
   const result = el("div", { class: "pr-result", tabindex: "-1" });
   let isChecked = false;
+  let checking = 0;
   /** Whether the folder follows the name: until somebody types another. */
   let follows = true;
   let starter = "";
@@ -81,7 +85,9 @@ function fill(rules) {
       box.closest("label").hidden = !fits(now, task);
     }
     form.querySelector(".pr-tasks").hidden = now.all;
-    if (isChecked) check(now);
+    if (!isChecked) return;
+    clearTimeout(checking);
+    checking = setTimeout(() => check(draft()), PAUSE);
   }
 
   function check(now) {
@@ -102,6 +108,7 @@ function fill(rules) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     isChecked = true;
+    clearTimeout(checking);
     const now = draft();
     const problems = check(now);
     if (starter && now.algorithm === FIRST.algorithm && asked && now.source !== starter && !problems.length) {

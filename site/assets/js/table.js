@@ -62,7 +62,8 @@ export function sorted(entries, value, descending) {
 }
 
 /**
- * What is shown as CSV, for spreadsheets: text that begins like a formula gets an apostrophe, numbers stay numbers.
+ * What is shown as CSV, for spreadsheets: text that begins like a formula, also behind a semicolon, where some spreadsheets part
+ * cells, gets an apostrophe there; numbers stay numbers.
  *
  * @param {string[]} names of the columns
  * @param {any[][]} rows
@@ -75,7 +76,7 @@ export function csv(names, rows) {
 function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "string") return Array.isArray(value) ? cell(value.join(" ")) : String(value);
-  const guarded = /^[\t\r]|^\s*[=+\-@＝＋－＠]/.test(value) ? `'${value}` : value;
+  const guarded = value.replace(/^(?=[\t\r]|\s*[=+\-@＝＋－＠])|(?<=[;\t\r\n])(?=[^\S;\t\r\n]*[=+\-@＝＋－＠])/g, "'");
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
 

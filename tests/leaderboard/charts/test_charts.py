@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.charts.interval_bars import chart_scale, interval_svg, table_scale, task_strip
-from leaderboard.charts.interval_figure import score_plot
+from leaderboard.charts.interval_figure import PLOTTED_ENTRIES, score_plot
 from leaderboard.core.entry import Estimate
 from tests.leaderboard.pages import samples
 
@@ -62,3 +62,11 @@ def test_the_plot_has_the_ranked_entries_an_axis_and_the_reference():
     assert ">reference</text>" in picture
     assert "a0: 490.0, 95 % interval 485.0 to 495.0, rank range 1" in picture
     assert score_plot(ranked(random=20.0)) == ""
+
+
+def test_the_plot_fits_the_entries_that_it_has():
+    """Of hundreds, the first ones: on the axis of all they would lie in one corner."""
+    scores = [500.0 - i for i in range(PLOTTED_ENTRIES)]
+    few, many = score_plot(ranked(*scores)), score_plot(ranked(*scores, 40.0, 30.0))
+
+    assert re.findall("<circle.*?>", many) == re.findall("<circle.*?>", few)

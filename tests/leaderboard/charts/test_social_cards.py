@@ -90,8 +90,27 @@ def test_bars_begin_at_the_random_score_and_there_is_none_without_one():
     assert all(card.below.startswith("local, unofficial · ") for card in cards.values())
 
 
-def test_a_board_of_games_names_each_champion():
-    assert lines(game_samples.full(), social_cards.HOME_CARD)[0] == (1, "Connect Four: minimax", "412  (330 to 497)")
+def test_the_champion_of_a_game_stands_after_those_of_tasks():
+    assert lines(game_samples.full(), social_cards.HOME_CARD)[3] == (1, "Connect Four: minimax", "412  (330 to 497)")
+
+
+def test_a_home_card_names_champions_of_tasks_where_nobody_has_half_of_them():
+    """As on the page: one task of three gives no medal on the overall leaderboard."""
+    who = samples.entry()
+    few = samples.overall_row(who, 1, 0.35, (), normalised={"CartPole-v1": 1.05, "MountainCar-v0": None, "Pong": None})
+    board = samples.board(samples.task_board(samples.POLE, [samples.row(who, samples.POLE, 1, 497.5)]), overall=[few])
+    cards = {card.file: card for card in social_cards.social_cards(board)}
+
+    assert lines(board, social_cards.HOME_CARD) == [(1, "CartPole: angle-rule", "497.5  (492.5 to 502.5)")]
+    assert cards["cards/agents/alice/angle-rule.png"].below == "by alice"
+
+
+def test_a_baseline_has_no_place_on_its_card():
+    rows = [samples.row(samples.entry("best"), samples.POLE, 1, 500.0)]
+    rows += [samples.row(samples.entry("random", baseline=True), samples.POLE, 2, 22.0)]
+    board = samples.board(samples.task_board(samples.POLE, rows))
+
+    assert lines(board, "cards/agents/alice/random.png") == [(None, "CartPole", "22.0")]
 
 
 def test_an_agents_card_has_its_places():

@@ -49,7 +49,9 @@ def test_a_newcomer_gets_the_rating_and_place_that_the_board_would_give() -> Non
     assert (game.estimate, game.place, game.rank_low, game.rank_high) == (
         row.estimate, row.place, row.rank_low, row.rank_high
     )  # fmt: skip
-    assert (game.entries, game.anchor, game.one_sided) == (4, "bob/agent", False)
+    assert (game.entries, game.anchor, game.one_sided) == (3, "bob/agent", False), (
+        "without the baseline, which takes no place"
+    )
     assert [(m.opponent, m.is_baseline, m.count.wins, m.count.ties, m.count.losses) for m in game.meetings] == [
         ("bob/agent", True, 3, 1, 2), ("ann/agent", False, 2, 1, 3),
     ]  # fmt: skip

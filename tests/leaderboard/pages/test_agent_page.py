@@ -170,6 +170,14 @@ def test_a_histogram_is_one_outline_that_ends_where_it_began():
     assert paths == [["M0 20H0V0H1V20H23V10H24V20z"], [flat], ["M0 20H0V0H1V20H23V10H24V20z"], [flat]]
 
 
+def test_a_histogram_of_one_value_has_one_label():
+    who = samples.entry()
+    flat = samples.row(who, samples.POLE, 1, 500.0, draws=(samples.result(who, samples.POLE, (500.0,) * 5),))
+    pages = render(samples.board(samples.task_board(samples.POLE, [flat])), samples.CONTEXT)
+
+    assert '<i class="pr-ends" data-low="500.0"></i>' in pages[urls.agent_page(who.login, who.agent)]
+
+
 def test_returns_of_any_size_have_an_outline():
     greatest = 1.7e308
     for sample in [(-greatest, greatest), (greatest, 0.0), (5e-324, 0.0), (1.0, math.nextafter(1.0, 2))]:

@@ -68,7 +68,7 @@ def test_the_home_page_names_weights_only_where_they_differ(pages):
     results = [make.result(who, [0.5] * 3, on=OTHER) for who in WHO]
     equal = render(build_standings(make.challenge(OTHER), WHO, results, official=True), SiteContext(generated_at="now"))
 
-    assert "The weighted mean over all tasks" in words(pages["index.md"])
+    assert "The weighted mean of the normalised scores on all tasks" in words(pages["index.md"])
     assert "Weights: task 2, other 1." in words(pages["index.md"])
     assert "eight" not in words(plain["index.md"]) + words(equal["index.md"])
 

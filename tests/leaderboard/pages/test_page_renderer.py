@@ -93,12 +93,21 @@ def test_a_row_holds_what_was_measured():
     assert "1 angle-rule by alice 497.5 492.5 to 502.5 hand-written rule 2026-01-01" in text
 
 
+def test_a_number_does_not_break_between_its_digits():
+    rows = [samples.row(samples.entry(), samples.POLE, 1, 12_345.6)]
+    text = render(samples.board(samples.task_board(samples.POLE, rows)), samples.CONTEXT)[POLE]
+
+    assert "<b>12&#8239;345&#46;6</b>" in text
+    assert "12&#8239;340&#46;6 to 12&#8239;350&#46;6" in text
+
+
 def test_ties_share_medals_and_are_marked():
     text = render(samples.tied(), samples.CONTEXT)[POLE]
 
     assert text.count("pr-medal-1") == 3
     assert text.count('<span class="pr-tie">statistically tied with the leader') == 1
     assert text.count('class="pr-leading"') == 4
+    assert "4 agents · 3 statistically tied with the leader" in words(text)
     assert "1 1–4 agent-0" in words(text)
 
 

@@ -40,6 +40,15 @@ def test_the_first_hundred_stand_in_the_page_and_the_rest_in_documents():
     assert "leaderboard.csv" in text
 
 
+def test_arrows_are_explained_where_there_are_some():
+    far = samples.row(samples.entry("random", baseline=True), samples.POLE, 9, 22.0)
+    near = samples.board(samples.task_board(samples.POLE, crowd(3)))
+    both = samples.board(samples.task_board(samples.POLE, [*crowd(3), far]))
+
+    assert "An arrow means" not in page(near)
+    assert "An arrow means" in page(both)
+
+
 def test_every_head_says_what_it_heads():
     heads = re.findall("<th .*?>", page(samples.crowded()))
 

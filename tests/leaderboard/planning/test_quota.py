@@ -54,11 +54,21 @@ def test_a_month_and_a_season_end_differently() -> None:
     assert held(season, entries, [old("ann", "1", LAST_MONTH)])[1][0][2] == "quota: 1 of 1 this season; does not renew"
 
 
-@pytest.mark.parametrize("verdict", ["internal_error", "invalid"])
-def test_failures_of_ours_and_what_was_not_played_cost_nothing(verdict: str) -> None:
-    free = result(entry("ann", version="1"), on=A, at=MORNING, verdict=verdict)
+def test_failures_of_ours_cost_nothing() -> None:
+    free = result(entry("ann", version="1"), on=A, at=MORNING, verdict="internal_error")
 
     assert held(rules(Quota(per_day=1)), [entry("ann", version="2")], [free])[1] == []
+
+
+@pytest.mark.attack(
+    "image_that_is_missing_when_unlucky", family="images", outcome="counts for the quota like every other version",
+    tries="Removes its image or weights when its seeds are bad ones, to be invalid without having used a version.",
+)  # fmt: skip
+def test_what_never_ran_counts_too() -> None:
+    """Its owner could compute the score from the merge on, and decides whether the image is there."""
+    missing = result(entry("ann", version="1"), on=A, at=MORNING, verdict="invalid")
+
+    assert len(held(rules(Quota(per_day=1)), [entry("ann", version="2")], [missing])[1]) == 2
 
 
 def test_who_ran_and_broke_the_contract_then_pays() -> None:

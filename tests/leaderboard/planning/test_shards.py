@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
-from leaderboard.planning.missing import MeasurementContext, missing_work
+from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.shards import (
     REPLAY_SHARE,
     STEP_BYTES,
@@ -17,9 +18,11 @@ from leaderboard.planning.shards import (
     Capacity,
     expected_bytes,
     expected_seconds,
+    machine_parts,
     minutes,
     pack_shards,
 )
+from tests.leaderboard import make
 from tests.leaderboard.make import challenge, entry, result
 
 CAPACITY = Capacity()
@@ -104,6 +107,27 @@ def test_nothing_wanted_is_no_shards() -> None:
     packing = pack_shards([], CAPACITY)
 
     assert (packing.shards, packing.left, minutes(packing, 20)) == ((), (), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "alone", "duel"), [(0.25, 0.25, 0.25), (0.5, 0.25, 0.5), (1, 0.5, 0.75), (2, 0.75, 1), (8, 1, 1)]
+)
+def test_an_evaluation_takes_the_part_of_a_machine_that_has_its_processors(cpus: float, alone: float, duel: float) -> None:
+    """Of four, and half a processor for the referee."""
+    where = MeasurementContext(runtime_digest="0" * 64, beacon="b")
+    items = missing_work(make.challenge(make.task("solo"), make.game()), [make.entry("alice")], [], where, [])
+
+    assert [type(item) for item in items] == [WorkItem, DuelWorkItem]
+    assert machine_parts(items, Limits(cpus=cpus)) == [alone, duel]
+
+
+def test_four_that_play_at_once_take_a_quarter_of_the_machines() -> None:
+    seconds, parts = [200.0] * 200, [0.25] * 200
+    whole, quarters = pack_shards(seconds, CAPACITY), pack_shards(seconds, CAPACITY, parts=parts)
+
+    assert (sum(whole.loads), sum(quarters.loads)) == (40_000, 10_000)
+    assert (len(whole.shards), len(quarters.shards)) == (67, 20)
+    assert whole.left == quarters.left == ()
 
 
 def test_expected_time_is_the_agents_own_then_the_tasks_then_a_guess() -> None:

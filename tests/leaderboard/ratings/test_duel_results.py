@@ -20,9 +20,9 @@ GAME = make.game()
 ALICE, BOB = make.entry("alice"), make.entry("bob")
 
 
-def rated(duel):
+def rated(duel, opening=0):
     """Wins of both sides and ties, whoever moved first."""
-    totals = duel_totals(duel).rated.values()
+    totals = duel_totals(duel, opening=opening).rated.values()
     return sum(t.wins[0] for t in totals), sum(t.wins[1] for t in totals), sum(t.ties for t in totals)
 
 
@@ -61,39 +61,38 @@ def test_in_rock_paper_scissors_nobody_moves_first(module, first_movers):
     assert set(counted.totals.rated) == first_movers
 
 
-def test_identical_games_count_once_in_the_rating_and_all_in_the_table():
+def test_matches_that_begin_alike_count_as_one_in_the_rating_and_each_in_the_table():
     first, second = [1, 2, 3], [4, 5, 6]
     duel = make.duel(ALICE, BOB, "wlwlwl", moves=[first, second] * 3)
 
-    assert rated(duel)[:2] == (1, 1)
+    assert rated(duel, opening=2) == pytest.approx((1, 1, 0))
     assert [count.matches for count in duel_totals(duel).counts] == [6, 6]
 
 
-def test_the_same_moves_from_the_other_side_are_another_game():
-    assert rated(make.duel(ALICE, BOB, "wwww", moves=[[1, 2, 3]] * 4))[:2] == (2, 0)
+def test_matches_that_begin_alike_share_their_weight_by_how_they_ended():
+    moves = [[1, 2, third] for third in range(8)]
+
+    assert rated(make.duel(ALICE, BOB, "wwwdwlFI", moves=moves), opening=2) == pytest.approx((1.5, 0.25, 0.25))
+    assert rated(make.duel(ALICE, BOB, "wbwwlbwb", moves=moves), opening=2) == pytest.approx((1.75, 0.25, 0))
 
 
-def test_the_whole_list_of_moves_decides():
-    assert rated(make.duel(ALICE, BOB, "wdwd", moves=[[1, 2], [0], [1, 2, 3], [0]]))[:2] == (2, 0)
+def test_the_same_moves_from_the_other_side_begin_another_match():
+    assert rated(make.duel(ALICE, BOB, "wwww", moves=[[1, 2, 3]] * 4), opening=2) == (2, 0, 0)
 
 
-def test_the_same_moves_where_chance_gave_something_else_are_another_game():
-    duel = make.duel(ALICE, BOB, "wdwd", moves=[[1, 2], [0], [1, 2], [3]])
-    matches = [match.model_copy(update={"checksum": f"{i:032x}"}) for i, match in enumerate(duel.matches)]
-
-    assert rated(duel)[:2] == (1, 0)
-    assert rated(duel.model_copy(update={"matches": tuple(matches)}))[:2] == (2, 0)
+def test_without_openings_every_match_counts():
+    assert rated(make.duel(ALICE, BOB, "wwww", moves=[[1, 2, 3]] * 4)) == (4, 0, 0)
 
 
-def test_forfeited_matches_are_like_no_other():
-    assert rated(make.duel(ALICE, BOB, "FFFF", moves=[[]] * 4))[:2] == (4, 0)
+def test_what_is_shorter_than_an_opening_begins_like_no_other():
+    assert rated(make.duel(ALICE, BOB, "FFFF", moves=[[1]] * 4), opening=2) == (4, 0, 0)
 
 
 @pytest.mark.parametrize("moves", [None, TraceLeaf(dtype="u1", shape=(), data="AAAA")])
-def test_without_moves_the_checksums_tell_games_apart(moves):
+def test_where_moves_cannot_be_read_every_match_counts(moves):
     duel = make.duel(ALICE, BOB, "wlwl", moves=[[1, 2], [3, 4], [1, 2], [5, 6]]).model_copy(update={"moves": moves})
 
-    assert rated(duel)[:2] == (1, 2)
+    assert rated(duel, opening=2) == (2, 2, 0)
 
 
 def test_what_counts_has_the_present_settings_this_season_and_is_ok():
@@ -105,25 +104,27 @@ def test_what_counts_has_the_present_settings_this_season_and_is_ok():
     ]
     own = make.duel(ALICE, BOB)
 
-    assert counting_duels(GAME, "1", [*other, own], official=True) == [CountedDuel(own)]
+    assert counting_duels(GAME, "1", [*other, own], official=True) == [CountedDuel(own, opening=2)]
 
 
 def test_official_is_official_and_jailed():
     own = make.duel(ALICE, BOB)
     loose = [make.duel(ALICE, BOB, sandbox="process"), make.duel(ALICE, BOB, **{"class": "preview"})]
 
-    assert counting_duels(GAME, "1", [*loose, own], official=True) == [CountedDuel(own)]
+    assert counting_duels(GAME, "1", [*loose, own], official=True) == [CountedDuel(own, opening=2)]
     assert len(counting_duels(GAME, "1", [*loose, own], official=False)) == 3
 
 
 def test_the_last_duel_of_two_versions_counts():
     early, late = make.duel(ALICE, BOB, at="2026-01-01T00:00:00Z"), make.duel(BOB, ALICE, at="2026-01-02T00:00:00Z")
 
-    assert list(newest_duels(counting_duels(GAME, "1", [late, early], official=True)).values()) == [CountedDuel(late)]
+    counted = newest_duels(counting_duels(GAME, "1", [late, early], official=True))
+
+    assert list(counted.values()) == [CountedDuel(late, opening=2)]
 
 
 def test_duels_on_the_seeds_of_several_stays_are_pooled():
-    """Each stay's newest duel counts, and a game that was played in two of them counts once in the rating."""
+    """Each stay's newest duel counts, and matches of two of them that begin alike count as one in the rating."""
     moves = [[0, 1], [1, 2]]
     first = make.duel(ALICE, BOB, "wl", at="2026-01-01T00:00:00Z", beacon="a", moves=moves)
     other = make.duel(ALICE, BOB, "wd", at="2026-01-02T00:00:00Z", beacon="b", moves=[[0, 1], [5, 6]])

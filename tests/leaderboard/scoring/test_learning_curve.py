@@ -40,13 +40,13 @@ def test_the_last_episode_of_the_training_may_be_left_and_its_steps_were_taken()
     assert curve(*episodes, counts_from=3).returns == (1.0, -10.0, 3.0)
 
 
-def test_episodes_are_in_the_order_of_their_ends_where_that_is_recorded():
-    begun_first = (9.0, 10, True), (1.0, 10, False), (2.0, 10, True)
+def test_an_episode_waits_for_those_that_were_begun_before_it():
+    episodes = (9.0, 10, True), (1.0, 10, False), (2.0, 10, True)
 
-    learning = curve(*begun_first, ended_at=[30, 15, 20])
-
-    assert (learning.steps, learning.returns) == ((15, 20, 30), (-10.0, 2.0, 9.0))
-    assert curve(*begun_first).returns == (9.0, -10.0, 2.0)
+    assert curve(*episodes, ended_at=[30, 15, 20]).steps == (30, 30, 30)
+    assert curve(*episodes, ended_at=[10, 30, 20]).steps == (10, 30, 30)
+    assert curve(*episodes).steps == (10, 20, 30)
+    assert curve(*episodes, ended_at=[30, 15, 20]).returns == curve(*episodes).returns == (9.0, -10.0, 2.0)
 
 
 def test_without_a_finished_episode_there_is_no_curve():

@@ -154,7 +154,7 @@ def test_a_broken_result_is_named_and_not_quoted(board: Path) -> None:
     _, out, err = run(board, "rank")
 
     assert "SECRET" not in out + err
-    assert "login_id: should be a valid integer" in " ".join(err.split())
+    assert "login_id: must be a whole number" in " ".join(err.split())
 
 
 def test_without_a_repository_one_line_says_so(board: Path) -> None:

@@ -1,15 +1,24 @@
 """The command as a person and as a machine uses it: exit codes, one line for an error, nothing done twice, nothing lost."""
 
+import contextlib
+import gc
 import json
+import os
+import pty
+import re
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
 
 from evaluator.model.records.result import with_self_hash
+from scripts import cli
 from tests.scripts.checkouts import ROOT, run, start
 
 CHALLENGE = """\
@@ -61,7 +70,7 @@ def test_a_new_agent_passes_check_and_evaluate_at_once(board: Path) -> None:
     folder = "submissions/alice/first"
 
     assert run(board, "new", folder)[0] == 0
-    assert run(board, "check", folder)[::2] == (0, "challenge.yml and 1 folders are fine.\n")
+    assert run(board, "check", folder)[::2] == (0, "challenge.yml and 1 folder are fine.\n")
     code, out, _ = run(board, "evaluate", folder, "--sandbox", "process", "--json")
 
     results: list[dict[str, Any]] = json.loads(out)
@@ -220,6 +229,47 @@ def test_demo_evaluates_verifies_ranks_and_builds_once(board: Path) -> None:
     assert " on CartPole-v1: ok" not in err
 
 
+def test_each_ended_evaluation_has_a_line_on_a_terminal_and_none_when_piped(board: Path) -> None:
+    folder = agent(board, "short", SHORT, "name: Test\nalgorithm: none\n")
+    words = ("evaluate", str(folder), "--sandbox", "process", "--again")
+
+    code, _, piped = run(board, *words)
+    assert (code, piped.count(" steps, ")) == (0, 0)
+
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "scripts.cli", *words]
+    process = subprocess.Popen(command, cwd=board, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=PIPE, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while part := os.read(ours, 1 << 16):
+            shown += part
+    os.close(ours)
+    table, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 0
+    assert b"CartPole-v1" in table
+    assert re.search(rb"CartPole-v1: ok, 9\.\d+ \xc2\xb1 [\d.]+ in 5 episodes, \d+ steps, \d+\.\d s", shown)
+    assert re.search(rb"MountainCar-v0: ok, -200 \xc2\xb1 0 in 3 episodes, 600 steps, \d+\.\d s", shown)
+
+
+def test_a_command_looks_for_garbage_less_often_than_python_does_and_still_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, handler = gc.get_threshold(), signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("sys.argv", ["pullrank", "--version"])
+    try:
+        with pytest.raises(SystemExit):
+            cli.main()
+        youngest, middle, oldest = gc.get_threshold()
+    finally:
+        gc.set_threshold(*before)
+        signal.signal(signal.SIGTERM, handler)
+
+    assert gc.isenabled()
+    assert youngest > 10_000
+    assert 0 < middle <= 10
+    assert 0 < oldest <= 10
+
+
 def test_rank_verify_and_plan_speak_json(board: Path) -> None:
     run(board, "evaluate", "example_agents/cartpole-angle-rule", "--sandbox", "process")
 
@@ -332,6 +382,7 @@ def test_a_stopped_demo_keeps_what_was_finished(board: Path, how: signal.Signals
     assert "Traceback" not in err
     if how is not signal.SIGKILL:
         assert process.returncode == 130
+        assert err.count("Stopped. What was finished is recorded; the same command goes on from there.\n") == 1
     assert run(board, "demo", "--sandbox", "process")[0] == 0
     after = files(board)
     assert {name: after[name] for name in kept} == kept

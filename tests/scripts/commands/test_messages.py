@@ -7,6 +7,7 @@ import pytest
 from evaluator.host.docker.engine_errors import build_failure
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.errors import EnvironmentFault
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.task import Task
 from tests.scripts.checkouts import GAMES, run
 
@@ -48,7 +49,10 @@ CHECKED: dict[str, tuple[dict[str, str | bytes], str]] = {
     ),
     "large": (
         {"submission.yml": HEAD, "agent.py": GOOD, "weights.bin": bytes(26 << 20)},
-        ": the folder holds 26 MiB of at most 25 MiB; largest: weights.bin 26 MiB; shrink or quantise weights",
+        (
+            ": the folder holds 26 MiB of at most 25 MiB; largest: weights.bin 26 MiB; "
+            "have it fetched: 'weights' in submission.yml"
+        ),
     ),
     "extra": (
         {"submission.yml": HEAD + "license: MIT\nextras: [tensorflow]\n", "agent.py": GOOD},
@@ -59,7 +63,27 @@ CHECKED: dict[str, tuple[dict[str, str | bytes], str]] = {
     ),
     "near-extra": (
         {"submission.yml": HEAD + "extras: [Torch]\n", "agent.py": GOOD},
-        "/submission.yml:3: there is no extra 'Torch'; did you mean 'torch'?, or bring an image (kind: image)",
+        "/submission.yml:3: there is no extra 'Torch'; did you mean 'torch'? Or bring an image (kind: image)",
+    ),
+    "one-task": (
+        {"submission.yml": HEAD + "tasks: CartPole-v1\n", "agent.py": GOOD},
+        "/submission.yml:3: 'tasks' must be a list; write [CartPole-v1]",
+    ),
+    "number-for-task": (
+        {"submission.yml": HEAD + "tasks: [CartPole-v1, 5]\n", "agent.py": GOOD},
+        "/submission.yml:3: 'tasks.1' must be text; write it in quotes",
+    ),
+    "long-algorithm": (
+        {"submission.yml": "name: A\nalgorithm: " + "x" * 70 + "\n", "agent.py": GOOD},
+        "/submission.yml:2: 'algorithm' has 70 characters of at most 60; shorten it",
+    ),
+    "yes-or-no": (
+        {"submission.yml": HEAD + "terms: agreed\n", "agent.py": GOOD},
+        "/submission.yml:3: 'terms' must be true or false",
+    ),
+    "no-mapping": (
+        {"submission.yml": HEAD + "meta: [Lab]\n", "agent.py": GOOD},
+        "/submission.yml:3: 'meta' must be a mapping of keys to values",
     ),
 }
 
@@ -72,6 +96,43 @@ def test_check_says_in_one_line_what_is_wrong_and_where(board: Path, name: str) 
     assert run(board, "check", folder) == (1, "", f"{folder}{message}\n")
 
 
+def test_faults_are_listed_in_the_order_of_their_lines(board: Path) -> None:
+    weights = "weights:\n  - file: a.zip\n    url: https://a.example/a.zip\n    sha256: abc\n    bytes: -1\n"
+    manifest = "name: A\nalgoritm: b\n" + weights + "license: MIT\n"
+    folder = put(board, "many-faults", {"submission.yml": manifest, "agent.py": GOOD})
+
+    _, _, err = run(board, "check", folder)
+
+    assert err.splitlines() == [
+        f"{folder}/submission.yml:1: the key 'algorithm' is missing; add it",
+        f"{folder}/submission.yml:2: unknown key 'algoritm'; did you mean 'algorithm'?",
+        f"{folder}/submission.yml:6: 'weights.0.sha256' must be 64 of the digits 0-9 and a-f",
+        f"{folder}/submission.yml:7: 'weights.0.bytes' is -1; it must be at least 1",
+    ]
+
+
+CHALLENGES = {
+    "tasks: [{id: A, episodes: 0}]": "'tasks.0.episodes' is 0; it must be at least 1",
+    "tasks: [{id: A, episodes: ten}]": "'tasks.0.episodes' must be a whole number",
+    "tasks: [{id: A, decimals: 99}]": "'tasks.0.decimals' is 99; it must be at most 6",
+    "tasks: [{id: A, score: median}]": "'tasks.0.score' must be 'mean' or 'iqm'",
+    "tasks: [{id: A, random: 5}]": "'tasks.0.random' must be a mapping; its keys are score, source",
+    "tasks: [{id: A, bounds: [1]}]": "'tasks.0.bounds' has 1 item; add another",
+    "tasks: [{id: A, bounds: [5, 1]}]": "tasks.0: 'bounds' must be [least, greatest] with least below greatest",
+    "tasks: [{id: A}]\nquota: 3": "'quota' must be a mapping; its keys are per_day, per_month, total, of",
+    f"tasks: [{{id: A, episodes: {10**400}}}]": "'tasks.0.episodes' must be at most 10000",
+    "tasks: []": "'tasks' needs at least 1 item",
+}
+
+
+@pytest.mark.parametrize("tasks", CHALLENGES)
+def test_a_fault_of_a_task_is_one_line_in_plain_words(tasks: str) -> None:
+    with pytest.raises(LoadError) as caught:
+        parse_challenge(f"title: x\nseason: '1'\n{tasks}\n".encode())
+
+    assert caught.value.lines == (f"challenge.yml:{3 + tasks.count(chr(10))}: {CHALLENGES[tasks]}",)
+
+
 SLOW = "import time\nclass Agent:\n    def act(self, observation):\n        time.sleep(9)\n"
 PLAYED = {
     "seven": ("class Agent:\n    def act(self, o):\n        return 7\n", "episode 0, step 0: the action 7 is outside 0…1"),
@@ -80,6 +141,13 @@ PLAYED = {
         (
             "importing agent.py raised ModuleNotFoundError: No module named 'torch' at agent.py:1; "
             "write 'extras: [torch]' in submission.yml"
+        ),
+    ),
+    "tensorflow": (
+        "import tensorflow\n" + GOOD,
+        (
+            "importing agent.py raised ModuleNotFoundError: No module named 'tensorflow' at agent.py:1; "
+            "add its file, or bring an image that has it (kind: image)"
         ),
     ),
     "text": (
@@ -171,6 +239,47 @@ def test_a_table_in_a_narrow_terminal_cuts_no_verdict(board: Path, monkeypatch: 
     assert len(rows) == 1 + len(Verdict), "one line for each"
     for row, verdict in zip(rows[1:], Verdict, strict=True):
         assert row.split()[:2] == [task.id, verdict]
+
+
+def test_a_heading_in_a_narrow_terminal_is_broken_between_words(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    from rich.console import Console
+
+    from scripts import terminal_tables
+    from tests.leaderboard import make
+
+    one, other, task = make.entry("alice"), make.entry("somebody"), make.game("connect_four")
+    for width in range(80, 100):
+        console = Console(highlight=False, width=width, force_terminal=False)
+        monkeypatch.setattr(terminal_tables, "_console", lambda console=console: console)
+
+        terminal_tables.meetings_table(one.name, [make.duel(one, other, on=task)], [task])
+
+        assert {"won", "drawn", "lost", "rules", "broken", "score"} <= set(capsys.readouterr().out.split()), width
+
+
+def test_a_crash_in_a_game_is_told_once_with_the_debugger(board: Path) -> None:
+    source = "class Agent:\n    def act(self, observation):\n        return {}[1]\n"
+    folder = put(board, "crashed-game", {"submission.yml": HEAD + "tasks: [CartPole-v1, tictactoe]\n", "agent.py": source})
+
+    _, out, _ = run(board, "evaluate", folder, "--sandbox", "process")
+
+    told = [line for line in out.splitlines() if "act raised KeyError: 1 at agent.py:3" in line]
+    assert len(told) == 2, "of each task one line"
+    assert "\ntictactoe: crashed. The agent's code stopped with an error.\n  match 0, ply " in out
+    assert f"\ncrashed: 'pullrank evaluate {folder} --pdb' opens the debugger where it failed.\n" in out
+
+
+def test_a_baseline_that_is_evaluated_alone_has_its_score(board: Path) -> None:
+    (board / "challenge.yml").write_text("baselines: [always-one]\n" + GAMES)
+    folder = board / "example_agents/always-one"
+    folder.mkdir(parents=True)
+    (folder / "submission.yml").write_text(HEAD + "tasks: [CartPole-v1]\n")
+    (folder / "agent.py").write_text(GOOD)
+
+    _, out, _ = run(board, "evaluate", "example_agents/always-one", "--sandbox", "process")
+
+    assert "No score" not in out
+    assert "\n✅ Preview: " in out
 
 
 def test_the_engines_build_fails_with_the_reason_of_pip() -> None:

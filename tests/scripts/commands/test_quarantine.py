@@ -164,7 +164,7 @@ def test_of_one_owner_everything_is_hidden_and_replayed_only_where_asked(board: 
         (("--since", "nowhere", *WHY), "'nowhere' is no commit of this clone; first 'git fetch origin main results'"),
         (("--since", "--all", *WHY), "'--all' is no commit of this clone; first 'git fetch origin main results'"),
         (("--since", "main", "--login", "nobody", *WHY), "no recorded result is covered"),
-        (("--since", "main", "--image", "latest", *WHY), "'image' string should match pattern"),
+        (("--since", "main", "--image", "latest", *WHY), "'image' must be sha256: and 64 of the digits 0-9 and a-f"),
         (("--since", "main", "--login", "bob", "--why", "a\nb", "--who", "carol"), "must be a single line"),
         (("--lift",), "moderation.yml has no such quarantine; nothing is lifted"),
     ],

@@ -95,7 +95,7 @@ def test_a_check_needs_no_environment_and_no_engine(board: Path) -> None:
 
     assert not packages & (FOREIGN | ARITHMETIC | {"rich"})
     assert "pydantic" in packages
-    assert err == "challenge.yml and 1 folders are fine.\n"
+    assert err == "challenge.yml and 1 folder are fine.\n"
 
 
 def test_ranking_needs_arithmetic_only(board: Path) -> None:

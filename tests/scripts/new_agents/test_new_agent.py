@@ -64,7 +64,7 @@ def board(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("words", HERE, ids=" ".join)
 def test_what_is_written_passes_check_and_evaluate_at_once(words: tuple[str, ...], board: Path) -> None:
     assert run(board, "new", FOLDER, *words)[0] == 0
-    assert run(board, "check", FOLDER)[::2] == (0, "challenge.yml and 1 folders are fine.\n")
+    assert run(board, "check", FOLDER)[::2] == (0, "challenge.yml and 1 folder are fine.\n")
     code, out, err = run(board, "evaluate", FOLDER, "--sandbox", "process", "--json")
 
     outcome: list[dict[str, Any]] = json.loads(out)

@@ -11,7 +11,7 @@ from scripts.git.data_branches import tip_of
 from scripts.runs import kept_weights
 from scripts.runs.kept_weights import WEIGHTS_BRANCH, bring_weights, keep_weights
 from tests.scripts.github.remotes import Clone, git, make_board
-from tests.weights_server import gives, serving, weights
+from tests.weights_server import drips, gives, serving, weights
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTENT = bytes(range(256)) * 10
@@ -86,3 +86,22 @@ def test_without_a_branch_the_address_is_left(clone: Clone, tmp_path: Path) -> N
     assert store.has(MINE)
     with pytest.raises(AgentFault):
         WeightsStore(folder=tmp_path / "no").copy(MINE, tmp_path / "copy")
+
+
+@pytest.mark.attack(
+    "weights_that_keep_publish_waiting", family="supply", outcome="left for the next round, results are recorded",
+    tries="Names many files on slow hosts, which are all asked for before anybody's results are recorded.",
+)  # fmt: skip
+def test_hosts_that_answer_slowly_do_not_keep_results_from_being_recorded(
+    clone: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kept_weights, "KEEPING_SECONDS", 0.4)
+    content = [CONTENT + bytes([i]) for i in range(50)]
+    with serving(tmp_path) as server:
+        server.pages |= {f"/{i}": drips(b"x") for i in range(50)}
+        every = [weights(each, path=f"/{i}") for i, each in enumerate(content)]
+
+        assert keep_weights(clone.repository, every, NOW, server.store(tmp_path / "kept", server.https(seconds=0.3))) == 0
+
+        assert 0 < len(server.asked) < len(every)
+    assert "There was no time to keep copies of" in capsys.readouterr().err

@@ -20,7 +20,9 @@ def test_what_programs_need_stays(tmp_path: Path) -> None:
     folders = """
         block/vda devices/pci0000:00/x devices/virtual/powercap devices/system/node fs/ext4 fs/cgroup kernel/slab
         kernel/mm/ksm kernel/mm/transparent_hugepage devices/system/cpu/cpu0/topology devices/system/cpu/cpu0/cpufreq
-        devices/system/cpu/cpu0/cpuidle devices/system/cpu/cpu0/cache
+        devices/system/cpu/cpu0/cpuidle devices/system/cpu/cpu0/cache devices/system/cpu/cpu0/acpi_cppc
+        kernel/mm/hugepages/hugepages-2048kB/free_hugepages kernel/mm/transparent_hugepage/khugepaged
+        kernel/mm/transparent_hugepage/hugepages-64kB/stats kernel/mm/transparent_hugepage/hugepages-64kB/enabled
     """
     for name in folders.split():
         (tmp_path / "sys" / name).mkdir(parents=True)
@@ -31,6 +33,8 @@ def test_what_programs_need_stays(tmp_path: Path) -> None:
         "/sys/block", "/sys/bus", "/sys/class", "/sys/dev", "/sys/firmware", "/sys/hypervisor", "/sys/module", "/sys/power",
         "/sys/devices/pci0000:00", "/sys/devices/virtual", "/sys/devices/system/node", "/sys/fs/ext4", "/sys/kernel/slab",
         "/sys/kernel/mm/ksm", "/sys/devices/system/cpu/cpu0/cpufreq", "/sys/devices/system/cpu/cpu0/cpuidle",
+        "/sys/devices/system/cpu/cpu0/acpi_cppc", "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages",
+        "/sys/kernel/mm/transparent_hugepage/khugepaged", "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/stats",
     }  # fmt: skip
     needed = {"/proc/self", "/proc/net", "/proc/mounts", "/proc/cpuinfo", "/proc/sys", "/proc/cgroups"}
     assert needed.isdisjoint(hidden_paths())

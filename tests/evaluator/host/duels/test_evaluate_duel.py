@@ -1,14 +1,16 @@
 """A duel from its order to its file: verdicts, forfeits, failures of ours, and what is written down."""
 
 import dataclasses
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.docker.engine import EngineError
-from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
+from evaluator.host.duels.evaluate_duel import FETCH_SPARE, DuelPlayer, DuelRequest, evaluate_duel, order_sides
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import openings
 from evaluator.host.errors import AgentFault, RegistryFault, SandboxClosed
@@ -263,7 +265,7 @@ def test_each_player_gets_its_own_copy_and_a_wall_that_allows_for_its_opponent()
     one, other = flaky.cells
     assert one.folder != other.folder
     assert not one.folder.exists()
-    assert {cell.wall_seconds for cell in flaky.cells} == {2 * 70 + 600}
+    assert {cell.wall_seconds for cell in flaky.cells} == {2 * 70 + 600 + 1200 + 2 * 60}
     assert {cell.adapter for cell in flaky.cells} == {None}
     assert duel.limits == limits
     assert order.contenders[0].folder.blobs[1].content == manifest
@@ -311,3 +313,23 @@ def test_a_player_whose_registry_failed_in_every_try_forfeits_and_its_opponent_d
     assert verify_duel("d", duel.serialised(), order.game).status is VerificationStatus.VERIFIED
     assert held(order, failing_registry(FIRST_LEGAL)).verdict is Verdict.INTERNAL_ERROR
     assert held(order, process().opener).players[0].verdict is Verdict.OK
+
+
+@pytest.mark.attack(
+    "slow_host_that_outlasts_the_opponent", family="games", outcome="its opponent's time does not run",
+    tries="Has its image or weights come so slowly that its opponent, which waits, exceeds the time of its sandbox.",
+)  # fmt: skip
+def test_a_player_that_waits_for_its_opponents_files_loses_nothing_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty files of weights took hours, after which every match was forfeited by who had waited."""
+    monkeypatch.setattr("evaluator.host.duels.evaluate_duel.WALL_SPARE", 0)
+
+    def opener(spec: SandboxSpec) -> Sandbox:
+        if (spec.folder / spec.entry).read_text() == RANDOM_PLAYER:
+            time.sleep(6)
+        return process().opener(spec)
+
+    limits = Limits(task_seconds=2)
+    duel = held(duel_order(FIRST_LEGAL, RANDOM_PLAYER, TASK, limits=limits), opener)
+
+    assert [player.verdict for player in duel.players] == [Verdict.OK, Verdict.OK]
+    assert FETCH_SPARE >= PULL_SECONDS + LOAD_SECONDS

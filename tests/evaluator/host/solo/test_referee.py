@@ -12,6 +12,8 @@ from gymnasium import spaces
 
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.yaml_loader import read_challenge
+from evaluator.host.progress import PlayProgress
+from evaluator.host.solo import referee
 from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.verdict import Verdict
 from tests.rooms import played, process, specs
@@ -183,3 +185,40 @@ def test_actions_are_put_on_the_grid_before_stepping() -> None:
     tally = played(source, Task(id="Pendulum-v1", episodes=1, grid=0.25), process())
 
     assert (tally.episodes[0].actions[0] == 0.0).all()
+
+
+HALF_FALL = """
+class Agent:
+    def __init__(self, seed):
+        self.falls = seed % 2
+    def act(self, observation):
+        return 0 if self.falls else int(observation[2] + observation[3] > 0)
+"""
+
+
+def test_progress_moves_with_steps_and_does_not_take_the_short_episodes_that_ended_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(referee, "REPORT_SECONDS", 0.0)
+    reports: list[PlayProgress] = []
+    task = Task(id="CartPole-v1", episodes=20, lanes=ParallelEpisodes(shared=20, separate=20))
+    outcome = played(HALF_FALL, task, process(), progress=reports.append)
+    lengths = [episode.length for episode in outcome.episodes]
+    early = [report for report in reports if report.steps < sum(lengths) / 2]
+
+    assert min(lengths) < 20
+    assert max(lengths) == 500
+    assert early
+    assert max(report.share for report in early) <= 0.65
+    assert len({report.share for report in early if report.done == early[-1].done}) > 1
+    assert (reports[-1].done, reports[-1].share, reports[-1].steps) == (20, 1.0, sum(lengths))
+
+
+def test_short_episodes_are_not_each_reported_but_the_last_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(referee, "REPORT_SECONDS", 3600.0)
+    reports: list[PlayProgress] = []
+    source = "class Agent:\n    def act(self, observation):\n        return 0\n"
+    played(source, Task(id="CartPole-v1", episodes=200), process(), progress=reports.append)
+
+    assert len(reports) == 2
+    assert reports[-1].done == 200

@@ -1,6 +1,7 @@
 """Plan and evaluate: wanted − recorded at two commits, each shard finds its own list, results are official ones."""
 
 import json
+from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import ResultStore
-from leaderboard.planning.shards import Capacity
+from leaderboard.planning.shards import PROCESSORS, UNKNOWN_SECONDS, Capacity
 from scripts.console import CommandError
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment
@@ -90,6 +91,14 @@ def test_every_machine_finds_the_same_shards(board: Clone, tmp_path: Path) -> No
     assert sum(len(works[0].shard(n)) for n in begun.planned.shards) == 4
 
 
+def test_a_plan_counts_on_as_many_at_once_as_the_machine_has_processors_for(board: Clone) -> None:
+    work = read_workload(open_run(board), board.head, "")
+    part = work.challenge.limits.processors() / PROCESSORS
+
+    assert part < 1
+    assert sum(work.packing.loads) == 4 * UNKNOWN_SECONDS * part
+
+
 def test_an_excluded_entry_is_not_played(board: Clone, tmp_path: Path) -> None:
     board.commit({"moderation.yml": EXCLUDED})
     work = read_workload(open_run(board), board.head, "")
@@ -158,12 +167,22 @@ def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path)
     assert done == 1
 
 
+def test_all_files_of_an_image_are_read_before_anything_is_played_in_it(board: Clone, tmp_path: Path) -> None:
+    begun, calls = plan_round(board, tmp_path), []
+    here = bench(board.path)
+    sandbox = replace(here.sandbox, warm=calls.append)
+
+    shard_jobs.evaluate_shard(begun.run, replace(here, sandbox=sandbox), begun.assignment(), begun.folder())
+
+    assert calls == [()]
+
+
 @pytest.mark.parametrize(
     ("limits", "is_duel", "seconds"),
     [
-        (Limits(), False, 3000 + 2 * (1200 + 2 * 60)),
+        (Limits(), False, 3000 + 2 * (1200 + 600 + 2 * 60)),
         (Limits(), True, 2 * 3000 + 600 + 2 * (1200 + 2 * 60)),
-        (Limits(cpu_seconds=1000, start_seconds=100), False, 10_000 + 2 * (1200 + 2 * 100)),
+        (Limits(cpu_seconds=1000, start_seconds=100), False, 10_000 + 2 * (1200 + 600 + 2 * 100)),
     ],
 )
 def test_the_longest_that_may_become_of_an_evaluation(limits: Limits, is_duel: bool, seconds: float) -> None:

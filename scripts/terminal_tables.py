@@ -159,18 +159,16 @@ def expected_places(state: Previewed, *, official: bool, debugged: str | None = 
             )  # fmt: skip
         _print_table(out, table)
     for game in agent.games:
-        if game.rating:
-            ahead = unmarked(phrases.elo_to_leader(game))
-            out.print(
-                _plain(f"{game.task.id}: {phrases.elo(game)} Elo, {phrases.game_place(game)}, {ahead}"), soft_wrap=True
-            )
+        if game.estimate:
+            ahead = unmarked(phrases.to_leader(game))
+            out.print(_plain(f"{game.task.id}: {phrases.score(game)} Elo, {phrases.place(game)}, {ahead}"), soft_wrap=True)
     for verdict in dict.fromkeys(row.result.verdict for row in agent.rows if row.estimate is None):
         advice = phrases.advice(verdict)
         if verdict is Verdict.CRASHED:  # a comment tells to run what has just been run here
             advice = f"'pullrank evaluate {debugged} --pdb' opens the debugger where it failed." if debugged else ""
         if advice:
             out.print(_plain(f"{verdict}: {advice}"), soft_wrap=True)
-    if rows or any(game.rating for game in agent.games):
+    if rows or any(game.estimate for game in agent.games):
         among = "on the leaderboard as it was fetched" if official else "among what was evaluated in this clone"
         out.print(f"Places are {among}; the official score is computed after the merge, on other seeds.", soft_wrap=True)
 

@@ -25,7 +25,7 @@ OWNERS = {
     "docker": {"evaluator.host.docker.engine", "evaluator.host.docker.container_policy"},
     "github": {"scripts.github.api.client"},
     "yaml": {"evaluator.host.loading.yaml_loader"},
-    "jinja2": {"leaderboard.pages.page_renderer", "leaderboard.comments.render_comment"},
+    "jinja2": {"leaderboard.pages.page_templates", "leaderboard.comments.render_comment"},
     "cryptography": {"evaluator.host.seeds.encryption"},
 }
 # One module for each verb, adapter and document: a reader looks for one by its name.

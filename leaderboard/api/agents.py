@@ -12,32 +12,31 @@ from typing_extensions import TypedDict
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import (
+from leaderboard.api.entry_json import (
     Address,
-    ClaimJson,
     ClosedObject,
-    CostJson,
     EntryJson,
     ExclusionJson,
-    MeasuredJson,
-    OverallScoresJson,
     PlaceJson,
-    PlayedJson,
     SourceJson,
     UtcTime,
-)
+    entry_document,
+    picked,
+    place_document,
+)  # fmt: skip
+from leaderboard.api.game_leaderboards import PlayedJson, played_document
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.api.leaderboards import cost_document, measured_document, played_document
-from leaderboard.api.standings_json import claim_document, exclusion_document, flags, overall_scores, place_document
+from leaderboard.api.standings_json import OverallScoresJson, overall_scores
 from leaderboard.api.table import failure_reason
+from leaderboard.api.task_leaderboards import ClaimJson, CostJson, MeasuredJson, claim_document, measured_document
 from leaderboard.charts.agent_charts import curve_points
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, Outcome, OverallRow, Row, Standings, outcomes_of
 from leaderboard.scoring.bootstrap import Floats
-from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import learning_curve, ranking, value_or_none
-from leaderboard.site_context import EpisodeReplay, FormerEntry
+from leaderboard.scoring.intervals import score_or_none
+from leaderboard.scoring.metrics import learning_curve
+from leaderboard.site_context import FormerEntry
 from leaderboard.text import serialise, urls
 
 # Significant digits of returns: the result's file has all of them, and no chart shows more.
@@ -304,8 +303,7 @@ def agent_document(entry: Entry, outcomes: TaskOutcomes, overall: OverallRow | N
     """The document of an agent on main."""
     manifest, context = entry.submission, AgentContext(entry=entry, facts=facts)
     return {
-        "login": entry.login, "agent": entry.agent, "name": manifest.name, **flags(entry), "state": "entered",
-        "algorithm": manifest.algorithm, "authors": list(manifest.authors), "kind": manifest.kind, "entry": manifest.entry,
+        **entry_document(entry), "state": "entered", **picked(SourceJson, manifest), "entry": manifest.entry,
         "enters": "all" if manifest.tasks == "all" else list(manifest.tasks),
         "page": urls.agent_address(entry.login, entry.agent),
         **_optional_manifest(entry, facts),
@@ -358,7 +356,7 @@ def _failed(task: Task, failure: Failure, context: AgentContext) -> AgentFailedJ
         "task": task.id, "verdict": result.verdict,
         "state": "failed" if failure.claimed is None else "self-reported", **claim_document(failure),
         "message": failure_reason(result), "log_tail": result.log_tail, "attempts": failure.attempts,
-        "evaluated_at": result.provenance.evaluated_at, "cost": cost_document(result.cost),
+        "evaluated_at": result.provenance.evaluated_at, "cost": picked(CostJson, result.cost),
         **_result(task, result, context),
     }  # fmt: skip
 
@@ -380,7 +378,7 @@ def _details(task: Task, result: Result, context: AgentContext) -> DetailsJson:
     if result.metrics:
         document["counts"] = result.metrics
     if replays := context.facts.context.episodes.get(result.key):
-        document["replays"] = [_replay(replay) for replay in replays]
+        document["replays"] = [{**picked(ReplayJson, replay), "file": quote(replay.file)} for replay in replays]
     if any(metric.kind == "mean_length" for metric in task.metrics):
         document["lengths"] = list(result.lengths)
     elif lengths := result.lengths:
@@ -404,14 +402,6 @@ def _script(result: Result, task: Task) -> DetailsJson:
     }  # fmt: skip
 
 
-def _replay(replay: EpisodeReplay) -> ReplayJson:
-    return {
-        "which": replay.which, "number": replay.number, "total": replay.total, "length": replay.length,
-        "file": quote(replay.file), "columns": replay.columns, "width": replay.width, "height": replay.height,
-        "steps": list(replay.steps),
-    }  # fmt: skip
-
-
 def _history(task: Task, result: Result, context: AgentContext) -> HistoryJson:
     """Other results of the agent on this task under its present settings, the oldest first."""
     digest = context.facts.task_digests[task.id]
@@ -427,11 +417,10 @@ def _history(task: Task, result: Result, context: AgentContext) -> HistoryJson:
 
 
 def _version(result: Result, task: Task, *, is_named: bool) -> VersionJson:
-    is_scored = result.verdict is Verdict.OK
     return {
         "evaluated_at": result.provenance.evaluated_at,
         "verdict": result.verdict,
-        "score": value_or_none(float(values([result], task, ranking(task))[0])) if is_scored else None,
+        "score": score_or_none(task, result),
         "digest": result.submission_digest if is_named else None, "key": result.key if is_named else None,
     }  # fmt: skip
 
@@ -452,7 +441,7 @@ def _former_agent(former: FormerEntry) -> FormerAgentJson:
     return {
         "login": former.login, "agent": former.agent, "name": former.agent,
         "state": "excluded" if exclusion else "withdrawn", "rehearsal": former.is_rehearsal,
-        "exclusion": exclusion_document(exclusion) if exclusion else None,
+        "exclusion": picked(ExclusionJson, exclusion) if exclusion else None,
         "page": urls.agent_address(former.login, former.agent), "tasks": [], "runs": [],
         "recorded": [
             {"task": result.task, "verdict": result.verdict, "evaluated_at": result.provenance.evaluated_at}

@@ -5,7 +5,7 @@ from typing import Literal
 
 from evaluator.model.config.task import Task
 from leaderboard.api.agents import TaskOutcomes
-from leaderboard.api.documents import ClosedObject
+from leaderboard.api.entry_json import ClosedObject
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NotRequired
 from urllib.parse import quote
 
-from leaderboard.api.documents import ClosedObject, UtcTime
+from leaderboard.api.entry_json import ClosedObject, UtcTime
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.scoring import metrics

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from leaderboard.api.agents import agent_files, outcomes_by_agent
 from leaderboard.api.badges import badge_files
 from leaderboard.api.feeds import feed_files
+from leaderboard.api.game_leaderboards import game_rows
 from leaderboard.api.index import index_files
 from leaderboard.api.inputs import api_inputs
-from leaderboard.api.leaderboards import game_leaderboard_files, game_rows, task_leaderboard_files, task_rows
+from leaderboard.api.leaderboards import game_leaderboard_files, task_leaderboard_files
 from leaderboard.api.openapi import openapi_document
 from leaderboard.api.openmetrics import openmetrics_document
 from leaderboard.api.status import status_document
 from leaderboard.api.table import game_table, task_table
+from leaderboard.api.task_leaderboards import task_rows
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Standings
 from leaderboard.history import BoardHistory

@@ -9,9 +9,10 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import Address, ClosedObject, MetricJson, OverallRowJson, UtcTime
+from leaderboard.api.entry_json import Address, ClosedObject, UtcTime, links_document, picked
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.api.standings_json import links_document, metric_document, overall_improvements, overall_row
+from leaderboard.api.standings_json import OverallRowJson, overall_improvements, overall_row
+from leaderboard.api.task_leaderboards import MetricJson
 from leaderboard.health import REFUSED_PLAYERS, health
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise, urls
@@ -225,7 +226,7 @@ def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
         "id": task.id, "segment": safe_path_segment(task.id), "badge": part, "digest": task.digest(),
         "title": task.title or task.id, "description": task.description, "kind": format.task_kind(task),
         "env": task.game or task.env_id,
-        "metrics": [] if task.game else [metric_document(metric) for metric in metrics_of(task)],
+        "metrics": [] if task.game else [picked(MetricJson, metric) for metric in metrics_of(task)],
         "anchors": {"random": _anchor(task.random), "reference": _anchor(task.reference)},
         "episodes": task.matches if task.game else task.counted, "weight": task.weight, "phase": phase,
         "hidden": is_hidden, "page": urls.task_address(task.id), "leaderboard": at("leaderboard.json"),
@@ -236,7 +237,7 @@ def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
 
 
 def _anchor(anchor: ReferenceScore | None) -> AnchorJson | None:
-    return {"score": anchor.score, "source": anchor.source} if anchor else None
+    return picked(AnchorJson, anchor) if anchor else None
 
 
 def overall_document(facts: ApiInputs) -> OverallJson:

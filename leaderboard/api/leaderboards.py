@@ -1,78 +1,27 @@
-"""The leaderboards of tasks: every row with what pages show of it, by place and by date, and as CSV."""
+"""The files of leaderboards: by place, by date, and as CSV; of games also their duels."""
 
 from collections.abc import Iterator, Sequence
 
-from evaluator.model.config.task import Task
-from evaluator.model.records.result import Cost
-from leaderboard.api.documents import (
-    CostJson,
-    DuelsJson,
-    FailureJson,
-    GameLeaderboardJson,
-    GameRowJson,
-    LeaderboardByDateJson,
-    LeaderboardJson,
-    MeasuredJson,
-    Medal,
-    PlayedJson,
-    RowJson,
-    SourceJson,
-    TaskUnrankedJson,
-)
-from leaderboard.api.inputs import ApiInputs
-from leaderboard.api.standings_json import (
-    claim_document,
-    entry_document,
-    excluded_document,
-    failure_document,
-    game_document,
-    links_document,
-    place_document,
-    rated_document,
-    scores_document,
-    task_improvements,
-    waiting_document,
-    withdrawn_document,
-)
+from leaderboard.api.game_leaderboards import DuelsJson, GameLeaderboardJson, GameRowJson, game_document
 from leaderboard.api.table import game_csv, task_csv
-from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.standings import Failure, Row, TaskStandings
+from leaderboard.api.task_leaderboards import LeaderboardHeadJson, RowJson, task_leaderboard
+from leaderboard.core.game_standings import GameStandings
+from leaderboard.core.standings import TaskStandings
 from leaderboard.text import serialise, urls
 
 # Rows of a leaderboard that is sorted by date.
 MAX_ROWS_BY_DATE = 500
-_MEDALS: dict[int, Medal] = {1: "gold", 2: "silver", 3: "bronze"}
 
 
-def task_rows(board: TaskStandings, facts: ApiInputs) -> list[RowJson]:
-    """All rows of a task, by place."""
-    return [
-        {
-            **place_document(row), **entry_document(row.entry), **measured_document(row, board.task), **beside,
-            **_source(row.entry), "since": facts.since(row), "sandbox": row.result.sandbox, **links_document(row.entry),
-        }
-        for row, beside in task_improvements(board)
-    ]  # fmt: skip
+class LeaderboardByDateJson(LeaderboardHeadJson):
+    """A leaderboard in another order than by place: at most 500 rows, and rows alone."""
 
-
-def game_rows(game: GameStandings) -> list[GameRowJson]:
-    """All rows of a game, by place."""
-    return [
-        {
-            **place_document(row), **entry_document(row.entry), **played_document(row), **_source(row.entry),
-            **links_document(row.entry),
-        }
-        for row in game.rows
-    ]  # fmt: skip
+    rows: list[RowJson | GameRowJson]
 
 
 def task_leaderboard_files(board: TaskStandings, rows: list[RowJson]) -> Iterator[tuple[str, bytes]]:
     """The documents of a task, except its table."""
-    document: LeaderboardJson = {
-        "task": board.task.id, "order": "place", "count": len(rows), "rows": rows, **_unranked(board),
-    }  # fmt: skip
-    yield urls.task_file(board.task.id, "leaderboard.json"), serialise.json_document(document)
+    yield urls.task_file(board.task.id, "leaderboard.json"), serialise.json_document(task_leaderboard(board, rows))
     yield from _by_date(board.task.id, rows)
     yield urls.task_file(board.task.id, "leaderboard.csv"), task_csv(board.task, rows)
 
@@ -90,59 +39,6 @@ def game_leaderboard_files(game: GameStandings, rows: list[GameRowJson]) -> Iter
     yield urls.task_file(task_id, "leaderboard.csv"), game_csv(rows)
     duels: DuelsJson = {"task": task_id, "crosstable": standings["crosstable"], "history": standings["history"]}
     yield urls.task_file(task_id, "duels.json"), serialise.json_document(duels)
-
-
-def measured_document(row: Row, task: Task) -> MeasuredJson:
-    """What was measured for a row."""
-    result = row.result
-    return {
-        **scores_document(row, task),
-        "evaluated_at": result.provenance.evaluated_at,
-        "cost": cost_document(result.cost),
-        "medal": None if row.estimate.is_missing else _medal(row),
-    }
-
-
-def played_document(row: GameRow) -> PlayedJson:
-    """What was measured for a player."""
-    return {
-        **rated_document(row), "evaluated_at": row.since, "episodes": row.count.matches,
-        "medal": _medal(row),
-    }  # fmt: skip
-
-
-def cost_document(cost: Cost) -> CostJson:
-    """What an agent used."""
-    return {
-        "cpu_seconds": cost.cpu_seconds, "wall_seconds": cost.wall_seconds, "peak_memory_bytes": cost.peak_memory_bytes,
-        "steps": cost.steps,
-    }  # fmt: skip
-
-
-def _medal(row: Row | GameRow) -> Medal | None:
-    """For the first three places."""
-    return None if row.is_aside else _MEDALS.get(row.place)
-
-
-def _source(entry: Entry) -> SourceJson:
-    manifest = entry.submission
-    return {"algorithm": manifest.algorithm, "authors": list(manifest.authors), "kind": manifest.kind}
-
-
-def _unranked(board: TaskStandings) -> TaskUnrankedJson:
-    return {
-        "failures": [_failure(failure) for failure in board.failures],
-        "waiting": [waiting_document(entry, board.task) for entry in board.waiting],
-        "excluded": [excluded_document(excluded) for excluded in board.excluded],
-        "withdrawn": [withdrawn_document(withdrawn) for withdrawn in board.withdrawn],
-    }
-
-
-def _failure(failure: Failure) -> FailureJson:
-    return {
-        **failure_document(failure), **claim_document(failure), "attempts": failure.attempts,
-        "evaluated_at": failure.result.provenance.evaluated_at, **links_document(failure.entry),
-    }  # fmt: skip
 
 
 def _by_date(task_id: str, rows: Sequence[RowJson | GameRowJson]) -> Iterator[tuple[str, bytes]]:

@@ -7,17 +7,14 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from leaderboard.api.agents import AgentJson, FormerAgentJson
 from leaderboard.api.badges import BadgeJson
-from leaderboard.api.documents import (
-    DuelsJson,
-    GameLeaderboardJson,
-    LeaderboardByDateJson,
-    LeaderboardJson,
-    TableJson,
-)
 from leaderboard.api.feeds import FeedJson
+from leaderboard.api.game_leaderboards import DuelsJson, GameLeaderboardJson
 from leaderboard.api.index import HealthJson, IndexJson, OverallJson, TaskJson, document_links
 from leaderboard.api.inputs import ApiInputs
+from leaderboard.api.leaderboards import LeaderboardByDateJson
 from leaderboard.api.status import StatusJson
+from leaderboard.api.table import TableJson
+from leaderboard.api.task_leaderboards import LeaderboardJson
 
 # A link's name, what is found there, and its type, or the media type of what is not described further.
 _DOCUMENTS: tuple[tuple[str, str, Any], ...] = (

@@ -4,7 +4,7 @@ from typing import Any
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import Address, ClosedObject, UtcTime
+from leaderboard.api.entry_json import Address, ClosedObject, UtcTime
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow

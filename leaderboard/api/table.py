@@ -7,14 +7,15 @@ each column that is drawn otherwise than as plain text or a number.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import ColumnKind, FlagsJson, GameRowJson, MetricJson, RowJson, TableJson
-from leaderboard.api.standings_json import flags, metric_document
+from leaderboard.api.entry_json import ClosedObject, FlagsJson, flags, picked
+from leaderboard.api.game_leaderboards import GameRowJson
+from leaderboard.api.task_leaderboards import MetricJson, RowJson
 from leaderboard.core.entry import Entry, Excluded
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import TaskStandings, WithdrawnScore
@@ -22,6 +23,29 @@ from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
 
 AnyRow = RowJson | GameRowJson
+ColumnKind = Literal["text", "number", "list", "metric"]
+
+
+class ColumnHeadJson(ClosedObject):
+    """How the page's script shows a column; without a label it is a part of another one, or the page has its head."""
+
+    label: str
+    title: str
+    kind: ColumnKind
+
+
+class TableJson(ClosedObject):
+    """Values in the order of the columns, for the failures too; `heads` are in that order as well."""
+
+    task: str
+    columns: list[str]
+    heads: list[ColumnHeadJson]
+    rows: list[list[Any]]
+    failures: list[list[Any]]
+    decimals: int
+    direction: Direction
+    metrics: list[MetricJson]
+    leader: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,27 +155,19 @@ def task_columns(task: Task) -> tuple[Column, ...]:
 
 def task_csv(task: Task, rows: Sequence[RowJson]) -> bytes:
     """A task's leaderboard, one line for each row."""
-    columns = (*_CSV_FIRST, *_SCORE, *map(_metric, metrics_of(task)[1:]), *_CSV_LAST)
-    lines = [",".join([_csv_cell(column.value(row)) for column in columns]) + "\r\n" for row in rows]
-    return _csv_head(columns, rows) + "".join(lines).encode("utf-8", "replace")
+    return _csv((*_CSV_FIRST, *_SCORE, *map(_metric, metrics_of(task)[1:]), *_CSV_LAST), rows)
 
 
 def game_csv(rows: Sequence[GameRowJson]) -> bytes:
     """A game's leaderboard, one line for each row."""
-    return _csv_head(_GAME_CSV, rows) + serialise.csv_text([[column.value(row) for column in _GAME_CSV] for row in rows])
+    return _csv(_GAME_CSV, rows)
 
 
-def _csv_head(columns: Sequence[Column], rows: Sequence[AnyRow]) -> bytes:
+def _csv(columns: Sequence[Column], rows: Sequence[AnyRow]) -> bytes:
     """Without rows, the head ends after the score's interval."""
     names = [column.name for column in columns]
-    return serialise.csv_text([names if rows else names[: names.index("high") + 1]])
-
-
-def _csv_cell(value: object) -> str:
-    """Numbers are written as in JSON, and are empty where JSON has null."""
-    if isinstance(value, str):
-        return serialise.csv_cell(value)
-    return serialise.json_text(value).replace("null", "")
+    head = names if rows else names[: names.index("high") + 1]
+    return serialise.csv_text([head, *([column.value(row) for column in columns] for row in rows)])
 
 
 def set_flags(row: FlagsJson) -> list[str]:
@@ -165,7 +181,7 @@ def task_table(board: TaskStandings, rows: Sequence[RowJson], reproduced: Collec
     task, columns = board.task, task_columns(board.task)
     metrics = metrics_of(task)
     best = board.best
-    table = _table(task, columns, rows, [metric_document(metric) for metric in metrics])
+    table = _table(task, columns, rows, [picked(MetricJson, metric) for metric in metrics])
     flags_at = [column.name for column in columns].index("flags")
     for cells, row in zip(table["rows"], board.rows, strict=True):
         if row.result.key in reproduced:

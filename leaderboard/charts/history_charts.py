@@ -119,10 +119,14 @@ def _ratings_of(entry: Entry, days: Sequence[float], board: GameStandings) -> li
 def _polyline(index: int, points: Sequence[tuple[float, float]], name: str) -> Markup:
     if not points:
         return Markup()
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return Markup(
-        '<g class="pr-series-{}"><title>{}</title><polyline points="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="3"/></g>'
-    ).format(index, escape(name), line, *points[-1])
+    line = Markup('<polyline points="{}"/>').format(" ".join(f"{x:.1f},{y:.1f}" for x, y in points))
+    return _series(index, name, line, points[-1])
+
+
+def _series(index: int, name: str, line: Markup, end: tuple[float, float]) -> Markup:
+    return Markup('<g class="pr-series-{}"><title>{}</title>{}<circle cx="{:.1f}" cy="{:.1f}" r="3"/></g>').format(
+        index, escape(name), line, *end
+    )
 
 
 def _parts(track: RankHistory, end: str) -> list[list[tuple[str, float]]]:
@@ -156,19 +160,16 @@ def ticks(low: float, high: float) -> list[float]:
 def _steps(
     index: int, points: Sequence[tuple[str, float]], ends: tuple[str, str], height: Callable[[float], float], name: str
 ) -> Markup:
-    start, end = map(epoch_seconds, ends)
-    across = ChartScale(low=start, high=max(end, start + 1))
+    first, last = map(epoch_seconds, ends)
+    across = ChartScale(low=first, high=max(last, first + 1))
 
     def x(at: str) -> float:
         return _x(across, epoch_seconds(at))
 
     path = f"M{x(points[0][0]):.1f},{height(points[0][1]):.1f}"
     path += "".join(f"H{x(at):.1f}V{height(value):.1f}" for at, value in points[1:])
-    last = points[-1]
-    circle = (x(last[0]), height(last[1]))
-    return Markup(
-        '<g class="pr-series-{}"><title>{}</title><path d="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="3"/></g>'
-    ).format(index, escape(name), path, *circle)
+    end, value = points[-1]
+    return _series(index, name, Markup('<path d="{}"/>').format(path), (x(end), height(value)))
 
 
 def _frame(

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission, SubmissionKind
@@ -29,7 +29,7 @@ from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, entries_of
 from leaderboard.game_pictures.game_drawings import moves_of, position_text
 from leaderboard.planning.reasons import Reason, reason_in_words
-from leaderboard.ratings.duel_results import count_matches, validation_fault
+from leaderboard.ratings.duel_results import count_matches, side_fault, validation_fault
 from leaderboard.scoring.counting_results import counting_draws
 from leaderboard.scoring.intervals import intervals, measured_estimate
 from leaderboard.visibility import anonymous_name, hidden
@@ -44,14 +44,38 @@ _AS_OFFICIAL = {"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": 
 _RankedRow = TypeVar("_RankedRow", Row, GameRow, OverallRow)
 
 
+# What a report that says nothing of the leaderboard has in place of where its agent stands.
+_NOWHERE: dict[str, Any] = {
+    "place": None, "rank_low": None, "rank_high": None, "with_leader": False, "tries": 1, "held_by": None, "entries": 0,
+    "own_last": None, "own_place": None, "leader": None, "leader_name": None,
+}  # fmt: skip
+_NO_PLACE = {name: _NOWHERE[name] for name in ("place", "rank_low", "rank_high", "with_leader", "tries", "own_place")}
+_AnyReport = TypeVar("_AnyReport", TaskReport, GameReport)
+
+
 def redact(agent: AgentReport, challenge: Challenge, hidden: Collection[str], at: datetime) -> AgentReport:
     """Remove places and leaders of hidden leaderboards, and names that are not shown yet.
 
     The scores of the agent's own preview stay: anybody can play them at home.
     """
-    rows = tuple(_redacted_row(row, challenge, hidden, at) for row in agent.rows)
-    games = tuple(_redacted_game(game, challenge, hidden, at) for game in agent.games)
-    return replace(agent, rows=rows, games=games)
+
+    def shown(name: str | None) -> str | None:
+        return name and anonymous_name(challenge, name, at)
+
+    def standing(report: _AnyReport) -> _AnyReport:
+        if report.task.id in hidden:
+            return replace(report, **_NOWHERE)
+        return replace(report, leader_name=shown(report.leader_name), held_by=shown(report.held_by))
+
+    games = []
+    for game in map(standing, agent.games):
+        meetings = [replace(met, opponent=anonymous_name(challenge, met.opponent, at)) for met in game.meetings]
+        if game.task.id in hidden:
+            baselines = tuple(met for met in meetings if met.is_baseline)
+            games.append(replace(game, meetings=baselines, estimate=None, anchor=None, one_sided=False))
+        else:
+            games.append(replace(game, meetings=tuple(meetings), anchor=shown(game.anchor)))
+    return replace(agent, rows=tuple(map(standing, agent.rows)), games=tuple(games))
 
 
 def without_hidden_scores(agent: AgentReport, hidden: Collection[str]) -> AgentReport:
@@ -59,28 +83,6 @@ def without_hidden_scores(agent: AgentReport, hidden: Collection[str]) -> AgentR
     rows = tuple(row for row in agent.rows if row.task.id not in hidden or row.estimate is None)
     games = tuple(game for game in agent.games if game.task.id not in hidden or game.refusal or game.failed)
     return replace(agent, rows=rows, games=games)
-
-
-def _redacted_row(row: TaskReport, challenge: Challenge, hidden: Collection[str], at: datetime) -> TaskReport:
-    if row.task.id not in hidden:
-        leader, holder = (name and anonymous_name(challenge, name, at) for name in (row.leader_name, row.held_by))
-        return replace(row, leader_name=leader, held_by=holder)
-    return TaskReport(
-        task=row.task, result=row.result, estimate=row.estimate, others=row.others, retryable=row.retryable,
-        failed_before=row.failed_before,
-    )  # fmt: skip
-
-
-def _redacted_game(game: GameReport, challenge: Challenge, hidden: Collection[str], at: datetime) -> GameReport:
-    meetings = tuple(replace(meeting, opponent=anonymous_name(challenge, meeting.opponent, at)) for meeting in game.meetings)
-    if game.task.id not in hidden:
-        anchor = game.anchor and anonymous_name(challenge, game.anchor, at)
-        leader, holder = (name and anonymous_name(challenge, name, at) for name in (game.leader_name, game.held_by))
-        return replace(game, meetings=meetings, anchor=anchor, leader_name=leader, held_by=holder)
-    return GameReport(
-        task=game.task, meetings=tuple(meeting for meeting in meetings if meeting.is_baseline), refusal=game.refusal,
-        position=game.position, failed=game.failed, log=game.log, official=game.official, signed=game.signed,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +192,7 @@ def _agent(recorded: OfficialLeaderboard, then: Standings, agent: PreviewedAgent
             row = _shown(board, result, last.estimate if last else None, last.place if last else None)
             failed = _failed_before(recorded, agent, board.task)
             if recorded.final_beacon or failed:
-                row = replace(row, place=None, rank_low=None, rank_high=None, with_leader=False, tries=1, own_place=None)
+                row = replace(row, **_NO_PLACE)
             rows.append(replace(row, failed_before=failed))
     overall = overall and recorded.final_beacon is None and not any(row.failed_before for row in rows)
     shown = _overall(then, name) if overall and _scored(rows) > 1 else None
@@ -232,19 +234,24 @@ def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_
     row = _row(board.rows, AgentName.folded(result.login, result.agent))
     if result.verdict is not Verdict.OK or row is None:
         return TaskReport(task=board.task, result=result, retryable=retryable)
-    placed = [other for other in board.rows if other.held_by is None]
-    leader = next((other for other in placed if other is not row and not other.estimate.is_missing), None)
-    shown = TaskReport(
-        task=board.task, result=result, estimate=row.estimate, others=row.others, entries=_places(placed, row),
-        own_last=own_last, own_place=own_place, held_by=row.held_by, retryable=retryable,
+    return TaskReport(
+        task=board.task, result=result, others=row.others, own_last=own_last, own_place=own_place, retryable=retryable,
+        tries=1 if row.estimate.is_missing else row.tries, **_standing(row, board.rows),
     )  # fmt: skip
+
+
+def _standing(row: _RankedRow, rows: Iterable[_RankedRow]) -> dict[str, Any]:
+    """Where a row stands among all rows of its leaderboard, as fields of a `Report`."""
+    placed = [other for other in rows if other.held_by is None]
+    fields: dict[str, Any] = {"estimate": row.estimate, "entries": _places(placed, row), "held_by": row.held_by}
     if row.estimate.is_missing:
-        return shown
-    shown = replace(
-        shown, with_leader=row.with_leader, tries=row.tries, leader=leader.estimate if leader else None,
-        leader_name=leader.entry.shown if leader else None,
-    )  # fmt: skip
-    return shown if row.held_by else replace(shown, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high)
+        return fields
+    leader = next((other for other in placed if other is not row and not other.estimate.is_missing), None)
+    if leader:
+        fields |= {"leader": leader.estimate, "leader_name": leader.entry.shown}
+    if not row.held_by:
+        fields |= {"place": row.place, "rank_low": row.rank_low, "rank_high": row.rank_high}
+    return fields | {"with_leader": row.with_leader}
 
 
 def _overall(board: Standings, name: AgentName) -> OverallReport | None:
@@ -349,10 +356,8 @@ def _preview_games(then: Standings, now: Standings, agent: PreviewedAgent, *, is
         if duels:
             old = _row(before.rows, name)
             shown = _played_game(board, name, duels, baselines)
-            shown = replace(shown, own_last=old.rating if old else None)
-            if not is_placed:
-                shown = replace(shown, place=None, rank_low=None, rank_high=None, with_leader=False)
-            games.append(shown)
+            shown = replace(shown, own_last=old.estimate if old else None)
+            games.append(shown if is_placed else replace(shown, **_NO_PLACE))
     return tuple(games)
 
 
@@ -397,14 +402,10 @@ def _rated_game(board: GameStandings, name: AgentName, met: Iterable[Duel], base
     meetings = tuple(_meeting(duel, name, baselines) for duel in met)
     if row is None:
         return GameReport(task=board.task, meetings=meetings, anchor=board.anchor)
-    placed = [other for other in board.rows if other.held_by is None]
-    leader = next((other for other in placed if other is not row), None)
-    shown = GameReport(
-        task=board.task, meetings=meetings, rating=row.rating, with_leader=row.with_leader, players=_places(placed, row),
-        anchor=board.anchor, one_sided=row.entry.shown in board.prior, held_by=row.held_by,
-        leader=leader.rating if leader else None, leader_name=leader.entry.shown if leader else None,
+    return GameReport(
+        task=board.task, meetings=meetings, anchor=board.anchor, one_sided=row.entry.shown in board.prior,
+        **_standing(row, board.rows),
     )  # fmt: skip
-    return shown if row.held_by else replace(shown, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high)
 
 
 def _meeting(duel: Duel, name: AgentName, baselines: set[AgentName]) -> PreviewDuel:
@@ -414,7 +415,7 @@ def _meeting(duel: Duel, name: AgentName, baselines: set[AgentName]) -> PreviewD
     other = duel.players[1 - side]
     return PreviewDuel(
         opponent=f"{other.login}/{other.agent}", count=count_matches(duel.matches, side),
-        is_baseline=other.name in baselines, fault=_fault(duel, side),
+        is_baseline=other.name in baselines, fault=side_fault(duel, side),
     )  # fmt: skip
 
 
@@ -427,15 +428,3 @@ def _position(task: Task, validation: Duel | None) -> str:
         return ""
     shown = position_text(task, moves_of(validation)[index]) or ""
     return shown if len(shown) <= MAX_POSITION_CHARACTERS else ""
-
-
-def _fault(duel: Duel, side: int) -> str:
-    """The first rule that a side broke."""
-    player = duel.players[side]
-    if player.verdict is not Verdict.OK:
-        return " ".join(f"{player.verdict.plain_words} {player.message}".split())
-    for index, match in enumerate(duel.matches):
-        if side in match.offenders:
-            offence = f"the illegal move {match.refused}" if match.refused is not None else match.end.value
-            return " ".join(f"match {index + 1}, move {match.plies + 1}: {offence} {match.message}".split())
-    return ""

@@ -6,7 +6,6 @@ from typing import assert_never
 
 from markupsafe import Markup
 
-from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
@@ -18,11 +17,11 @@ from leaderboard.comments.states import (
     OverallReport,
     PreviewDuel,
     Previewed,
+    Report,
     TaskReport,
 )
 from leaderboard.comments.text_charts import LEADER_SIGN, SCORE_SIGN, TextBar, text_chart, text_shares
-from leaderboard.core.entry import Estimate
-from leaderboard.scoring.metrics import better, digits, metrics_of, oriented_value, ranking
+from leaderboard.scoring.metrics import better, metrics_of, oriented_value, ranking
 from leaderboard.text.escape_markdown import cell, code
 from leaderboard.text.format import counted, number, ranks, seconds, size, span, tries_mark
 
@@ -34,10 +33,8 @@ _REFERENCE = re.compile(r"[0-9a-f]{7}|GH-[0-9]", re.IGNORECASE)
 # The functions whose return value templates print without escaping.
 PHRASES = (
     "advice", "retry", "place", "rank_interval", "change", "to_leader", "interval", "bars", "score",
-    "processor", "memory", "picture_title", "overall_score", "task_name",
-    "metrics_line",
-    "elo", "elo_interval", "game_place", "elo_change", "elo_to_leader", "elo_bars", "record",
-    "elo_scale", "opponents_title",
+    "processor", "memory", "picture_title", "overall_score", "task_name", "metrics_line", "record", "elo_scale",
+    "opponents_title",
 )  # fmt: skip
 _SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/%#=-]*)?")
 
@@ -76,7 +73,7 @@ def retry(verdict: Verdict, official: bool) -> str:
     return "No, the same code on the same seeds gives the same result. Push a fix, and a new preview starts automatically."
 
 
-def task_name(row: TaskReport | GameReport) -> Markup:
+def task_name(row: Report) -> Markup:
     """The title of a task or game, which the host wrote: as text if it consists of plain words, else as a code span."""
     return _host_text(row.task.title or row.task.id)
 
@@ -90,7 +87,7 @@ def is_plain(title: str) -> bool:
     return _PLAIN_TITLE.fullmatch(title) is not None and not _REFERENCE.search(title)
 
 
-def place(row: TaskReport) -> Markup:
+def place(row: Report) -> Markup:
     """The place, and the number of entries."""
     if row.place is None:
         return Markup("–")
@@ -99,40 +96,38 @@ def place(row: TaskReport) -> Markup:
     return Markup(f"{shown}, {tries_mark(row.tries)}" if row.tries > 1 else shown)
 
 
-def rank_interval(row: TaskReport | GameReport | OverallReport) -> str:
+def rank_interval(row: Report | OverallReport) -> str:
     """The rank range."""
     return ranks(row.rank_low, row.rank_high) if row.rank_low and row.rank_high else "–"
 
 
-def change(row: TaskReport) -> str:
+def change(row: Report) -> str:
     """The difference to the author's previous version."""
     if row.estimate is None or row.own_last is None:
         return "new"
-    return _signed(row.estimate.score - row.own_last.score, digits(row.task))
+    return _signed(row.estimate.score - row.own_last.score, row.decimals)
 
 
-def to_leader(row: TaskReport) -> Markup:
+def to_leader(row: Report) -> Markup:
     """The difference to the best other entry, and its name."""
     if row.estimate and not row.entries:
         return Markup("not shown yet")
     if row.estimate and row.estimate.is_missing:
         return Markup("no value, so it ranks last")
     if row.estimate is None or row.leader is None:
-        return Markup("first entry")
-    gap = row.estimate.score - row.leader.score
-    return _gap_in_words(row, _signed(gap, digits(row.task)), leads=_is_ahead(row.task, row.estimate, row.leader))
-
-
-def _gap_in_words(row: TaskReport | GameReport, gap: str, *, leads: bool) -> Markup:
+        return Markup("–" if row.task.game else "first entry")
+    gap = _signed(row.estimate.score - row.leader.score, row.decimals)
     shown = Markup("{} to {}").format(gap, cell(row.leader_name or "another"))
-    if leads:
+    if _is_ahead(row):
         return Markup("**leads**, {}").format(shown)
     return shown + Markup(", statistically tied") if row.with_leader else shown
 
 
-def _is_ahead(task: Task, estimate: Estimate, other: Estimate) -> bool:
-    metric = ranking(task)
-    return oriented_value(metric, estimate.score) > oriented_value(metric, other.score)
+def _is_ahead(row: Report) -> bool:
+    if row.estimate is None or row.leader is None:
+        return False
+    metric = ranking(row.task)
+    return oriented_value(metric, row.estimate.score) > oriented_value(metric, row.leader.score)
 
 
 def _signed(value: float, decimals: int) -> str:
@@ -140,9 +135,11 @@ def _signed(value: float, decimals: int) -> str:
     return f"+{shown}" if value > 0 and shown.strip("0.") else shown
 
 
-def score(row: TaskReport) -> str:
-    """The score without its interval."""
-    return number(row.estimate.score, digits(row.task)) if row.estimate else "–"
+def score(row: Report) -> str:
+    """The score without its interval; of a rating also the sign."""
+    if row.estimate is None:
+        return "–"
+    return (_signed if row.task.game else number)(row.estimate.score, row.decimals)
 
 
 def metrics_line(row: TaskReport) -> Markup:
@@ -170,31 +167,23 @@ def overall_score(overall: OverallReport) -> Markup:
     return Markup("**{}** ({})").format(number(estimate.score, 3), span(estimate.low, estimate.high, 3))
 
 
-def picture_title(agent: AgentReport, row: TaskReport | GameReport, many: bool) -> str:
+def picture_title(agent: AgentReport, row: Report, many: bool) -> str:
     """The line above a text chart. It stands in a code fence, so only backticks have to be replaced."""
     title = row.task.title or row.task.id
     return visible(f"{agent.agent} on {title}" if many else title).replace("`", "'")
 
 
-def interval(row: TaskReport) -> str:
-    """The 95 % interval."""
-    shown = span(row.estimate.low, row.estimate.high, digits(row.task)) if row.estimate else "–"
+def interval(row: Report) -> str:
+    """The 95 % interval; of a rating that of the difference to the anchor."""
+    shown = span(row.estimate.low, row.estimate.high, row.decimals) if row.estimate else "–"
     return shown.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def bars(row: TaskReport) -> str:
+def bars(row: Report) -> str:
     """A text chart of the entry, its previous version, and the best other entry."""
-    leads = row.estimate and row.leader and _is_ahead(row.task, row.estimate, row.leader)
-    return compared_bars(row.estimate, row.own_last, row.leader, digits(row.task), leads=bool(leads))
-
-
-def compared_bars(
-    this: Estimate | None, before: Estimate | None, other: Estimate | None, decimals: int, *, leads: bool
-) -> str:
-    """A text chart of a score, that of the previous version, and that of the best other entry."""
-    name, mark = ("next", SCORE_SIGN) if leads else ("leader", LEADER_SIGN)
-    bars = [("this", this, SCORE_SIGN), ("before", before, SCORE_SIGN), (name, other, mark)]
-    return text_chart([TextBar(name=name, estimate=e, mark=mark) for name, e, mark in bars if e], decimals)
+    name, mark = ("next", SCORE_SIGN) if _is_ahead(row) else ("leader", LEADER_SIGN)
+    shown = [("this", row.estimate, SCORE_SIGN), ("before", row.own_last, SCORE_SIGN), (name, row.leader, mark)]
+    return text_chart([TextBar(name=name, estimate=e, mark=mark) for name, e, mark in shown if e], row.decimals)
 
 
 def fault_place(result: Result) -> tuple[str, int] | None:
@@ -258,7 +247,7 @@ PlayerInGame = tuple[AgentReport, GameReport]
 
 def rated_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
     """Every player that has opponents or a rating."""
-    return [(agent, game) for agent in agents for game in agent.games if game.rating or game.meetings]
+    return [(agent, game) for agent in agents for game in agent.games if game.estimate or game.meetings]
 
 
 def admitted_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
@@ -267,7 +256,7 @@ def admitted_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
         (agent, game)
         for agent in agents
         for game in agent.games
-        if not game.rating and not game.meetings and game.refusal is None and game.failed is None
+        if not game.estimate and not game.meetings and game.refusal is None and game.failed is None
     ]
 
 
@@ -280,42 +269,6 @@ def refused_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
 def any_unsigned(pairs: Iterable[PlayerInGame]) -> bool:
     """Whether some seeds come from a commit that GitHub did not sign."""
     return any(not game.signed for _, game in pairs)
-
-
-def elo(game: GameReport) -> str:
-    """The rating without its interval."""
-    return _signed(game.rating.elo, 0) if game.rating else "–"
-
-
-def elo_interval(game: GameReport) -> str:
-    """The 95 % interval of the difference to the anchor."""
-    return span(game.rating.low, game.rating.high, 0).replace(" ", "\N{NO-BREAK SPACE}") if game.rating else "–"
-
-
-def game_place(game: GameReport) -> Markup:
-    """The place, and the number of players."""
-    return Markup(f"**{game.place}** of {game.players}".replace(" ", "\N{NO-BREAK SPACE}")) if game.place else Markup("–")
-
-
-def elo_change(game: GameReport) -> str:
-    """The difference to the author's previous version."""
-    return _signed(game.rating.elo - game.own_last.elo, 0) if game.rating and game.own_last else "new"
-
-
-def elo_to_leader(game: GameReport) -> Markup:
-    """The difference to the best other player, and its name."""
-    if game.rating is None or game.leader is None:
-        return Markup("–")
-    gap = game.rating.elo - game.leader.elo
-    return _gap_in_words(game, _signed(gap, 0), leads=gap > 0)
-
-
-def elo_bars(game: GameReport) -> str:
-    """A text chart of the player, its previous version, and the best other player."""
-    ratings = (game.rating, game.own_last, game.leader)
-    this, before, other = (rating.estimate if rating else None for rating in ratings)
-    leads = bool(this and other and this.score > other.score)
-    return compared_bars(this, before, other, 0, leads=leads)
 
 
 def record(meeting: PreviewDuel) -> str:
@@ -337,16 +290,16 @@ def opponents_title(game: GameReport) -> str:
 
 def elo_scale(pairs: Iterable[PlayerInGame]) -> Markup:
     """The sentence that explains the rating scale."""
-    anchors = sorted({game.anchor for _, game in pairs if game.rating and game.anchor})
+    anchors = sorted({game.anchor for _, game in pairs if game.estimate and game.anchor})
     zero = Markup("; {} has rating 0").format(cell(anchors[0])) if len(anchors) == 1 else Markup("")
     return Markup("Ratings are on the Elo scale: a difference of 400 points means odds of 10 to 1{}.").format(zero)
 
 
 def duels_in_words(game: GameReport) -> Markup:
     """The result in one game, for the headline."""
-    place = f", place {game.place} of {game.players}" if game.place else ""
-    if game.rating:
-        return Markup("{} Elo on {}{}").format(elo(game), task_name(game), place)
+    place = f", place {game.place} of {game.entries}" if game.place else ""
+    if game.estimate:
+        return Markup("{} Elo on {}{}").format(score(game), task_name(game), place)
     if not game.meetings:
         return Markup("may enter {}").format(task_name(game))
     count = game.count

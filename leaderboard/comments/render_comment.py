@@ -6,6 +6,7 @@ that a template forgets to escape is harmless.
 
 import functools
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,6 +31,7 @@ from leaderboard.comments.states import (
     Previewed,
     Ranked,
     Refused,
+    Report,
     Running,
     TaskReport,
     WithdrawnEntry,
@@ -122,7 +124,13 @@ def _environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     environment.filters.update(
-        code=escape_markdown.code, cell=escape_markdown.cell, few=_few, fenced=_block, sha=_sha, ours=Markup
+        code=escape_markdown.code,
+        cell=escape_markdown.cell,
+        few=_few,
+        fenced=_block,
+        sha=_sha,
+        ours=Markup,
+        several=_are_of_several_agents,
     )
     environment.globals.update({name: _trusted(getattr(phrases, name)) for name in phrases.PHRASES})
     environment.globals.update(
@@ -133,7 +141,6 @@ def _environment() -> Environment:
         verify_line=phrases.verify_line, fault_place=phrases.fault_place, unverified=phrases.unverified,
         rated=phrases.rated_players, admitted=phrases.admitted_players, refused=phrases.refused_players,
         unsigned=phrases.any_unsigned, record_bar=phrases.record_bar, game_log=_game_log,
-        game_title=_trusted(phrases.picture_title),
     )  # fmt: skip
     return environment
 
@@ -157,6 +164,10 @@ def _failures(agents: tuple[AgentReport, ...]) -> list[tuple[AgentReport, TaskRe
     """Every evaluation without a score; those that failed by our fault come last."""
     failures = [(agent, row) for agent in agents for row in agent.rows if not row.estimate]
     return sorted(failures, key=lambda pair: pair[1].result.verdict is Verdict.INTERNAL_ERROR)
+
+
+def _are_of_several_agents(pairs: Iterable[tuple[AgentReport, Report]]) -> bool:
+    return len({agent.agent for agent, _ in pairs}) > 1
 
 
 def _few(lines: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """A sample of each state of the comment, rendered as HTML for the page that explains them."""
 
-import functools
 import hashlib
 from typing import Any, NamedTuple
 
@@ -30,6 +29,7 @@ from leaderboard.core.entry import Estimate
 _EXAMPLE = "https://github.com/example/board"
 _RUN = f"{_EXAMPLE}/actions/runs/77"
 _HEAD_SHA, _EVALUATOR, _MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
+STATES_PAGE = "states.md"
 SAMPLE_CONTEXT = CommentContext(run_id=77, repository=_EXAMPLE, pull=12, site="https://example.github.io/board/")
 
 _POLE = Task(id="CartPole-v1", title="CartPole", bounds=(1, 500))
@@ -48,6 +48,11 @@ class SampleState(NamedTuple):
     title: str
     what_now: str
     state: CommentState
+
+    @property
+    def comment(self) -> Markup:
+        """The comment as HTML, from the templates of real comments. No entrant's text is in it, so it is safe."""
+        return _html(render_comment(self.state, SAMPLE_CONTEXT))
 
 
 def sample_states() -> tuple[SampleState, ...]:
@@ -145,27 +150,6 @@ def _faulty() -> AgentReport:
         "submission.yml:1: the key 'algorithm' is missing; add it",
     )
     return AgentReport(login="alice", agent="angle-rule", name=None, faults=faults)
-
-
-STATES_PAGE = "states.md"
-
-
-class RenderedSample(NamedTuple):
-    """A sample with its comment as HTML."""
-
-    id: str
-    title: str
-    what_now: str
-    comment: Markup
-
-
-@functools.cache
-def rendered_samples() -> tuple[RenderedSample, ...]:
-    """Every sample, rendered with the templates of real comments. No entrant's text is in them, so the HTML is safe."""
-    return tuple(
-        RenderedSample(sample.id, sample.title, sample.what_now, _html(render_comment(sample.state, SAMPLE_CONTEXT)))
-        for sample in sample_states()
-    )
 
 
 def _html(comment: str) -> Markup:

@@ -7,7 +7,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Estimate
-from leaderboard.core.game_standings import Rating, WinCount
+from leaderboard.core.game_standings import WinCount
+from leaderboard.scoring.metrics import digits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,15 +25,12 @@ class CommentContext:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskReport:
-    """The result of an agent on a task, and its place or, in a preview, the place it would have."""
+class Report:
+    """The result of an agent on a task or in a game, and its place or, in a preview, the place it would have."""
 
     task: Task
-    result: Result
     estimate: Estimate | None = None
-    """None unless the verdict is ok."""
-    others: tuple[float, ...] = ()
-    """The values of the task's other metrics, in their order; NaN if missing."""
+    """Its score, or its rating; None if it has none."""
     place: int | None = None
     rank_low: int | None = None
     """1 + entries significantly better."""
@@ -41,20 +39,35 @@ class TaskReport:
     with_leader: bool = False
     """Whether it is statistically tied with the leader."""
     tries: int = 1
-    """As in `RankedEntry`."""
+    """As in `RankedEntry`; always 1 in games."""
     held_by: str | None = None
     """As in `RankedEntry`; then there is no place."""
-    failed_before: Verdict | None = None
-    """How an official evaluation of the same version failed: whatever the preview's score, the version has none."""
     entries: int = 0
-    """Entries with a score on this task, including this one; 0 if the leaderboard is not shown yet."""
+    """Entries with a score, including this one; 0 if the leaderboard is not shown yet."""
     own_last: Estimate | None = None
     """The score of the author's previous version."""
     own_place: int | None = None
+    """Its place; always None in games."""
     leader: Estimate | None = None
     """The best other entry; None if there is no other."""
     leader_name: str | None = None
     """login/agent"""
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point of its score."""
+        return 0 if self.task.game else digits(self.task)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskReport(Report):
+    """The result of an agent on a task."""
+
+    result: Result
+    others: tuple[float, ...] = ()
+    """The values of the task's other metrics, in their order; NaN if missing."""
+    failed_before: Verdict | None = None
+    """How an official evaluation of the same version failed: whatever the preview's score, the version has none."""
     retryable: bool = False
 
 
@@ -71,10 +84,9 @@ class PreviewDuel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GameReport:
-    """The result of a player in a game, and its rating or, in a preview, the rating it would have."""
+class GameReport(Report):
+    """The result of a player in a game; it has a rating if it has a rated opponent."""
 
-    task: Task
     meetings: tuple[PreviewDuel, ...] = ()
     refusal: str | None = None
     """Why its validation refuses it, in one line; None if it may enter."""
@@ -82,24 +94,10 @@ class GameReport:
     """The position of the refused move as text; empty if the game cannot be drawn."""
     failed: str | None = None
     """What failed on our side, in one line; None if nothing did."""
-    rating: Rating | None = None
-    """None if it has no rated opponent."""
-    place: int | None = None
-    rank_low: int | None = None
-    rank_high: int | None = None
-    with_leader: bool = False
-    players: int = 0
     anchor: str | None = None
     """The player with rating 0: login/agent."""
-    held_by: str | None = None
-    """As in `RankedEntry`; then there is no place."""
     one_sided: bool = False
     """Whether it won or lost all matches, so that the rating depends on a prior."""
-    own_last: Rating | None = None
-    """The rating of the author's previous version."""
-    leader: Rating | None = None
-    """The best other entry; None if there is no other."""
-    leader_name: str | None = None
     log: str = ""
     """The end of the player's log in its validation, if it is recorded."""
     official: bool = False
@@ -110,9 +108,7 @@ class GameReport:
     @property
     def count(self) -> WinCount:
         """The total over all opponents."""
-        counts = [meeting.count for meeting in self.meetings]
-        summed = ("wins", "ties", "losses", "errors")
-        return WinCount(**{name: sum(getattr(count, name) for count in counts) for name in summed})
+        return WinCount.total(meeting.count for meeting in self.meetings)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """The standings of a game: what ratings compute, and what pages, tables and feeds show."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evaluator.model.config.task import Task
@@ -44,6 +45,16 @@ class WinCount:
     def points(self) -> int:
         """Two for a win, one for a tie."""
         return 2 * self.wins + self.ties
+
+    @classmethod
+    def total(cls, counts: Iterable["WinCount"]) -> "WinCount":
+        """The sum of some counts; that of the scores is exactly rounded."""
+        counts = list(counts)
+        return cls(
+            wins=sum(count.wins for count in counts), ties=sum(count.ties for count in counts),
+            losses=sum(count.losses for count in counts), errors=sum(count.errors for count in counts),
+            score=math.fsum(count.score for count in counts),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

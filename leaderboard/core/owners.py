@@ -249,19 +249,19 @@ def held_places(
             person = leads[person]
         return person
 
-    owned: list[tuple[str, Entry]] = []
+    by_person: list[tuple[str, Entry]] = []
     for entry in entries:
         people = groups.of(entry.name)
         if people and not entry.is_aside:
             # Somebody may be in a team under one login, and alone under an earlier one.
             first, *others = sorted(map(lead, people))
             leads |= dict.fromkeys(others, first)
-            owned.append((first, entry))
+            by_person.append((first, entry))
     by_owner: dict[str, list[Entry]] = defaultdict(list)
-    for person, entry in owned:
+    for person, entry in by_person:
         by_owner[lead(person)].append(entry)
-    several = [(min(own, key=chosen_by), own) for own in by_owner.values() if len(own) > 1]
-    return {entry.name: holder.shown for holder, own in several for entry in own if entry is not holder}
+    several = [(min(owned, key=chosen_by), owned) for owned in by_owner.values() if len(owned) > 1]
+    return {entry.name: holder.shown for holder, owned in several for entry in owned if entry is not holder}
 
 
 class OwnerDraw(NamedTuple):

@@ -80,12 +80,12 @@ def playable_document(content: bytes) -> str:
 
 
 def _check(node: Node) -> None:
-    known = OPERATORS.get(node.operator)
-    if known is None:
+    attributes = OPERATORS.get(node.operator)
+    if attributes is None:
         raise NetworkRefused("it has an operator that a page does not play")
     if len(node.inputs) > MOST_INPUTS or not node.outputs or not node.outputs[0] or any(node.outputs[1:]):
         raise NetworkRefused("an operator has too many inputs, or not one output")
-    if node.operator != "Constant" and not node.attributes.keys() <= known:
+    if node.operator != "Constant" and not node.attributes.keys() <= attributes:
         raise NetworkRefused(f"{node.operator} has an attribute that a page does not play")
     if node.attributes.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
         raise NetworkRefused("Conv pads by itself; give pads")

@@ -97,12 +97,10 @@ def replay_figure(episode: EpisodeReplay, root: str, decimals: int | None = None
     total = format.plain(episode.total) if decimals is None else format.number(episode.total, decimals)
     caption = f"return {total}, {format.counted(episode.length, 'step')}"
     return Markup(
-        '<figure class="pr-episode" data-columns="{columns}" data-frames="{frames}" data-width="{width}"'
-        ' data-height="{height}" data-steps="{steps}">{screen}'
+        '<figure class="pr-episode" {facts}>{screen}'
         "<figcaption><b>{which} episode</b> <span>{caption}</span></figcaption></figure>"
     ).format(
-        columns=episode.columns, frames=len(episode.steps), width=episode.width, height=episode.height,
-        steps=",".join(map(str, episode.steps)),
+        facts=_facts(episode),
         screen=_frame_window(episode, root, "pr-screen", f"{_label(episode)}: its first picture"),
         which=episode.which.capitalize(), caption=caption,
     )  # fmt: skip
@@ -120,11 +118,13 @@ def film_poster(episode: EpisodeReplay, root: str) -> Markup:
 
 def film_facts(episode: EpisodeReplay, root: str) -> Markup:
     """The attributes from which `film.js` loads a film."""
-    attributes = 'data-film="{}" data-columns="{}" data-frames="{}" data-width="{}" data-height="{}" data-steps="{}"'
-    return Markup(attributes).format(
-        f"{root}{episode.file}", episode.columns, len(episode.steps), episode.width, episode.height,
-        ",".join(map(str, episode.steps)),
-    )  # fmt: skip
+    return Markup('data-film="{}" {}').format(f"{root}{episode.file}", _facts(episode))
+
+
+def _facts(episode: EpisodeReplay) -> Markup:
+    return Markup('data-columns="{}" data-frames="{}" data-width="{}" data-height="{}" data-steps="{}"').format(
+        episode.columns, len(episode.steps), episode.width, episode.height, ",".join(map(str, episode.steps))
+    )
 
 
 def _label(episode: EpisodeReplay) -> str:

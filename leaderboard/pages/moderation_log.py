@@ -5,27 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from evaluator.model.config.moderation import Exclusion, Quarantine, VerifiedEntry
+from evaluator.model.config.moderation import Quarantine, VerifiedEntry
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.standings import Standings
-from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import ranking, value_or_none
+from leaderboard.scoring.intervals import score_or_none
 from leaderboard.site_context import FormerEntry, SiteContext
 
 # Changed scores of one re-score that the page lists; the other ones are counted.
 LISTED_CHANGES = 12
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExclusionRow:
-    """An exclusion by the hosts."""
-
-    login: str
-    agent: str
-    exclusion: Exclusion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +75,7 @@ class Rescore:
 class ModerationLog:
     """The content of the page, the newest first."""
 
-    exclusions: tuple[ExclusionRow, ...]
+    exclusions: tuple[Excluded, ...]
     withdrawals: tuple[Withdrawal, ...]
     verified: tuple[tuple[Entry, VerifiedEntry], ...]
     rescores: tuple[Rescore, ...]
@@ -105,13 +95,13 @@ def moderation_log(standings: Standings, context: SiteContext) -> ModerationLog:
     )
 
 
-def _exclusions(standings: Standings, former: Iterable[FormerEntry]) -> Iterator[ExclusionRow]:
-    by_name: dict[AgentName, ExclusionRow] = {}
+def _exclusions(standings: Standings, former: Iterable[FormerEntry]) -> Iterator[Excluded]:
+    by_name: dict[AgentName, Excluded] = {}
     excluded: list[Excluded | FormerEntry] = [entry for board in standings.boards for entry in board.excluded]
     for entry in (*excluded, *former):
         if entry.exclusion:
             name = AgentName.folded(entry.login, entry.agent)
-            by_name.setdefault(name, ExclusionRow(login=entry.login, agent=entry.agent, exclusion=entry.exclusion))
+            by_name.setdefault(name, Excluded(login=entry.login, agent=entry.agent, exclusion=entry.exclusion))
     yield from (by_name[name] for name in sorted(by_name))
 
 
@@ -171,19 +161,14 @@ def reason(before: Result, after: Result) -> str:
 
 
 def _rescore(day: str, task: Task, why: str, pairs: Sequence[tuple[Result, Result]]) -> Rescore:
-    before, after = (_scores(task, [pair[side] for pair in pairs]) for side in (0, 1))
     changes = [
-        ScoreChange(login=b.login, agent=b.agent, before=old, after=new, verdicts=(a.verdict, b.verdict))
-        for (a, b), old, new in zip(pairs, before, after, strict=True)
-    ]
+        ScoreChange(
+            login=after.login, agent=after.agent, verdicts=(before.verdict, after.verdict),
+            before=score_or_none(task, before), after=score_or_none(task, after),
+        )
+        for before, after in pairs
+    ]  # fmt: skip
     changed = sorted((c for c in changes if c.is_changed), key=lambda c: (-c.size, c.login, c.agent))
     return Rescore(
         day=day, task=task, why=why, count=len(pairs), changed=len(changed), named=tuple(changed[:LISTED_CHANGES])
     )
-
-
-def _scores(task: Task, results: Sequence[Result]) -> list[float | None]:
-    """The value of the task's first metric for each result; None if it failed."""
-    ok = [result for result in results if result.verdict is Verdict.OK]
-    scored = iter(values(ok, task, ranking(task)) if ok else ())
-    return [value_or_none(next(scored)) if result.verdict is Verdict.OK else None for result in results]

@@ -1,6 +1,5 @@
 """The leaderboard of a game, from the entries on main and the recorded duels."""
 
-import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -34,8 +33,8 @@ from leaderboard.ratings.duel_results import (
     validation_fault,
     version_of,
 )
-from leaderboard.ratings.fit_ratings import RatedPlayers, Ratings, anchor_ratings, rate_players, rating_order
-from leaderboard.scoring.ranking import RankInterval, name_order
+from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_ratings, rate_players, rating_order
+from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
 
 # The ratings over time have at most so many snapshots. Rating n players takes n² steps, so with more than 200 players
 # there are fewer: days are then left out evenly.
@@ -206,9 +205,14 @@ def _rows(
     for a, b in now.met:
         opponents[a] += 1
         opponents[b] += 1
-    ratings = now.ratings
+    ratings, among = now.ratings, np.array([tries[version] for version in now.players], dtype=np.intp)
     aside = [entries[version].is_aside or version.name in held for version in now.players]
-    ranks = _rank_intervals(ratings, aside, [tries[version] for version in now.players])
+
+    def rank(chosen: Sequence[int]) -> list[RankInterval]:
+        order = rating_order(ratings.theta[chosen], ratings.covariance[np.ix_(chosen, chosen)], among[chosen])
+        return [RankInterval(*fields) for fields in zip(*(column.tolist() for column in order), strict=True)]
+
+    ranks = ranks_beside(aside, rank)
     rows = [
         GameRow(
             **ranks[i]._asdict(),
@@ -231,33 +235,12 @@ def _rows(
     return tuple(sorted(rows, key=by_place))
 
 
-def _rank_intervals(ratings: Ratings, aside: Sequence[bool], tries: Sequence[int]) -> list[RankInterval]:
-    """The rank of every player; those listed aside take no place: theirs says where they would be."""
-    inside = np.flatnonzero(~np.asarray(aside, dtype=np.bool_))
-    chosen = np.ix_(inside, inside)
-    order = rating_order(ratings.theta[inside], ratings.covariance[chosen], np.array(tries, dtype=np.intp)[inside])
-    columns = (order.place.tolist(), order.rank_low.tolist(), order.rank_high.tolist(), order.with_leader.tolist())
-    ranks = dict(zip(inside.tolist(), (RankInterval(*fields) for fields in zip(*columns, strict=True)), strict=True))
-    ahead = np.sort(ratings.order.place[inside])
-    places = (1 + np.searchsorted(ahead, ratings.order.place)).tolist()
-    return [ranks.get(index) or RankInterval(place, place, place, with_leader=False) for index, place in enumerate(places)]
-
-
 def _counts(now: RatedPlayers) -> list[WinCount]:
     duels: list[list[WinCount]] = [[] for _ in now.players]
     for pair, meeting in now.met.items():
         for player, count in zip(pair, meeting.totals.counts, strict=True):
             duels[player].append(count)
-    return [
-        WinCount(
-            wins=sum(count.wins for count in counts),
-            ties=sum(count.ties for count in counts),
-            losses=sum(count.losses for count in counts),
-            errors=sum(count.errors for count in counts),
-            score=math.fsum(count.score for count in counts),
-        )
-        for counts in duels
-    ]
+    return list(map(WinCount.total, duels))
 
 
 def points_places(counts: Sequence[WinCount]) -> list[int]:

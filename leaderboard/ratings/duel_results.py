@@ -226,21 +226,35 @@ def validation_fault(duel: Duel) -> str | None:
     """The rule that a player broke in its validation, in one line; None if it may enter."""
     for player in duel.players:
         if player.verdict is not Verdict.OK:
-            return " ".join(f"{player.verdict.plain_words} {player.message}".split())
-    for index, match in enumerate(duel.matches):
-        if match.offenders:
-            return _offence(duel, index, match)
-    return None
-
-
-def _offence(duel: Duel, index: int, match: MatchRecord) -> str:
-    """The match, the move, what was wrong with it, and the moves before it."""
-    offence = f"the illegal move {match.refused}" if match.refused is not None else match.end.value
-    message = f" ({match.message})" if match.message else ""
+            return _verdict_words(player)
+    index = next((index for index, match in enumerate(duel.matches) if match.offenders), None)
+    if index is None:
+        return None
+    match = duel.matches[index]
+    message = f"({match.message})" if match.message else ""
     try:
         moves = duel.match_moves()[index]
     except ValueError:
         moves = []
     hidden = "… " if len(moves) > FAULT_MOVES else ""
     before = f", after {hidden}{' '.join(map(str, moves[-FAULT_MOVES:]))}" if moves else ""
-    return " ".join(f"match {index + 1}, move {match.plies + 1}: {offence}{message}{before}".split())
+    return _offence_words(match, index, message) + before
+
+
+def side_fault(duel: Duel, side: int) -> str:
+    """The first rule that a side broke, in one line; empty if none."""
+    if duel.players[side].verdict is not Verdict.OK:
+        return _verdict_words(duel.players[side])
+    broken = ((index, match) for index, match in enumerate(duel.matches) if side in match.offenders)
+    return next((_offence_words(match, index, match.message) for index, match in broken), "")
+
+
+def _verdict_words(player: PlayerRecord) -> str:
+    """How a player failed, in one line."""
+    return " ".join(f"{player.verdict.plain_words} {player.message}".split())
+
+
+def _offence_words(match: MatchRecord, index: int, message: str) -> str:
+    """The match, the move, and what was wrong with it, in one line."""
+    offence = f"the illegal move {match.refused}" if match.refused is not None else match.end.value
+    return " ".join(f"match {index + 1}, move {match.plies + 1}: {offence} {message}".split())

@@ -43,9 +43,9 @@ class PairedTotals(NamedTuple):
 class RatingOrder(NamedTuple):
     """The fields of `RankInterval` as arrays by player."""
 
+    place: Indices
     rank_low: Indices
     rank_high: Indices
-    place: Indices
     with_leader: Bools
 
 

@@ -11,9 +11,9 @@ from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups
 from leaderboard.core.standings import Failure, Row, TaskStandings, WithdrawnScore
 from leaderboard.scoring.counting_results import FinalPlaces, Held, counting_draws, lacks_a_draw, precedence
-from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, values
-from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
-from leaderboard.scoring.ranking import Key, name_order, ranks_beside
+from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, score_or_none
+from leaderboard.scoring.metrics import by_value, other_metrics, ranking
+from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_beside
 from leaderboard.scoring.score_all import ScoredTasks
 from leaderboard.scoring.significance import paired
 
@@ -127,7 +127,9 @@ def _not_ranked(
         if exclusion := eligible.moderation.of(last.login, last.agent, last.submission_digest):
             out.append((last.login, last.agent, exclusion))
         else:
-            withdrawn.append(WithdrawnScore(login=last.login, agent=last.agent, result=last, score=_score(task, last)))
+            withdrawn.append(
+                WithdrawnScore(login=last.login, agent=last.agent, result=last, score=score_or_none(task, last))
+            )
     excluded = [Excluded(login=login, agent=agent, exclusion=exclusion) for login, agent, exclusion in out]
     return tuple(sorted(excluded, key=_name)), tuple(sorted(withdrawn, key=_name))
 
@@ -142,12 +144,6 @@ def _without_folder(eligible: EligibleEntries, recorded: Mapping[AgentName, Sequ
             yield max(counting, key=precedence)
 
 
-def _score(task: Task, result: Result) -> float | None:
-    if result.verdict is not Verdict.OK:
-        return None
-    return value_or_none(values([result], task, ranking(task))[0])
-
-
 def _name(row: Excluded | WithdrawnScore) -> AgentName:
     return AgentName.folded(row.login, row.agent)
 
@@ -157,24 +153,20 @@ def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays)
     draws, tries = [m.draws for m in scored], [m.tries for m in scored]
     columns = [pooled_values(draws, task, metric) for metric in other_metrics(task)]
     shown = list(zip(*columns, strict=True)) or [()] * len(scored)
-    places = ranks_beside(
-        oriented(measured, ranking(task)), [m.entry.is_aside or m.held_by is not None for m in scored],
-        _tie_breaks(task, shown),
-        lambda chosen: paired([draws[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None,
-    )  # fmt: skip
+    better, ties = oriented(measured, ranking(task)), _tie_breaks(task, shown)
+
+    def rank(chosen: Sequence[int]) -> list[RankInterval]:
+        compared = paired([draws[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None
+        return rank_intervals(chosen_entries(better, chosen), [ties[i] for i in chosen] if ties else (), compared)
+
+    places = ranks_beside([m.entry.is_aside or m.held_by is not None for m in scored], rank)
     rows = [
         Row(
-            **rank._asdict(),
-            entry=m.entry,
-            draws=m.draws,
-            estimate=estimate,
-            attempts=m.attempts,
-            tries=m.tries,
-            held_by=m.held_by,
-            others=beside,
+            **place._asdict(), entry=m.entry, draws=m.draws, estimate=estimate, attempts=m.attempts, tries=m.tries,
+            held_by=m.held_by, others=others,
         )
-        for m, rank, estimate, beside in zip(scored, places, intervals(measured), shown, strict=True)
-    ]
+        for m, place, estimate, others in zip(scored, places, intervals(measured), shown, strict=True)
+    ]  # fmt: skip
 
     def order(row: Row) -> tuple[bool, int, bool, str, tuple[str, ...]]:
         return (

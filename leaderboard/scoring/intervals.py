@@ -10,6 +10,7 @@ import numpy as np
 from evaluator.model.config.metric import JACKKNIFE_GROUPS, Metric
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Estimate
 from leaderboard.scoring.bootstrap import (
     Floats,
@@ -31,6 +32,7 @@ from leaderboard.scoring.metrics import (
     ranking,
     single_value,
     single_value_error,
+    value_or_none,
 )
 
 Draws = tuple[Result, ...]
@@ -265,6 +267,11 @@ def _single_error(metric: Metric, draws: Draws) -> float:
 def values(results: Sequence[Result], task: Task, metric: Metric) -> list[float]:
     """The value of a metric for every result; NaN if missing."""
     return pooled_values([(result,) for result in results], task, metric)
+
+
+def score_or_none(task: Task, result: Result) -> float | None:
+    """The score of a result by itself, by the metric that ranks; None if it failed, or if the value is missing."""
+    return value_or_none(values([result], task, ranking(task))[0]) if result.verdict is Verdict.OK else None
 
 
 def pooled_values(draws: Sequence[Draws], task: Task, metric: Metric) -> list[float]:

@@ -32,7 +32,7 @@ from leaderboard.scoring.intervals import (
     tail,
 )
 from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking, value_or_none
-from leaderboard.scoring.ranking import name_order, ranks_beside
+from leaderboard.scoring.ranking import chosen_entries, name_order, rank_intervals, ranks_beside
 from leaderboard.scoring.score_all import (
     LEAST_COUNTED,
     MOST_COUNTED,
@@ -128,7 +128,8 @@ def _rows(
     interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
 ) -> Iterator[OverallRow]:
     measured = _estimates(contenders, scales, values, drawn)
-    places = ranks_beside(measured, [one.entry.is_aside or one.held_by is not None for one in contenders])
+    aside = [one.entry.is_aside or one.held_by is not None for one in contenders]
+    places = ranks_beside(aside, lambda chosen: rank_intervals(chosen_entries(measured, chosen)))
     columns = zip(contenders, places, intervals(measured), values.tolist(), strict=True)
     iqm_of = interquartile_means() if interquartile_means else {}
     for contender, rank, estimate, row in columns:

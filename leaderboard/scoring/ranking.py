@@ -44,43 +44,34 @@ def rank_intervals(
     if not missing.any():
         return _scored(measured, ties, compared)
     scored, unscored = np.flatnonzero(~missing), np.flatnonzero(missing)
-    ranks = dict(zip(scored.tolist(), _scored(_chosen(measured, scored), _of(ties, scored)), strict=True))
+    ranks = dict(zip(scored.tolist(), _scored(chosen_entries(measured, scored), _of(ties, scored)), strict=True))
     places = _places([(0, *key) for key in _of(ties, unscored)] or [(0,)] * len(unscored))
     for index, place in zip(unscored.tolist(), places, strict=True):
         ranks[index] = RankInterval(len(scored) + place, len(scored) + 1, len(missing), with_leader=False)
     return [ranks[index] for index in range(len(missing))]
 
 
-def ranks_beside(
-    measured: EstimateArrays,
-    aside: Sequence[bool],
-    ties: Sequence[Key] = (),
-    compared: Callable[[Sequence[int]], Comparison | None] = lambda chosen: None,
-) -> list[RankInterval]:
+def ranks_beside(aside: Sequence[bool], rank: Callable[[Sequence[int]], list[RankInterval]]) -> list[RankInterval]:
     """Rank entries, some of which take no place; theirs is the place they would have.
 
     Args:
-        measured: such that greater is better.
         aside: whether an entry has no place of its own.
-        ties: as in `rank_intervals`.
-        compared: gives a comparison of the entries at some positions that replaces the one from single scores.
+        rank: ranks the entries at some positions among each other.
     """
-    ranks = rank_intervals(measured, ties, compared(range(len(aside))))
-    inside = np.flatnonzero(~np.asarray(aside, dtype=np.bool_))
+    ranks = rank(list(range(len(aside))))
+    inside = [index for index, is_aside in enumerate(aside) if not is_aside]
     if len(inside) == len(aside):
         return ranks
-    ranks_inside: list[RankInterval] = []
-    if len(inside):
-        ranks_inside = rank_intervals(_chosen(measured, inside), _of(ties, inside), compared(inside.tolist()))
-    inside_ranks = dict(zip(inside.tolist(), ranks_inside, strict=True))
-    better = sorted(ranks[index].place for index in inside.tolist())
+    inside_ranks = dict(zip(inside, rank(inside) if inside else [], strict=True))
+    better = sorted(ranks[index].place for index in inside)
     places = [1 + bisect_left(better, rank.place) for rank in ranks]
     return [
         inside_ranks.get(index) or RankInterval(place, place, place, with_leader=False) for index, place in enumerate(places)
     ]
 
 
-def _chosen(measured: EstimateArrays, positions: Indices) -> EstimateArrays:
+def chosen_entries(measured: EstimateArrays, positions: Sequence[int] | Indices) -> EstimateArrays:
+    """The estimates of the entries at some positions."""
     return EstimateArrays(*(column[positions] for column in measured))
 
 

@@ -115,8 +115,8 @@ def compare_all(measured: EstimateArrays) -> Comparison:
 
     Pairs whose difference is above the widest possible margin are not computed.
     """
-    known = np.flatnonzero(np.isfinite(measured.error))
-    chosen = known[np.argsort(-measured.centre[known], kind="stable")]
+    finite = np.flatnonzero(np.isfinite(measured.error))
+    chosen = finite[np.argsort(-measured.centre[finite], kind="stable")]
     centre, variance = measured.centre[chosen], measured.error[chosen] ** 2
     freedom, tries = (measured.size[chosen] - 1).astype(np.intp), measured.tries[chosen].astype(np.intp)
     critical = CriticalValues(freedom, tries, max(len(chosen) - 1, 1))
@@ -297,8 +297,8 @@ def improvements_on_next(values: Iterable[Floats]) -> Iterator[Improvement | Non
     Args:
         values: of each entry, as `compared_values` has them.
     """
-    for own, following in pairwise(chain(values, [NO_VALUES])):
-        yield improvement(own, following) if len(own) and len(following) else None
+    for first, second in pairwise(chain(values, [NO_VALUES])):
+        yield improvement(first, second) if len(first) and len(second) else None
 
 
 NO_VALUES: Floats = np.empty(0)

@@ -1,8 +1,6 @@
 """Numbers, intervals, dates and phases as readers see them."""
 
-import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -22,28 +20,10 @@ def number(value: float, decimals: int = 1) -> str:
     """A number with a typographic minus sign and no negative zero; a dash for NaN."""
     if value != value:  # NaN; faster than math.isnan, and called a million times
         return NONE
-    text = format(value, _form(decimals))
+    text = f"{value:,.{decimals}f}"
     if text[0] == "-":
         text = text.replace("-", MINUS) if text.strip("-0.,") else text[1:]
     return text.replace(",", "\N{NARROW NO-BREAK SPACE}") if "," in text else text
-
-
-def numbers(values: Sequence[float], decimals: int, between: str) -> str:
-    """Numbers as `number` writes each; `between` holds none of `-`, `,` and `n`."""
-    text = _row(len(values), decimals, between).format(*values)
-    if "-" in text or "n" in text:
-        return between.join([number(value, decimals) for value in values])
-    return text.replace(",", "\N{NARROW NO-BREAK SPACE}")
-
-
-@functools.cache
-def _form(decimals: int) -> str:
-    return f",.{decimals}f"
-
-
-@functools.cache
-def _row(count: int, decimals: int, between: str) -> str:
-    return between.join([f"{{:{_form(decimals)}}}"] * count)
 
 
 def plain(value: float) -> str:

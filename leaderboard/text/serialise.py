@@ -16,8 +16,6 @@ _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", "
 # Spreadsheets take text that begins with one of these for a formula, some of them also behind blanks. Where the comma is the
 # decimal sign they part cells at semicolons, and take a line end inside of a cell for the next row.
 _FORMULA = re.compile("^(?=[\t\r]|\\s*[=+\\-@＝＋－＠])|(?<=[;\t\r\n])(?=[^\\S;\t\r\n]*[=+\\-@＝＋－＠])")
-# A cell with one of these is quoted, as `csv` does.
-_CSV_SPECIAL = re.compile('[,"\r\n]')
 # XML 1.0 cannot contain these, not even as references.
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
@@ -48,27 +46,22 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def cell(value: object) -> object:
-    """One cell of a CSV file: text that begins like a formula, also behind a semicolon, gets an apostrophe there."""
+def csv_cell(value: object) -> object:
+    """One cell of a CSV file: text like a formula gets an apostrophe, also behind a semicolon; no NaN, no infinity."""
     match value:
         case bool():
             return "true" if value else "false"
+        case float():
+            return finite(value)
         case str():
             return _FORMULA.sub("'", visible(value))
     return value
 
 
-def csv_cell(value: str) -> str:
-    """One cell of text, in quotes if needed."""
-    plain = str(cell(value))
-    doubled = plain.replace('"', '""')
-    return f'"{doubled}"' if _CSV_SPECIAL.search(plain) else plain
-
-
 def csv_text(lines: Iterable[Iterable[object]]) -> bytes:
     """A CSV file (RFC 4180)."""
     buffer = io.StringIO(newline="")
-    csv.writer(buffer).writerows(map(cell, line) for line in lines)
+    csv.writer(buffer).writerows(map(csv_cell, line) for line in lines)
     return buffer.getvalue().encode("utf-8", "replace")
 
 

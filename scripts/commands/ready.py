@@ -139,7 +139,7 @@ def _places(checkout: Checkout, entry: AgentFolder) -> Iterator[dict[str, str | 
             yield {"task": row.task.id, "place": row.place, "of": row.entries}
     for game in agent.games:
         if game.place is not None:
-            yield {"task": game.task.id, "place": game.place, "of": game.players}
+            yield {"task": game.task.id, "place": game.place, "of": game.entries}
 
 
 def _commands(checkout: Checkout, entry: AgentFolder) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.standings_json import game_document
+from leaderboard.api.game_leaderboards import game_document
 from scripts.console import OK, OUR_FAULT, print_json, say
 from scripts.options import Jobs, JsonDocument, LocalSandbox
 from scripts.repository.checkout import open_checkout

@@ -1,5 +1,5 @@
 /* Steps through the matches of a duel, of any game: each mark has the moves at which it appears and disappears. */
-import { svg } from "./js/dom.js";
+import { el, svg } from "./js/dom.js";
 import { Position } from "./js/position.js";
 
 /* How many moves of a match are played by themselves. */
@@ -133,18 +133,13 @@ class Replay {
     const others = [...new Set(this.duel.matches.flatMap((match) => match.moves))].filter((move) => move !== actual);
     const shuffled = (moves) => moves.map((move) => [Math.random(), move]).sort(([a], [b]) => a - b).map(([, move]) => move);
     const choices = shuffled([actual, ...shuffled(others).slice(0, CHOICES - 1)]);
-    const words = document.createElement("p");
-    words.textContent = `What does ${this.who(this.ply) || "the player"} do next?`;
+    const words = el("p", {}, `What does ${this.who(this.ply) || "the player"} do next?`);
     this.part(".pr-guess").replaceChildren(words, ...choices.map((move) => this.choice(this.does(move), () => this.judge(move, actual))));
     this.part(".pr-guess button").focus();
   }
 
-  choice(words, act) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = words;
-    button.addEventListener("click", act);
-    return button;
+  choice(words, onclick) {
+    return el("button", { type: "button", onclick }, words);
   }
 
   judge(move, actual) {
@@ -152,9 +147,8 @@ class Replay {
     this.guesses.right += move === actual;
     const who = this.who(this.ply) || "The player";
     this.show(this.index, this.ply + 1);
-    const words = document.createElement("p");
     const { right, all } = this.guesses;
-    words.textContent = `${move === actual ? "Right" : "No"}: ${who} ${this.does(actual)}. ${right} of ${all} right.`;
+    const words = el("p", {}, `${move === actual ? "Right" : "No"}: ${who} ${this.does(actual)}. ${right} of ${all} right.`);
     const next = this.ply < this.last ? [this.choice("Guess the next one", () => this.guess())] : [];
     this.part(".pr-guess").replaceChildren(words, ...next);
     (next[0] ?? this.section).focus({ preventScroll: true });
@@ -173,9 +167,7 @@ class Replay {
     const over = ply === last;
     const side = over ? match.winner : match.movers[ply] ?? null;
     const words = over ? match.outcome : `${this.who(ply) || "a player"} to move`;
-    const dot = document.createElement("span");
-    dot.className = side === null ? "" : `pr-dot ${this.colour(side)}`;
-    turn.replaceChildren(dot, words);
+    turn.replaceChildren(el("span", { class: side === null ? "" : `pr-dot ${this.colour(side)}` }), words);
     const move = ply === 0 ? "The match begins." : `${ply} of ${last}: ${this.done(ply - 1)}.`;
     const status = over ? `${move} How it ended: ${match.why}.` : move;
     this.part(".pr-status").textContent = status;

@@ -12,7 +12,7 @@ OPEN = "() => document.querySelectorAll('main details').forEach((one) => { one.o
 # films are meant to be cut.
 LOST = """() => {
   const edge = document.documentElement.clientWidth + 1;
-  const isMeant = (one) => one.closest(".pr-hidden, .pr-unseen, .pr-screen, svg svg, input, select, textarea, [hidden]");
+  const isMeant = (one) => one.closest(".pr-hidden, .pr-screen, svg svg, input, select, textarea, [hidden]");
   const name = (one) => `${one.tagName}.${one.getAttribute("class") ?? ""} ${one.textContent.trim().slice(0, 40)}`;
   const seen = [...document.querySelectorAll("main *")].filter((one) => one.getClientRects().length && !isMeant(one));
   const isBeyond = (box) => box.width && (box.right > edge || box.left < -1);

@@ -10,7 +10,7 @@ from evaluator.model.config.participants import People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import FirstAttempt
-from leaderboard.api.standings_json import game_document
+from leaderboard.api.game_leaderboards import game_document
 from leaderboard.build_standings import build_standings
 from leaderboard.comments import render_comment
 from leaderboard.comments.agent_reports import OfficialLeaderboard, official_state, standing

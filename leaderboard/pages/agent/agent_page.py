@@ -34,7 +34,7 @@ from leaderboard.pages.agent.table_rows import (
     table_heads,
 )
 from leaderboard.pages.html_frame import PageValues
-from leaderboard.pages.page_renderer import TemplateRenderer, Templates, template_environment
+from leaderboard.pages.page_templates import TemplateRenderer, Templates, template_environment
 from leaderboard.site_context import FormerEntry, SiteContext
 from leaderboard.text import escape_html, urls
 

@@ -1,15 +1,13 @@
 """The profile of an agent: its results on all tasks and games."""
 
-from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
-from leaderboard.core.entry import AgentName, Entry, RankedEntry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition
-from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, outcomes_of
+from leaderboard.core.standings import Failure, OverallRow, Row, Standings, outcomes_of
 from leaderboard.pages.game_page import Opponent, opponents_of
 
 
@@ -65,12 +63,24 @@ def agent_profiles(standings: Standings, share: Partition = SINGLE_PARTITION) ->
     task_results: dict[AgentName, list[TaskResult]] = {name: [] for name in names}
     game_results: dict[AgentName, list[GameResult]] = {name: [] for name in names}
     for board in standings.tasks:
-        for name, fields in _rows_and_failures(board, task_results):
-            task_results[name].append(TaskResult(task=board.task, **fields))
+        for entry, outcome in outcomes_of(board):
+            if entry.name in task_results:
+                result = TaskResult(
+                    task=board.task, row=outcome if isinstance(outcome, Row) else None,
+                    failure=outcome if isinstance(outcome, Failure) else None,
+                    quarantine="" if outcome else entry.quarantined.get(board.task.id, ""),
+                )  # fmt: skip
+                task_results[entry.name].append(result)
     for game in standings.games:
-        for name, fields in _rows_and_failures(game, game_results):
-            opponents = tuple(opponents_of(game, name)) if "row" in fields else ()
-            game_results[name].append(GameResult(board=game, opponents=opponents, **fields))
+        for entry, outcome in outcomes_of(game):
+            if entry.name in game_results:
+                row = outcome if isinstance(outcome, GameRow) else None
+                played = GameResult(
+                    board=game, row=row, failure=outcome if isinstance(outcome, GameFailure) else None,
+                    quarantine="" if outcome else entry.quarantined.get(game.task.id, ""),
+                    opponents=tuple(opponents_of(game, entry.name)) if row else (),
+                )  # fmt: skip
+                game_results[entry.name].append(played)
     overall = {row.entry.name: row for row in standings.overall}
     return tuple(
         AgentProfile(
@@ -81,14 +91,3 @@ def agent_profiles(standings: Standings, share: Partition = SINGLE_PARTITION) ->
         )
         for name in names
     )
-
-
-def _rows_and_failures(
-    board: TaskStandings | GameStandings, chosen: Container[AgentName]
-) -> Iterator[tuple[AgentName, dict[str, Any]]]:
-    """Each chosen agent on a leaderboard with its row, its failure, or nothing while it waits."""
-    for entry, outcome in outcomes_of(board):
-        if entry.name in chosen:
-            words = entry.quarantined.get(board.task.id, "")
-            kind = "row" if isinstance(outcome, RankedEntry) else "failure"
-            yield entry.name, {kind: outcome} if outcome else {"quarantine": words}

@@ -1,6 +1,5 @@
 """Where an agent's numbers come from: provenance, earlier versions, and commands that check and repeat its results."""
 
-import functools
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +10,13 @@ from markupsafe import Markup, escape
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, SandboxKind, Tier
-from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.eligibility import LOCAL, is_official
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Standings
 from leaderboard.core.versions import VersionFolders
 from leaderboard.pages.agent.profile import AgentProfile
-from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import ranking, value_or_none
+from leaderboard.scoring.intervals import score_or_none
 from leaderboard.site_context import SiteContext
 from leaderboard.text import format, urls
 from leaderboard.text.escape_html import escape_line, linked_line
@@ -89,7 +86,6 @@ def _count(result: Result, name: str) -> Markup:
     return Markup(format.NONE if count is None else format.plain(count))
 
 
-@functools.lru_cache(maxsize=4096)
 def _code(text: str | None) -> Markup:
     return Markup(f"<code>{escape(text)}</code>") if text else Markup("none")
 
@@ -218,7 +214,7 @@ def earlier_versions(profile: AgentProfile, results: Sequence[Result]) -> Earlie
 
 def _version(task: Task, result: Result, shown: set[str]) -> EarlierVersion:
     is_other = result.task_digest != task.digest()
-    score = None if is_other or result.verdict is not Verdict.OK else value_or_none(values([result], task, ranking(task))[0])
+    score = None if is_other else score_or_none(task, result)
     return EarlierVersion(task=task, result=result, score=score, is_shown=result.key in shown, is_other_task=is_other)
 
 

@@ -1,6 +1,5 @@
 """The rows of the tables on an agent's page, as HTML. In a template, escaping hundreds of numbers a page is slow."""
 
-import functools
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from leaderboard.core.standings import Row
 from leaderboard.pages.agent.profile import TaskResult
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
-from leaderboard.text.format import NONE, day, held_reason, number, numbers, ranks, span, tries_mark
+from leaderboard.text.format import NONE, day, held_reason, number, ranks, span, tries_mark
 
 DrawnReturns = Iterable[tuple[Task, Result, tuple[ReturnSpread, str]]]
 """Each with the statistics of the result's returns, and their histogram."""
@@ -34,9 +33,8 @@ VERDICT_TAGS = {
 _VERDICT_HTML = {verdict: str(tag) for verdict, tag in VERDICT_TAGS.items()}
 
 
-@functools.lru_cache(maxsize=256)
 def table_heads(names: tuple[str, ...]) -> Markup:
-    """The heads of further columns; cached, since most agents have the same."""
+    """The heads of further columns."""
     return Markup("".join([f' <th scope="col">{escape_line(name)}</th>' for name in names]))
 
 
@@ -49,9 +47,8 @@ def row_facts(facts: Iterable[tuple[str, Markup]]) -> Markup:
     )
 
 
-@functools.lru_cache(maxsize=256)
 def code_words(words: tuple[str, ...]) -> Markup:
-    """Words in code style, separated by commas; cached, since most agents have the same."""
+    """Words in code style, separated by commas."""
     return Markup(", ".join([f"<code>{escape_line(word)}</code>" for word in words]))
 
 
@@ -125,12 +122,12 @@ class TableRows:
 def _returns(shared: _TaskCells, result: Result, drawn: tuple[ReturnSpread, str]) -> str:
     spread, outline = drawn
     lengths, count = result.lengths, len(result.returns)
-    shown = numbers(spread, shared.decimals, "</td><td>")
-    least, _, _, _, greatest, _ = shown.split("</td><td>", 5)
-    high = "" if spread.least == spread.greatest else f' data-high="{greatest}"'
-    axis = f'<i class="pr-ends" data-low="{least}"{high}></i>'
+    numbers = [number(value, shared.decimals) for value in spread]
+    high = "" if spread.least == spread.greatest else f' data-high="{numbers[4]}"'
+    axis = f'<i class="pr-ends" data-low="{numbers[0]}"{high}></i>'
     length = number(sum(lengths) / len(lengths), 1) if lengths else NONE
-    return f"<tr>{shared.head}<td>{outline}{axis}</td><td>{shown}</td><td>{count}</td><td>{length}</td></tr>"
+    cells = "</td><td>".join([f"{outline}{axis}", *numbers, str(count), length])
+    return f"<tr>{shared.head}<td>{cells}</td></tr>"
 
 
 def _value(row: Row, shared: _TaskCells) -> str:

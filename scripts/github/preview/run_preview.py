@@ -452,7 +452,7 @@ class PreviewGames:
         agents = tuple(agent for agent in preview.agents if (agent.login, agent.agent) == (folder.login, folder.agent))
         state = preview_state(preview.model_copy(update={"agents": agents}), self.recorded, run_url=None)
         game = next((game for agent in state.agents for game in agent.games if game.task.id == task.id), None)
-        return game.rating.elo if game and game.rating else None
+        return game.estimate.score if game and game.estimate else None
 
 
 def _is_named(submission: AgentFolder, named: str) -> bool:

@@ -1,7 +1,8 @@
 /** The page of all agents: finds and filters among all of them; the address holds what is asked for. */
 
-import { el, root, safe } from "./dom.js";
+import { el } from "./dom.js";
 import { number } from "./format.js";
+import { agentLink, fetched, ownerLink, root, safe } from "./site.js";
 
 const SHOWN = 100;
 const NAMED_PLACES = 3;
@@ -13,7 +14,6 @@ function begin() {
   const message = document.getElementById("pr-agents-said");
   const body = document.querySelector("#pr-agents tbody");
   const forge = form.dataset.forge && safe(`${form.dataset.forge}/`);
-  let loading = null;
   let asked = 0;
 
   form.hidden = false;
@@ -35,19 +35,15 @@ function begin() {
   async function look() {
     asked += 1;
     const mine = asked;
-    loading ??= fetch(new URL("api/status.json", root())).then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error())));
-    let known;
-    try {
-      known = await loading;
-    } catch {
-      loading = null;
+    const status = await fetched("api/status.json").catch(() => null);
+    if (mine !== asked) return;
+    if (!status) {
       message.textContent = "The list could not be loaded. Try again in a minute.";
       return;
     }
-    if (mine !== asked) return;
     const wanted = Object.fromEntries(NAMES.map((name) => [name, form.elements[name].value.trim()]));
-    const matches = known.agents.map((agent) => line(agent, known.tasks)).filter((one) => fits(one, wanted, known.tasks)).sort(before);
-    message.textContent = `${number(matches.length, 0)} of ${number(known.agents.length, 0)} agents${matches.length > SHOWN ? `, the first ${SHOWN} here` : ""}.`;
+    const matches = status.agents.map((agent) => line(agent, status.tasks)).filter((one) => fits(one, wanted, status.tasks)).sort(before);
+    message.textContent = `${number(matches.length, 0)} of ${number(status.agents.length, 0)} agents${matches.length > SHOWN ? `, the first ${SHOWN} here` : ""}.`;
     body.replaceChildren(...matches.slice(0, SHOWN).map((one) => row(one, forge)));
   }
 }
@@ -76,10 +72,9 @@ function row(one, forge) {
   const link = (href, text) => el("a", { href: new URL(href, root()).href }, text);
   const places = one.places.slice(0, NAMED_PLACES).flatMap(({ place, task }, index) => [index ? ", " : "", el("b", {}, place), " ", link(task.page, task.title)]);
   const more = one.places.length - NAMED_PLACES;
-  const name = el("a", { class: "pr-agent", href: new URL(one.page, root()).href, title: one.name }, el("bdi", { class: "pr-clamp" }, one.name));
-  const owner = forge && one.login !== "local" ? el("a", { href: forge + encodeURIComponent(one.login), rel: "nofollow ugc noopener" }, el("bdi", {}, one.login)) : el("bdi", {}, one.login);
   return el("tr", {},
-    el("th", { scope: "row", class: "pr-who" }, name, " ", el("span", { class: "pr-by pr-below" }, "by ", el("span", { class: "pr-owner" }, owner))),
+    el("th", { scope: "row", class: "pr-who" }, agentLink(one.who, one.name), " ",
+      el("span", { class: "pr-by pr-below" }, "by ", ownerLink(one.login, forge))),
     el("td", { class: "pr-typed" }, places.length ? places : "–", more > 0 && ` and ${more} more`),
     el("td", { class: "pr-right" }, one.states.filter((state) => state?.[0] === "ranked").length),
     el("td", { class: "pr-typed" }, el("bdi", { class: "pr-clamp" }, one.algorithm ?? "")),

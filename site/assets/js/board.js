@@ -8,6 +8,7 @@ import { number } from "./format.js";
 import { controls } from "./filter.js";
 import { columnsOf, headsOf, moreHeads } from "./cells.js";
 import { panel } from "./picks.js";
+import { fetched, saveFile } from "./site.js";
 import { csv, entriesOf, shownOf } from "./table.js";
 import { fromAddress, PICKS, toAddress } from "./view.js";
 
@@ -32,7 +33,6 @@ function takeOver(place) {
   let view = fromAddress(location.search);
   let entries = null;
   let byName = null;
-  let loading = null;
   let typedLast = "";
   let drawn = 0;
 
@@ -78,9 +78,8 @@ function takeOver(place) {
   async function load() {
     if (entries) return true;
     tools.say("Loading all entries …");
-    loading ??= fetch(`${given.documents}table.json`).then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(answer.statusText))));
     try {
-      const document = await loading;
+      const document = await fetched(new URL(`${given.documents}table.json`, location.href));
       if (!entries) {
         entries = entriesOf(document);
         const more = moreHeads(document, heads);
@@ -90,7 +89,6 @@ function takeOver(place) {
       byName ??= new Map(entries.map((entry) => [entry.who, entry]));
       return true;
     } catch {
-      loading = null;
       tools.say("The entries could not be loaded; the table shows only the rows of this page. Try again, or use the files below.");
       return false;
     }
@@ -226,9 +224,7 @@ function takeOver(place) {
     const names = Object.keys(fields);
     const rows = shownEntries().map((entry) => names.map((name) => fields[name](entry) ?? null));
     const text = form === "csv" ? csv(names, rows) : JSON.stringify(rows.map((one) => Object.fromEntries(names.map((name, i) => [name, one[i]]))), null, 1);
-    const address = URL.createObjectURL(new Blob([text], { type: form === "csv" ? "text/csv;charset=utf-8" : "application/json" }));
-    el("a", { href: address, download: `${given.segment.replaceAll("%", "-")}.${form}` }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+    saveFile(new Blob([text], { type: form === "csv" ? "text/csv;charset=utf-8" : "application/json" }), `${given.segment}.${form}`);
     draw();
   }
 }

@@ -1,8 +1,9 @@
 /** The columns of a table: the label of each, its value for sorting, its cell, and its fields in files. */
 
 import { bar } from "./charts.js";
-import { el, root, safe } from "./dom.js";
+import { el } from "./dom.js";
 import { day, NONE, number, ranks, size, span } from "./format.js";
+import { agentLink, ownerLink, safe } from "./site.js";
 
 /**
  * @typedef {object} Column
@@ -19,7 +20,6 @@ import { day, NONE, number, ranks, size, span } from "./format.js";
  */
 
 const WORDS = { verified: "verified by the host" };
-const AGENTS = new URL("agents/", root()).href;
 
 /**
  * @typedef {{id: string, label: string, title: string, kind: string, right: boolean, way: string, decimals: number|null,
@@ -79,96 +79,65 @@ export function moreHeads(table, usual) {
  * @returns {Column[]}
  */
 export function columnsOf(heads, board) {
-  const known = { ...board, forge: board.forge ? safe(`${board.forge}/`) : null };
-  return heads.map((head) => ({ ...head, ...(KINDS[head.id] ?? (head.id.startsWith("metric:") ? metric : plain))(head, known) }));
+  const given = { ...board, forge: board.forge ? safe(`${board.forge}/`) : null };
+  return heads.map((head) => {
+    const kind = KINDS[head.id] ?? (head.id.startsWith("metric:") ? metric : plain);
+    return { ...head, value: (entry) => entry[head.id], fields: own(head.id), ...kind(head, given) };
+  });
 }
 
+/** Fields of files that entries have under the same names. */
+function own(...names) {
+  return Object.fromEntries(names.map((name) => [name, (entry) => entry[name]]));
+}
+
+/** What a column has instead of the value and the field of its own name. */
 const KINDS = {
   place: () => ({
     upFirst: true,
     value: (entry) => (entry.ranked ? entry.order : null),
     cell: place,
-    fields: {
-      place: (entry) => (entry.score === null ? null : entry.place),
-      rank_low: (entry) => entry.rank_low,
-      rank_high: (entry) => entry.rank_high,
-    },
+    fields: { place: (entry) => (entry.score === null ? null : entry.place), ...own("rank_low", "rank_high") },
   }),
   agent: (head, { forge }) => ({
     upFirst: true,
     value: (entry) => entry.name || entry.agent,
     cell: (entry) => agent(entry, forge),
-    fields: { login: (e) => e.login, agent: (e) => e.agent, name: (e) => e.name, flags: (e) => e.flags },
+    fields: own("login", "agent", "name", "flags"),
   }),
   score: (head, { decimals }) => ({
     // Claimed scores, and those of withdrawn agents, are not sorted among measured ones.
     value: (entry) => (entry.ranked ? entry.score : null),
     cell: (entry) => score(entry, decimals),
-    fields: { score: (entry) => entry.score },
   }),
   interval: (head, { scale, decimals }) => ({
     upFirst: true,
     value: (entry) => (typeof entry.low === "number" && typeof entry.high === "number" ? entry.high - entry.low : null),
     cell: (entry) => picture(entry, scale, decimals),
-    fields: { low: (entry) => entry.low, high: (entry) => entry.high },
+    fields: own("low", "high"),
   }),
-  login: (head, { forge }) => ({
-    upFirst: true,
-    value: (entry) => entry.login,
-    cell: (entry) => el("td", {}, owner(entry, forge)),
-    fields: { login: (entry) => entry.login },
-  }),
-  algorithm: () => ({
-    upFirst: true,
-    value: (entry) => entry.algorithm,
-    cell: (entry) => typed(entry.algorithm, "pr-typed"),
-    fields: { algorithm: (entry) => entry.algorithm },
-  }),
-  message: () => ({
-    upFirst: true,
-    value: (entry) => entry.message,
-    cell: (entry) => typed(entry.message, entry.message ? "pr-typed pr-message" : "pr-typed"),
-    fields: { message: (entry) => entry.message },
-  }),
-  cpu_seconds: () => ({
-    value: (entry) => entry.cpu_seconds,
-    cell: (entry) => right(typeof entry.cpu_seconds === "number" ? `${number(entry.cpu_seconds)} s` : NONE),
-    fields: { cpu_seconds: (entry) => entry.cpu_seconds },
-  }),
+  login: (head, { forge }) => ({ upFirst: true, cell: (entry) => el("td", {}, owner(entry, forge)) }),
+  algorithm: () => ({ upFirst: true, cell: (entry) => typed(entry.algorithm, "pr-typed") }),
+  message: () => ({ upFirst: true, cell: (entry) => typed(entry.message, entry.message ? "pr-typed pr-message" : "pr-typed") }),
+  cpu_seconds: () => ({ cell: (entry) => right(typeof entry.cpu_seconds === "number" ? `${number(entry.cpu_seconds)} s` : NONE) }),
   peak_memory_bytes: () => ({
-    value: (entry) => entry.peak_memory_bytes,
     cell: (entry) => right(typeof entry.peak_memory_bytes === "number" ? size(entry.peak_memory_bytes) : NONE),
-    fields: { peak_memory_bytes: (entry) => entry.peak_memory_bytes },
   }),
-  evaluated_at: () => ({
-    value: (entry) => entry.evaluated_at,
-    cell: (entry) => el("td", { class: "pr-date" }, entry.evaluated_at ? day(entry.evaluated_at) : NONE),
-    fields: { evaluated_at: (entry) => entry.evaluated_at },
-  }),
-  verdict: () => ({
-    upFirst: true,
-    value: (entry) => entry.verdict,
-    cell: verdict,
-    fields: { verdict: (entry) => entry.verdict },
-  }),
+  evaluated_at: () => ({ cell: (entry) => el("td", { class: "pr-date" }, entry.evaluated_at ? day(entry.evaluated_at) : NONE) }),
+  verdict: () => ({ upFirst: true, cell: verdict }),
 };
 
 function metric(head) {
   const index = Number(head.id.slice("metric:".length)) - 1;
-  return {
-    value: (entry) => entry.metrics[index],
-    cell: (entry) => right(number(entry.metrics[index], head.decimals)),
-    fields: { [head.label]: (entry) => entry.metrics[index] },
-  };
+  const value = (entry) => entry.metrics[index];
+  return { value, cell: (entry) => right(number(value(entry), head.decimals)), fields: { [head.label]: value } };
 }
 
 function plain({ id, kind, right: isRight }) {
   const text = (value) => (value === null || value === undefined || value === "" ? NONE : String(value));
   return {
     upFirst: kind === "text",
-    value: (entry) => entry[id],
     cell: (entry) => (isRight ? right(text(entry[id])) : el("td", {}, el("bdi", {}, text(entry[id])))),
-    fields: { [id]: (entry) => entry[id] },
   };
 }
 
@@ -188,21 +157,15 @@ function place(entry) {
 }
 
 function agent(entry, forge) {
-  const name = el("bdi", { class: "pr-clamp" }, entry.name || entry.agent);
+  const name = entry.name || entry.agent;
   const gone = entry.flags.includes("withdrawn") || entry.flags.includes("excluded");
-  const page = `${AGENTS}${encodeURIComponent(entry.login)}/${encodeURIComponent(pageName(entry.agent))}/`;
   return el("td", { class: "pr-who" },
-    gone ? el("span", { class: "pr-agent" }, name) : el("a", { class: "pr-agent", href: page, title: entry.name }, name),
+    gone ? el("span", { class: "pr-agent" }, el("bdi", { class: "pr-clamp" }, name)) : agentLink(`${entry.login}/${entry.agent}`, name),
     entry.flags.filter((flag) => flag !== "anonymous").map((flag) => [" ", el("span", { class: "pr-tag" }, WORDS[flag] ?? flag)]),
-    !entry.flags.includes("anonymous") && [" ", el("span", { class: "pr-by pr-below" }, "by ", owner(entry, forge))],
+    !entry.flags.includes("anonymous") && [" ", el("span", { class: "pr-by pr-below" }, "by ", ownerLink(entry.login, forge))],
     entry.with_leader && entry.place > 1 && [" ", el("span", { class: "pr-tie" }, "statistically tied with the leader")],
     entry.tries > 1 && [" ", el("span", { class: "pr-tag" }, `provisional, ${entry.tries} versions tried`)],
   );
-}
-
-/** MkDocs serves these two names at the address of their folder, so their pages have another name. */
-function pageName(agentName) {
-  return ["index", "readme"].includes(agentName.toLowerCase()) ? `_${agentName}` : agentName;
 }
 
 function score(entry, decimals) {
@@ -217,11 +180,7 @@ function picture(entry, scale, decimals) {
 }
 
 function owner(entry, forge) {
-  if (entry.flags.includes("anonymous")) return el("span", { class: "pr-by" }, "not shown yet");
-  const name = el("bdi", {}, entry.login);
-  const isLinked = forge && entry.login !== "local";
-  const link = isLinked ? el("a", { href: `${forge}${encodeURIComponent(entry.login)}`, rel: "nofollow ugc noopener" }, name) : name;
-  return el("span", { class: "pr-owner", title: entry.login }, link);
+  return entry.flags.includes("anonymous") ? el("span", { class: "pr-by" }, "not shown yet") : ownerLink(entry.login, forge);
 }
 
 function typed(text, style) {

@@ -1,7 +1,7 @@
 /** Charts of samples as SVG, in the colours of board.css. Names are inserted as text only; there is no legend. */
 
 import { svg } from "./dom.js";
-import { day, number, span } from "./format.js";
+import { number, span } from "./format.js";
 import { mean, pooledThresholds, profile, quantile } from "./stats.js";
 
 /** Colours that board.css has for series. */
@@ -17,17 +17,17 @@ const RIGHT = 14;
  * diamond at the mean.
  *
  * @param {{name: string, values: number[], colour?: number}[]} series
- * @param {{low?: number, high?: number, decimals?: number, label?: string, width?: number}} options
+ * @param {{decimals: number, bounds?: number[], label: string}} options `bounds`: no value can lie beyond them
  * @returns {SVGElement}
  */
-export function strips(series, options = {}) {
-  const { decimals = 1, width = room() } = options;
-  const scale = across(series.flatMap((one) => one.values), options, 10, width - RIGHT);
+export function strips(series, { decimals, bounds, label }) {
+  const width = room();
+  const scale = across(series.flatMap((one) => one.values), bounds, 10, width - RIGHT);
   const rowHeight = 58;
   const height = series.length * rowHeight + 26;
   const rows = series.map((one, index) => strip(one, index, index * rowHeight, scale, width, decimals));
   const summaries = series.map((one) => `${one.name}: ${summary(one.values, decimals)}`).join("; ");
-  return picture(`${options.label ?? "Returns of each episode"}. ${summaries}`, width, height, [
+  return picture(`${label}. ${summaries}`, width, height, [
     ...bottomAxis(scale, height - 22, decimals, 0),
     ...rows,
   ]);
@@ -37,17 +37,17 @@ export function strips(series, options = {}) {
  * Performance profiles: for each value on the axis the share of episodes that reach it.
  *
  * @param {{name: string, values: number[], colour?: number}[]} series
- * @param {{low?: number, high?: number, decimals?: number, label?: string, width?: number, lower?: boolean}} options
+ * @param {{decimals: number, bounds?: number[], label?: string, lower?: boolean}} options
  *   `lower`: lower is better, so an episode reaches what is not below it.
  * @returns {SVGElement}
  */
-export function profiles(series, options = {}) {
-  const { decimals = 1, width = room(), lower = false } = options;
+export function profiles(series, { decimals, bounds, label = "Performance profiles", lower = false }) {
+  const width = room();
   const height = 240;
   const base = height - 28;
   const all = series.map((one) => one.values);
   const thresholds = pooledThresholds(all);
-  const scale = across(thresholds, options, LEFT, width - RIGHT);
+  const scale = across(thresholds, bounds, LEFT, width - RIGHT);
   const y = (share) => base - share * (base - 12);
   const marks = [0, 0.25, 0.5, 0.75, 1].map((share) => leftTick(y(share), `${Math.round(share * 100)}\u202f%`, width));
   const lines = series.map((one, index) => {
@@ -57,46 +57,10 @@ export function profiles(series, options = {}) {
     return group(one, index, svg("path", { class: "pr-way-of", d: stairs(thresholds, shares, scale, y, lower) }));
   });
   const summaries = series.map((one) => `${one.name}: half of the episodes reach ${number(quantile(one.values, 0.5), decimals)}`);
-  return picture(`${options.label ?? "Performance profiles"}. ${summaries.join("; ")}`, width, height, [
+  return picture(`${label}. ${summaries.join("; ")}`, width, height, [
     ...marks,
     ...bottomAxis(scale, base, decimals, 12),
     ...lines,
-  ]);
-}
-
-/**
- * Values over time or steps.
- *
- * @param {{name: string, points: [number|string, number][], colour?: number}[]} series x is a number or a UTC time
- * @param {{decimals?: number, label?: string, width?: number, low?: number, high?: number, stairs?: boolean,
- *   reversed?: boolean}} options `stairs`: a value holds until the next; `reversed`: the least value is on top, as of places.
- * @returns {SVGElement}
- */
-export function lines(series, options = {}) {
-  const { decimals = 1, width = room(), reversed = false } = options;
-  const height = 220;
-  const base = height - 28;
-  const dated = series.some((one) => one.points.some(([x]) => typeof x === "string"));
-  const drawn = series.map((one) => one.points.map(([x, value]) => [typeof x === "string" ? Date.parse(x) : x, value]));
-  const points = drawn.flat();
-  const scale = across(points.map(([x]) => x), {}, LEFT + 12, width - RIGHT, 0);
-  const up = across(points.map(([, value]) => value), options, reversed ? 14 : base - 4, reversed ? base - 4 : 14);
-  const marks = ticks(up.low, up.high, 4, decimals).map(([value, words]) => leftTick(up.at(value), words, width));
-  const ways = drawn.map((way, index) => {
-    const places = way.map(([x, value]) => [scale.at(x), up.at(value)]);
-    const last = places[places.length - 1];
-    return group(series[index], index,
-      svg("path", { class: "pr-way-of", d: joined(places, options.stairs) }),
-      ...(last ? [svg("circle", { class: "pr-dot-of", cx: fixed(last[0]), cy: fixed(last[1]), r: 3 })] : []));
-  });
-  const ends = points.length ? [scale.least, scale.most] : [];
-  const words = ends.map((x) => (dated ? day(new Date(x).toISOString()) : number(x, 0)));
-  const summaries = series.map((one) => `${one.name}: ${one.points.length ? number(one.points[one.points.length - 1][1], decimals) : "none"}`);
-  return picture(`${options.label ?? "Over time"}. Last values: ${summaries.join("; ")}`, width, height, [
-    ...marks,
-    ...ends.slice(0, words[0] === words[1] ? 1 : 2).map((x, index) =>
-      svg("text", { class: "pr-tick", x: fixed(scale.at(x)), y: base + 18, "text-anchor": index ? "end" : "start" }, words[index])),
-    ...ways,
   ]);
 }
 
@@ -110,27 +74,25 @@ export function lines(series, options = {}) {
  */
 export function bar({ score, low, high }, scale, decimals) {
   const at = (value) => Math.min(100, Math.max(0, (100 * (value - scale.low)) / (scale.high - scale.low)));
-  const known = Number.isFinite(low) && Number.isFinite(high) && low !== null && high !== null;
+  const hasInterval = Number.isFinite(low) && Number.isFinite(high) && low !== null && high !== null;
   const middle = at(score);
-  let left = known ? at(low) : middle;
-  let right = known ? at(high) : middle;
+  let left = hasInterval ? at(low) : middle;
+  let right = hasInterval ? at(high) : middle;
   if (right - left < 2) {
     left = Math.min(Math.max(0, middle - 1), 98);
     right = left + 2;
   }
-  const words = `${number(score, decimals)}, 95 % interval ${span(known ? low : NaN, known ? high : NaN, decimals)}`;
-  const [least, most] = known ? [low, high] : [score, score];
-  if (most < scale.low || least > scale.high) {
-    return svg("svg", { class: "pr-bar", viewBox: "0 0 100 14", preserveAspectRatio: "none", role: "img", "aria-label": `${words}, beyond this scale` },
-      svg("line", { class: "pr-axis", x1: 0, x2: 100, y1: 7, y2: 7 }),
-      svg("path", { class: "pr-beyond", d: most < scale.low ? "M8 2 2 7 8 12" : "M92 2 98 7 92 12" }));
-  }
-  return svg("svg", { class: "pr-bar", viewBox: "0 0 100 14", preserveAspectRatio: "none", role: "img", "aria-label": words },
+  const words = `${number(score, decimals)}, 95 % interval ${span(hasInterval ? low : NaN, hasInterval ? high : NaN, decimals)}`;
+  const [least, most] = hasInterval ? [low, high] : [score, score];
+  const isBeyond = most < scale.low || least > scale.high;
+  const stroke = (style, x, y1, y2) => svg("line", { class: style, x1: fixed(x), x2: fixed(x), y1, y2 });
+  return svg("svg", { class: "pr-bar", viewBox: "0 0 100 14", preserveAspectRatio: "none", role: "img", "aria-label": isBeyond ? `${words}, beyond this scale` : words },
     svg("line", { class: "pr-axis", x1: 0, x2: 100, y1: 7, y2: 7 }),
-    ...(scale.marks ?? []).map((mark) =>
-      svg("line", { class: "pr-mark", x1: fixed(at(mark)), x2: fixed(at(mark)), y1: 1, y2: 13 })),
-    svg("rect", { class: "pr-span", x: fixed(left), y: 4, width: fixed(right - left), height: 6, rx: 1 }),
-    svg("line", { class: "pr-score", x1: fixed(middle), x2: fixed(middle), y1: 2, y2: 12 }));
+    isBeyond
+      ? svg("path", { class: "pr-beyond", d: most < scale.low ? "M8 2 2 7 8 12" : "M92 2 98 7 92 12" })
+      : [(scale.marks ?? []).map((mark) => stroke("pr-mark", at(mark), 1, 13)),
+        svg("rect", { class: "pr-span", x: fixed(left), y: 4, width: fixed(right - left), height: 6, rx: 1 }),
+        stroke("pr-score", middle, 2, 12)]);
 }
 
 /**
@@ -141,11 +103,15 @@ export function bar({ score, low, high }, scale, decimals) {
  * @returns {{low: number, high: number, marks: number[]}}
  */
 export function scaleOf(values, marks = []) {
-  const known = [...values, ...marks].filter((value) => typeof value === "number" && Number.isFinite(value));
-  const low = known.length ? known.reduce((x, y) => Math.min(x, y)) : 0;
-  const high = known.length ? known.reduce((x, y) => Math.max(x, y)) : 1;
+  const [low, high] = extent([...values, ...marks]);
   const air = (high - low) * 0.04 || Math.max(Math.abs(high), 1);
   return { low: low - air, high: high + air, marks };
+}
+
+/** The least and the greatest of the numbers among some values; 0 and 1 where there is none. */
+function extent(values) {
+  const numbers = values.filter(Number.isFinite);
+  return numbers.length ? [numbers.reduce((x, y) => Math.min(x, y)), numbers.reduce((x, y) => Math.max(x, y))] : [0, 1];
 }
 
 function strip(one, index, top, scale, width, decimals) {
@@ -183,18 +149,16 @@ function picture(words, width, height, children) {
     ...children);
 }
 
-/** A scale from `from` to `to` in pixels that holds the values, with a margin of `air` unless `low` and `high` are given. */
-function across(values, { low, high, bounds = [] }, from, to, air = 0.04) {
-  const known = values.filter(Number.isFinite);
-  const least = known.length ? known.reduce((x, y) => Math.min(x, y)) : 0;
-  const most = known.length ? known.reduce((x, y) => Math.max(x, y)) : 1;
-  const margin = (most - least) * air || (most === least ? Math.max(Math.abs(most) * 0.1, 1) : 0);
+/** A scale from `from` to `to` in pixels that holds the values, with a margin. */
+function across(values, bounds, from, to) {
+  const [least, most] = extent(values);
+  const margin = (most - least) * 0.04 || Math.max(Math.abs(most) * 0.1, 1);
   // No value can lie beyond the bounds, so the axis ends soon after them.
-  const [floor, ceiling] = bounds.length && bounds.every(Number.isFinite) ? bounds : [-Infinity, Infinity];
-  const start = low ?? Math.max(least - margin, Math.min(least, floor) - margin * 0.1);
-  const end = high ?? Math.min(most + margin, Math.max(most, ceiling) + margin * 0.1);
-  const at = (value) => from + ((value - start) / (end - start || 1)) * (to - from);
-  return { low: start, high: end, least, most, from, to, at };
+  const [floor, ceiling] = bounds?.every(Number.isFinite) ? bounds : [-Infinity, Infinity];
+  const low = Math.max(least - margin, Math.min(least, floor) - margin * 0.1);
+  const high = Math.min(most + margin, Math.max(most, ceiling) + margin * 0.1);
+  const at = (value) => from + ((value - low) / (high - low)) * (to - from);
+  return { low, high, from, to, at };
 }
 
 function bottomAxis(scale, y, decimals, top) {
@@ -242,15 +206,6 @@ function stairs(thresholds, shares, scale, y, lower) {
   });
   way.push(lower ? `H${fixed(scale.to)}` : `V${fixed(y(0))}`, ...(lower ? [] : [`H${fixed(scale.to)}`]));
   return way.join("");
-}
-
-function joined(places, level) {
-  return places
-    .map(([x, y], index) => {
-      if (!index) return `M${fixed(x)} ${fixed(y)}`;
-      return level ? `H${fixed(x)}V${fixed(y)}` : `L${fixed(x)} ${fixed(y)}`;
-    })
-    .join("");
 }
 
 /** Numbers from -1 to 1 that look scattered and are the same each time (the golden ratio's multiples). */

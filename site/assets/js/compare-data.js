@@ -1,35 +1,6 @@
-/** What the compare page reads: documents of the board, each fetched once, and made into one shape. */
+/** What the compare page reads of the board, in one shape. */
 
-import { root } from "./dom.js";
-
-const kept = new Map();
-
-/**
- * A JSON document below the site's root.
- *
- * @param {string|URL} address
- * @returns {Promise<any>} null where there is none
- */
-export function fetched(address) {
-  const url = new URL(address, location.href).href;
-  if (!kept.has(url)) {
-    const asked = fetch(url).then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
-    kept.set(url, asked);
-  }
-  return kept.get(url);
-}
-
-/**
- * An agent's page; `leaderboard/links.agent_page` in the browser.
- *
- * @param {string} id login/agent
- * @returns {string}
- */
-export function agentPage(id) {
-  const [login, agent] = id.split("/");
-  const file = ["index", "readme"].includes(agent.toLowerCase()) ? `_${agent}` : agent;
-  return new URL(`agents/${encodeURIComponent(login)}/${encodeURIComponent(file)}/`, root()).href;
-}
+import { agentDocument, fetched } from "./site.js";
 
 /**
  * Who can be chosen for a task.
@@ -38,7 +9,7 @@ export function agentPage(id) {
  * @returns {Promise<{id: string, name: string, place: number|null, score: number|null, search: string}[]>} in the order of the board
  */
 export async function entriesOf({ api }) {
-  const table = await fetched(`${api}table.json`);
+  const table = await documentOf(api, "table.json");
   if (!table) return [];
   const [login, agent, name, place, score] = ["login", "agent", "name", "place", "score"].map((one) => table.columns.indexOf(one));
   return table.rows.map((row) => {
@@ -54,7 +25,7 @@ export async function entriesOf({ api }) {
  * @returns {Promise<any>}
  */
 export async function gameOf({ api }) {
-  const [board, duels] = await Promise.all([fetched(`${api}leaderboard.json`), fetched(`${api}duels.json`)]);
+  const [board, duels] = await Promise.all([documentOf(api, "leaderboard.json"), documentOf(api, "duels.json")]);
   return { rows: board?.rows ?? [], crosstable: duels?.crosstable ?? [] };
 }
 
@@ -81,18 +52,17 @@ export async function knownOf(ids, offered) {
  * @returns {Promise<object>} without a name where the document can not be had
  */
 export async function load(id, data) {
-  const [login, agent] = id.split("/").map(encodeURIComponent);
-  const found = await fetched(new URL(`api/agents/${login}/${agent}.json`, root()));
-  if (!found) return { id };
-  const one = found.tasks.find((each) => each.task === data.task) ?? { state: found.state };
+  const agent = await agentDocument(id);
+  if (!agent) return { id };
+  const one = agent.tasks.find((each) => each.task === data.task) ?? { state: agent.state };
   const returns = numbers(one.returns);
   return {
     id,
-    name: found.name,
+    name: agent.name,
     row: one,
     returns,
     values: valuesOf(data, returns, numbers(one.lengths)),
-    overall: found.overall ?? null,
+    overall: agent.overall ?? null,
     replays: one.replays ?? [],
   };
 }
@@ -105,12 +75,17 @@ export async function load(id, data) {
  */
 export async function firstTask(id) {
   const { tasks, agents } = await everybody();
-  const found = agents.find((one) => idOf(one) === id);
-  return tasks[found?.tasks.findIndex((state) => state?.[0] === "ranked") ?? -1]?.id ?? null;
+  const states = agents.find((one) => idOf(one) === id)?.tasks ?? [];
+  return tasks[states.findIndex((state) => state?.[0] === "ranked")]?.id ?? null;
 }
 
 async function everybody() {
-  return (await fetched(new URL("api/status.json", root()))) ?? { tasks: [], agents: [] };
+  return fetched("api/status.json").catch(() => ({ tasks: [], agents: [] }));
+}
+
+/** A document of a task, whose folder is relative to the page; null where there is none. */
+function documentOf(folder, name) {
+  return fetched(new URL(`${folder}${name}`, location.href)).catch(() => null);
 }
 
 function idOf({ login, agent }) {

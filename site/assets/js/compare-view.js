@@ -1,13 +1,15 @@
 /** What the compare page shows of the entries that are chosen. */
 
 import { bar, profiles, scaleOf, strips } from "./charts.js";
-import { agentPage } from "./compare-data.js";
 import { el } from "./dom.js";
+import { create, together } from "./episode.js";
 import { number, ranks, span } from "./format.js";
+import { agentPage } from "./site.js";
 import { improvement, mean, quantile } from "./stats.js";
-import { together } from "./compare-episodes.js";
 
 const HALF = 0.5;
+/** Episodes that have pictures, in the order of the choice. */
+const REPLAYS = ["median", "best", "worst"];
 
 /**
  * Everything about entries of a task that agents play alone.
@@ -25,7 +27,7 @@ export function sections(entries, data) {
       note(`${data.metric}: ${data.direction} is better. Bars are 95 % intervals on an axis of these entries alone; vertical lines, where it reaches them, are the scores of the random agent and of the reference.`)),
     ...(unplayed.length ? [note(`${unplayed.map((one) => one.name).join(", ")}: no episodes that are shown on this task.`)] : []),
     ...(played.length ? episodes(played, data, decimals) : []),
-    ...together(played, data),
+    ...inStep(played, data),
     ...overall(entries),
   ];
 }
@@ -122,14 +124,14 @@ function matrix(played, lower) {
 
 /** Everybody against everybody; a cell says its words, and by colour and to readers which side is better. */
 function cross(entries, label, cell) {
-  const said = { 1: "the row is better", "-1": "the column is better" };
+  const sides = { 1: "the row is better", "-1": "the column is better" };
   const body = entries.map((row) => el("tr", {}, named(row),
     ...entries.map((column) => {
-      if (row === column) return el("td", { class: "pr-self" }, el("span", { class: "pr-unseen" }, "itself"));
+      if (row === column) return el("td", { class: "pr-self" }, el("span", { class: "pr-hidden" }, "itself"));
       const { words, below, better = 0 } = cell(row, column);
       const kind = better > 0 ? " pr-met-won" : better < 0 ? " pr-met-lost" : "";
       return el("td", { class: `pr-met pr-against${kind}` }, el("b", {}, words), el("span", { class: "pr-interval" }, below),
-        better ? el("span", { class: "pr-unseen" }, `: ${said[better]}`) : null);
+        better ? el("span", { class: "pr-hidden" }, `: ${sides[better]}`) : null);
     })));
   const head = el("tr", {}, el("th", { scope: "col" }, "Row against column"),
     ...entries.map((one) => el("th", { scope: "col", class: `pr-over pr-series-${one.colour}` }, swatch(), el("bdi", {}, one.name))));
@@ -137,17 +139,17 @@ function cross(entries, label, cell) {
 }
 
 function overall(entries) {
-  const known = entries.filter((one) => one.overall?.estimate);
-  if (!known.length) return [];
-  const scale = axisOf(known.flatMap(({ overall: row }) => estimateOf(row)), [0, 1]);
-  const tasks = [...new Set(known.flatMap((one) => Object.keys(one.overall.normalised ?? {})))]
-    .filter((task) => known.some((one) => isScored(one, task)));
-  const shared = known.length > 1 ? tasks.filter((task) => known.every((one) => isScored(one, task))) : [];
+  const ranked = entries.filter((one) => one.overall?.estimate);
+  if (!ranked.length) return [];
+  const scale = axisOf(ranked.flatMap(({ overall: row }) => estimateOf(row)), [0, 1]);
+  const tasks = [...new Set(ranked.flatMap((one) => Object.keys(one.overall.normalised ?? {})))]
+    .filter((task) => ranked.some((one) => isScored(one, task)));
+  const shared = ranked.length > 1 ? tasks.filter((task) => ranked.every((one) => isScored(one, task))) : [];
   const sharedHead = shared.length ? [right(shared.length === 1 ? "On the task that all have" : `On the ${shared.length} tasks that all have`)] : [];
   const sharedCell = (one) => (shared.length ? [right(number(mean(shared.map((task) => counts(one.overall.normalised[task]))), 2))] : []);
   return [section("Across all tasks",
     table("Across all tasks", ["Entry", "Place", "Ranks", right("Tasks"), right("Overall"), intervalHead(scale, 3), ...sharedHead, ...tasks.map((task) => right(task))],
-      known.map((one) => [named(one), ...standing(one.overall), right(`${one.overall.played}/${Object.keys(one.overall.normalised).length}`),
+      ranked.map((one) => [named(one), ...standing(one.overall), right(`${one.overall.played}/${Object.keys(one.overall.normalised).length}`),
         ...scored(one.overall.estimate, scale, 3), ...sharedCell(one),
         ...tasks.map((task) => right(number(one.overall.normalised[task] ?? NaN, 2)))])),
     note("The random agent has 0 and the reference 1; a task without a score counts 0, one below 0 too, and one above 2 counts as 2."))];
@@ -169,6 +171,41 @@ function summary(played, decimals) {
       ...shares.map(([, q]) => right(number(quantile(one.values, q), decimals))), right(one.values.length)]));
 }
 
+/** One player for the same kind of episode of several entries, and a choice of which; none where no entry has pictures. */
+function inStep(played, data) {
+  const seen = played.filter((one) => one.replays.length);
+  if (!seen.length) return [];
+  const kinds = REPLAYS.filter((kind) => seen.some((one) => replayOf(one, kind)));
+  const choice = el("select", { id: "pr-compare-kind" }, ...kinds.map((kind) => el("option", { value: kind }, `the ${kind}`)));
+  const stage = el("div", { class: "pr-stages" });
+  const controls = el("div", {});
+  const without = el("p", { class: "pr-note" });
+  const show = () => {
+    const shown = seen.filter((one) => replayOf(one, choice.value));
+    const figures = shown.map((one) => figure(one, replayOf(one, choice.value), data));
+    stage.replaceChildren(...figures);
+    controls.replaceChildren(...(figures.length ? [together(figures, { label: `the ${choice.value} episodes in step` })] : []));
+    const missing = played.filter((one) => !shown.includes(one)).map((one) => one.name);
+    without.textContent = missing.length ? `No pictures of this episode: ${missing.join(", ")}. Only the best of each task are drawn.` : "";
+  };
+  choice.addEventListener("change", show);
+  show();
+  return [el("section", {}, el("h2", {}, "Episodes in step"),
+    el("div", { class: "pr-field pr-field-short" }, el("label", { for: "pr-compare-kind" }, "Episode"), choice),
+    stage, controls, without)];
+}
+
+function replayOf(one, kind) {
+  return one.replays.find((replay) => replay.which === kind);
+}
+
+function figure(one, replay, data) {
+  const caption = `return ${number(replay.total, Number(data.returnDecimals ?? 1))}, ${replay.length} ${replay.length === 1 ? "step" : "steps"}`;
+  const made = create(replay, { name: one.name, caption });
+  made.classList.add(`pr-series-${one.colour}`);
+  return made;
+}
+
 /** An axis that the values fill; of the marks those that lie on it. */
 function axisOf(values, marks) {
   const scale = scaleOf(values);
@@ -186,10 +223,10 @@ function estimateOf(row) {
 
 /** The cells of a place and of the places the data allows. */
 function standing(row) {
-  const known = typeof row?.place === "number";
+  const isPlaced = typeof row?.place === "number";
   return [
-    el("td", { class: "pr-place" }, known ? el("span", { class: "pr-number" }, row.place) : "–"),
-    el("td", { class: "pr-ranks" }, known ? ranks(row.rank_low, row.rank_high) : "–"),
+    el("td", { class: "pr-place" }, isPlaced ? el("span", { class: "pr-number" }, row.place) : "–"),
+    el("td", { class: "pr-ranks" }, isPlaced ? ranks(row.rank_low, row.rank_high) : "–"),
   ];
 }
 

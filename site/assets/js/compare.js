@@ -1,8 +1,9 @@
 /** The compare page: what is chosen stands in the address, and everything below follows from it. */
 
 import { el } from "./dom.js";
-import { agentPage, entriesOf, firstTask, gameOf, knownOf, load } from "./compare-data.js";
+import { entriesOf, firstTask, gameOf, knownOf, load } from "./compare-data.js";
 import { gameSections, sections } from "./compare-view.js";
+import { agentPage, queryOf } from "./site.js";
 
 /** As many as there are colours. */
 const MOST = 8;
@@ -13,16 +14,16 @@ const form = document.getElementById("pr-compare-form");
 if (form) begin(form);
 
 /** What stands on the page, and what its reader does with it. */
-function begin(shown) {
+function begin(form) {
   const by = (name) => document.getElementById(`pr-compare${name}`);
-  const [task, input, list, said, chosen, place] = ["-task", "-entry", "-entries", "-said", "-chosen", ""].map(by);
+  const [task, input, list, message, chosen, place] = ["-task", "-entry", "-entries", "-said", "-chosen", ""].map(by);
   let entries = [];
   let picked = [];
   let turn = 0;
 
   const option = () => task.selectedOptions[0];
   const say = (words) => {
-    said.textContent = words;
+    message.textContent = words;
   };
 
   async function fromAddress() {
@@ -30,24 +31,22 @@ function begin(shown) {
     picked = [...new Set((asked.get("agents") ?? "").split(",").filter((name) => /^[^/\s]{1,60}\/[^/\s]{1,60}$/.test(name)))];
     picked = picked.slice(0, MOST);
     const wanted = asked.get("task") ?? (picked.length ? await firstTask(picked[0]) : null);
-    const known = [...task.options].find((one) => one.value === wanted);
-    (known ?? task.options[0]).selected = true;
-    if (asked.has("task") && !known) say("There is no such task on this board.");
+    const named = [...task.options].find((one) => one.value === wanted);
+    (named ?? task.options[0]).selected = true;
+    if (asked.has("task") && !named) say("There is no such task on this board.");
     if (!asked.has("agents")) await firstTwo();
     show();
   }
 
   /** Something to see for who comes without a choice: the leader, and the next entry that has another score. */
   async function firstTwo() {
-    const found = await entriesOf({ ...option().dataset, task: task.value, title: option().textContent });
-    const [leader, ...others] = found;
+    const [leader, ...others] = await entriesOf(option().dataset);
     const next = others.find((one) => one.score !== leader.score) ?? others[0];
     picked = [leader, next].filter(Boolean).map((one) => one.id);
   }
 
   function toAddress() {
-    const words = new URLSearchParams({ task: task.value, agents: picked.join(",") }).toString();
-    history.pushState(null, "", `?${words.replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%3A", ":")}`);
+    history.pushState(null, "", `?${queryOf({ task: task.value, agents: picked.join(",") })}`);
     show();
   }
 
@@ -59,25 +58,25 @@ function begin(shown) {
     place.hidden = !picked.length;
     const offered = await entriesOf(data);
     const listed = await knownOf(picked, offered);
-    const found = await Promise.all(picked.map((id) => (listed.has(id) ? load(id, data) : { id })));
+    const loaded = await Promise.all(picked.map((id) => (listed.has(id) ? load(id, data) : { id })));
     if (mine !== turn) return;
     entries = offered;
     offer();
     const game = data.kind === "game" ? await gameOf(data) : null;
     if (mine !== turn) return;
-    const known = found.map((one, index) => ({ ...one, colour: index })).filter((one) => one.name);
-    const missing = found.filter((one) => !one.name).map((one) => one.id);
-    chips(found);
+    const shown = loaded.map((one, index) => ({ ...one, colour: index })).filter((one) => one.name);
+    const missing = loaded.filter((one) => !one.name).map((one) => one.id);
+    chips(loaded);
     if (missing.length) say(`Nobody is called ${missing.join(", ")} here.`);
     else if (!entries.length) say("Nobody has a place on this task yet.");
     else if (picked.length === 1) say("Add another entry to compare it with.");
-    place.replaceChildren(...(game ? gameSections(known, data, game) : sections(known, data)));
+    place.replaceChildren(...(game ? gameSections(shown, data, game) : sections(shown, data)));
   }
 
-  function chips(found = []) {
+  function chips(loaded = []) {
     chosen.replaceChildren(
       ...picked.map((id, index) => {
-        const name = found[index]?.name ?? entries.find((one) => one.id === id)?.name ?? id;
+        const name = loaded[index]?.name ?? entries.find((one) => one.id === id)?.name ?? id;
         const away = el("button", { type: "button", class: "pr-away", "aria-label": `Leave out ${name}` }, "×");
         away.addEventListener("click", () => {
           picked = picked.filter((one) => one !== id);
@@ -88,7 +87,7 @@ function begin(shown) {
         return el("li", { class: `pr-series-${index}` },
           el("span", { class: "pr-swatch", "aria-hidden": "true" }),
           // Whom nobody knows has no page.
-          found[index]?.name ? el("a", { href: agentPage(id), title: id }, el("bdi", {}, name)) : el("bdi", { title: id }, name),
+          loaded[index]?.name ? el("a", { href: agentPage(id), title: id }, el("bdi", {}, name)) : el("bdi", { title: id }, name),
           away);
       }),
     );
@@ -119,7 +118,7 @@ function begin(shown) {
     toAddress();
   }
 
-  shown.addEventListener("submit", (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
     const typed = input.value.trim().toLocaleLowerCase();
     const fits = matching();
@@ -140,6 +139,6 @@ function begin(shown) {
   });
   window.addEventListener("popstate", () => fromAddress());
   document.querySelector(".pr-without-script")?.remove();
-  shown.hidden = false;
+  form.hidden = false;
   fromAddress();
 }

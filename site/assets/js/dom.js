@@ -1,7 +1,6 @@
 /** Creates elements; text is never parsed as markup. */
 
 const SVG = "http://www.w3.org/2000/svg";
-const ROOT = new URL("../../", import.meta.url);
 
 /**
  * An HTML element.
@@ -26,30 +25,6 @@ export function el(tag, attributes = {}, ...children) {
  */
 export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
-}
-
-/**
- * The root of the site: this file is at assets/js/ below it.
- *
- * @returns {URL} ends with a slash
- */
-export function root() {
-  return new URL(ROOT);
-}
-
-/**
- * An address that may be linked to: one below this site, or one with http or https.
- *
- * @param {string} address
- * @returns {string|null} null for any other kind, which is shown as text
- */
-export function safe(address) {
-  try {
-    const url = new URL(address, ROOT);
-    return ["http:", "https:"].includes(url.protocol) ? url.href : null;
-  } catch {
-    return null;
-  }
 }
 
 function filled(element, attributes, children) {

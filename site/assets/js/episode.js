@@ -3,7 +3,8 @@
  * shows one of them. Pages load this file for its players; the compare page makes figures of its own with `create` and plays
  * several in step with `together`.
  */
-import { el, root, svg } from "./dom.js";
+import { el, svg } from "./dom.js";
+import { root } from "./site.js";
 
 const FRAMES_A_SECOND = 12;
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
@@ -59,11 +60,11 @@ export class Bar {
       type: "range", class: "pr-track", min: 0, max: moments.length - 1, step: 1, value: 0, "aria-label": `Step of ${label}`,
       oninput: () => this.go(Number(this.slider.value)),
     });
-    this.said = el("span", { class: "pr-step", "aria-hidden": "true" });
+    this.place = el("span", { class: "pr-step", "aria-hidden": "true" });
     this.speed = speeds && el("select", { class: "pr-speed", "aria-label": "Speed", onchange: () => this.again() },
       SPEEDS.map((one) => el("option", { value: one, selected: one === 1 }, `${one}×`)));
     this.element = el("div", { class: "pr-player", role: "group", "aria-label": `Player of ${label}` },
-      this.play, this.back, this.forward, this.slider, this.said, this.speed);
+      this.play, this.back, this.forward, this.slider, this.place, this.speed);
     this.set(first);
     // From now on it is a reader who moves it.
     this.isMoved = true;
@@ -89,7 +90,7 @@ export class Bar {
     this.at = Math.max(0, Math.min(this.last, index));
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", `step ${this.moments[this.at]} of ${this.moments[this.last]}`);
-    this.said.textContent = `${this.moments[this.at]} / ${this.moments[this.last]}`;
+    this.place.textContent = `${this.moments[this.at]} / ${this.moments[this.last]}`;
     this.show(this.at, this.isMoved);
   }
 
@@ -176,10 +177,10 @@ export function mount(figure) {
  *
  * @param {{which: string, number: number, total: number, length: number, file: string, columns: number, width: number,
  *   height: number, steps: number[]}} episode
- * @param {{name?: string, said?: string}} [options] the agent, shown above it; the text below it
+ * @param {{name?: string, caption?: string}} [options] the agent, shown above it; the text below it
  * @returns {HTMLElement}
  */
-export function create(episode, { name = "", said = "" } = {}) {
+export function create(episode, { name = "", caption = "" } = {}) {
   const file = /episodes\/[0-9a-f]+-[a-z]+\.webp$/.exec(episode.file);
   if (!file) throw new TypeError("no picture of this site");
   const source = new URL(file[0], root());
@@ -195,7 +196,7 @@ export function create(episode, { name = "", said = "" } = {}) {
   screen.style.aspectRatio = `${Number(width)} / ${Number(height)}`;
   const facts = { columns, frames: steps.length, width, height, steps: steps.join(",") };
   const figure = el("figure", { class: "pr-episode" }, screen,
-    el("figcaption", {}, name ? el("b", {}, el("bdi", {}, name)) : null, " ", el("span", {}, said)));
+    el("figcaption", {}, name ? el("b", {}, el("bdi", {}, name)) : null, " ", el("span", {}, caption)));
   Object.assign(figure.dataset, facts);
   return figure;
 }

@@ -3,9 +3,10 @@
  * played. The other entries of the list beside it are one button away. Films of tasks are pictures with all frames of an
  * episode; films of games are matches, which the pages of duels hold as JSON.
  */
+import { el } from "./dom.js";
 import { Bar, Screen } from "./episode.js";
-import { el, root } from "./dom.js";
 import { Position } from "./position.js";
+import { root } from "./site.js";
 
 /** Moves a second at the usual speed. */
 const MOVES_A_SECOND = 2;

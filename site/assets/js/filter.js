@@ -1,7 +1,7 @@
 /** The controls above a table: search, filters, columns, the switch for failures, and files of what is shown. */
 
 import { el } from "./dom.js";
-import { narrowed } from "./view.js";
+import { narrowed, NO_FILTERS } from "./view.js";
 
 const FIELDS = [
   ["agent", "Agent", { type: "search" }],
@@ -54,7 +54,7 @@ export function controls(heads, board, change, save, open) {
     change({ columns: !chosen.length || chosen.join() === usual.join() ? [] : chosen }, "");
   }
   const status = el("p", { class: "pr-note pr-found", role: "status" });
-  const clear = el("button", { type: "button", class: "pr-button", onclick: () => change(nothing(), "") }, "Clear filters");
+  const clear = el("button", { type: "button", class: "pr-button", onclick: () => change(NO_FILTERS, "") }, "Clear filters");
   const fields = board.isGame ? FIELDS.filter(([name]) => name !== "algorithm") : FIELDS;
   const narrow = el("div", { class: "pr-fields", hidden: true },
     fields.map(([name, label, attributes]) => field(name, label, attributes)),
@@ -102,8 +102,4 @@ function opens(fields, then = () => {}) {
     then();
   };
   return { class: "pr-button pr-tool", "aria-expanded": "false", onclick };
-}
-
-function nothing() {
-  return { find: "", agent: "", author: "", algorithm: "", min: "", max: "", from: "", to: "", kind: "", verified: false };
 }

@@ -31,8 +31,8 @@ export function number(value, decimals = 1) {
  * @returns {string}
  */
 export function span(low, high, decimals = 1) {
-  const known = [low, high].every((value) => value !== null && value !== undefined && !Number.isNaN(value));
-  return known ? `${number(low, decimals)} to ${number(high, decimals)}` : NONE;
+  const isComplete = [low, high].every((value) => value !== null && value !== undefined && !Number.isNaN(value));
+  return isComplete ? `${number(low, decimals)} to ${number(high, decimals)}` : NONE;
 }
 
 /**

@@ -21,8 +21,8 @@ function enliven(table) {
     const down = sorted.column === column ? !sorted.down : !isText;
     sorted = { column, down };
     const rows = [...body.rows].map((row) => ({ row, key: keyOf(row.cells[column], isText) }));
-    const known = rows.filter(({ key }) => key !== null);
-    known.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0) * (down ? -1 : 1));
+    const scored = rows.filter(({ key }) => key !== null);
+    scored.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0) * (down ? -1 : 1));
     // Who has no score stays below, whatever the order.
     body.append(...known.map(({ row }) => row), ...rows.filter(({ key }) => key === null).map(({ row }) => row));
     heads.forEach((head, index) => {

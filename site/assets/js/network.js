@@ -1,6 +1,6 @@
 /**
- * Computes what a network says to a position. It is a list of operators and numbers, made by the site's build from an ONNX file
- * (leaderboard/game_pictures/playable_network.py), and read as if a stranger had written it. Nothing in it is ever run.
+ * Computes a network's output for a position. The network is a list of operators and numbers, which the site's build makes from
+ * an ONNX file (leaderboard/game_pictures/playable_network.py). It is not trusted: it is checked, and none of it runs as code.
  *
  * A tensor is {kind, dims, data}: data is a Float32Array for the kind `float`, which rounds as onnxruntime does, else a Float64Array.
  */
@@ -12,8 +12,8 @@ const MOST_DIMS = 6;
 const MOST_NUMBERS = 1 << 21;
 /** Multiplications, additions and copies for one move: a second or so on a phone. */
 const MOST_STEPS = 100_000_000;
-const KINDS = new Set(["float", "double", "uint8", "int8", "int32", "int64", "bool"]);
 const CASTS = new Map([[1, "float"], [2, "uint8"], [3, "int8"], [6, "int32"], [7, "int64"], [9, "bool"], [11, "double"]]);
+const KINDS = new Set(CASTS.values());
 
 export class NetworkError extends Error {}
 
@@ -24,9 +24,9 @@ function must(condition, message) {
 const isSize = (n, most = MOST_NUMBERS) => Number.isInteger(n) && n >= 0 && n <= most;
 const count = (dims) => dims.reduce((product, n) => product * n, 1);
 const axisOf = (axis, rank) => {
-  const found = axis < 0 ? axis + rank : axis;
-  must(Number.isInteger(found) && found >= 0 && found < rank, "an axis that is not there");
-  return found;
+  const index = axis < 0 ? axis + rank : axis;
+  must(Number.isInteger(index) && index >= 0 && index < rank, "an axis that is not there");
+  return index;
 };
 
 /** What a move may still cost. */
@@ -226,7 +226,7 @@ function softmax(budget, x, axis, isLog) {
   return y;
 }
 
-function argMax(budget, x, { axis = 0, keepdims = 1 }) {
+function argMax(budget, [x], { axis = 0, keepdims = 1 }) {
   const [k, outer, length, inner] = about(x, axis);
   must(length > 0, "shapes that do not fit");
   const y = budget.tensor("int64", x.dims.toSpliced(k, 1, ...(keepdims ? [1] : [])));
@@ -278,7 +278,7 @@ function reshaped(budget, [x, shape], { allowzero = 0 }) {
   return shaped(budget, x, dims);
 }
 
-function transposed(budget, x, { perm }) {
+function transposed(budget, [x], { perm }) {
   const order = perm ?? [...x.dims.keys()].reverse();
   must(order.length === x.dims.length && new Set(order).size === order.length, "an axis that is not there");
   order.forEach((axis) => must(axis === axisOf(axis, x.dims.length), "an axis that is not there"));
@@ -335,24 +335,18 @@ function gathered(budget, [x, indices], { axis = 0 }) {
   return y;
 }
 
-function pooled(budget, x) {
-  must(x.dims.length > 2, "shapes that do not fit");
-  const axes = [...x.dims.keys()].slice(2);
-  return reduced(budget, [x], { axes }, true);
-}
-
-function cast(budget, x, { to }) {
+function cast(budget, [x], { to }) {
   must(CASTS.has(to), "a type of numbers that is not known");
   const y = budget.tensor(CASTS.get(to), x.dims);
   for (let i = 0; i < y.data.length; i += 1) y.data[i] = fitted(y.kind, x.data[i]);
   return y;
 }
 
-function shapeOf(budget, x, { start = 0, end = x.dims.length }) {
-  const y = { dims: x.dims.slice(start, end) };
-  const made = budget.tensor("int64", [y.dims.length]);
-  made.data.set(y.dims);
-  return made;
+function shapeOf(budget, [x], { start = 0, end = x.dims.length }) {
+  const dims = x.dims.slice(start, end);
+  const y = budget.tensor("int64", [dims.length]);
+  y.data.set(dims);
+  return y;
 }
 
 function clipped(budget, [x, low, high]) {
@@ -368,9 +362,9 @@ const every = (join) => (budget, parts) => parts.slice(1).reduce((a, b) => joine
 const OPERATORS = new Map([
   ["Abs", [1, unary(Math.abs)]],
   ["Add", [2, binary((a, b) => a + b)]],
-  ["ArgMax", [1, (budget, [x], options) => argMax(budget, x, options)]],
+  ["ArgMax", [1, argMax]],
   ["BatchNormalization", [5, batchNormalization]],
-  ["Cast", [1, (budget, [x], options) => cast(budget, x, options)]],
+  ["Cast", [1, cast]],
   ["Clip", [1, clipped]],
   ["Concat", [1, concatenated]],
   ["Conv", [2, conv]],
@@ -383,7 +377,10 @@ const OPERATORS = new Map([
   }]],
   ["Gather", [2, gathered]],
   ["Gemm", [2, gemm]],
-  ["GlobalAveragePool", [1, (budget, [x]) => pooled(budget, x)]],
+  ["GlobalAveragePool", [1, (budget, [x]) => {
+    must(x.dims.length > 2, "shapes that do not fit");
+    return reduced(budget, [x], { axes: [...x.dims.keys()].slice(2) }, true);
+  }]],
   ["Identity", [1, (budget, [x]) => x]],
   ["LeakyRelu", [1, (budget, [x], { alpha = 0.01 }) => mapped(budget, x, (n) => (n < 0 ? alpha * n : n))]],
   ["LogSoftmax", [1, (budget, [x], { axis = -1 }) => softmax(budget, x, axis, true)]],
@@ -396,7 +393,7 @@ const OPERATORS = new Map([
   ["ReduceSum", [1, (budget, inputs, options) => reduced(budget, inputs, options, false)]],
   ["Relu", [1, unary((n) => (n < 0 ? 0 : n))]],
   ["Reshape", [2, reshaped]],
-  ["Shape", [1, (budget, [x], options) => shapeOf(budget, x, options)]],
+  ["Shape", [1, shapeOf]],
   ["Sigmoid", [1, unary((n) => 1 / (1 + Math.exp(-n)))]],
   ["Softmax", [1, (budget, [x], { axis = -1 }) => softmax(budget, x, axis, false)]],
   ["Softplus", [1, unary((n) => Math.max(n, 0) + Math.log1p(Math.exp(-Math.abs(n))))]],
@@ -404,7 +401,7 @@ const OPERATORS = new Map([
   ["Squeeze", [1, squeezed]],
   ["Sub", [2, binary((a, b) => a - b)]],
   ["Tanh", [1, unary(Math.tanh)]],
-  ["Transpose", [1, (budget, [x], options) => transposed(budget, x, options)]],
+  ["Transpose", [1, transposed]],
   ["Unsqueeze", [2, unsqueezed]],
 ]);
 

@@ -1,7 +1,8 @@
 /** Picked entries: how their returns are spread, and for two of them the probability of improvement. */
 
-import { el, root } from "./dom.js";
+import { el } from "./dom.js";
 import { number } from "./format.js";
+import { agentDocument, queryOf, root } from "./site.js";
 
 /**
  * The panel of picked entries.
@@ -37,25 +38,18 @@ export function panel(board, drop) {
 
 /** The returns of an agent on a task; empty where there are none. */
 async function returnsOf(who, task) {
-  try {
-    const [login, agent] = who.split("/").map(encodeURIComponent);
-    const answer = await fetch(new URL(`api/agents/${login}/${agent}.json`, root()));
-    if (!answer.ok) return [];
-    const tasks = Object.values((await answer.json()).tasks ?? {});
-    const values = tasks.find((one) => one.task === task || one.id === task)?.returns ?? [];
-    return values.filter((value) => typeof value === "number");
-  } catch {
-    return [];
-  }
+  const document = await agentDocument(who);
+  const returns = document?.tasks.find((one) => one.task === task)?.returns ?? [];
+  return returns.filter((value) => typeof value === "number");
 }
 
 function pictures(samples, board, charts, stats) {
-  const known = samples.filter((one) => one.values.length);
-  const lost = samples.filter((one) => !one.values.length);
+  const played = samples.filter((one) => one.values.length);
+  const unplayed = samples.filter((one) => !one.values.length);
   const parts = [];
-  if (known.length) parts.push(figure(charts.strips(known, { decimals: board.decimals, label: "Returns of each episode" }), "Return of each episode; the box holds the middle half."));
-  if (known.length === 2 && samples.length === 2) parts.push(...duel(known, board, charts, stats));
-  if (lost.length) parts.push(el("p", { class: "pr-note" }, "No returns to show for ", lost.map((one, index) => [index ? ", " : "", el("bdi", {}, one.name)]), "."));
+  if (played.length) parts.push(figure(charts.strips(played, { decimals: board.decimals, label: "Returns of each episode" }), "Return of each episode; the box holds the middle half."));
+  if (played.length === 2 && samples.length === 2) parts.push(...duel(played, board, charts, stats));
+  if (unplayed.length) parts.push(el("p", { class: "pr-note" }, "No returns to show for ", unplayed.map((one, index) => [index ? ", " : "", el("bdi", {}, one.name)]), "."));
   if (samples.length === 1) parts.push(el("p", { class: "pr-note" }, "Pick a second one to see which of the two is likely to do better."));
   return parts;
 }
@@ -76,6 +70,6 @@ function figure(picture, words) {
 
 function compareLink(task, picked) {
   const address = new URL("compare/", root());
-  address.search = `?${new URLSearchParams({ task, agents: picked.join(",") })}`.replaceAll("%2C", ",").replaceAll("%2F", "/");
+  address.search = `?${queryOf({ task, agents: picked.join(",") })}`;
   return el("p", {}, el("a", { href: address.href }, "Compare them side by side"));
 }

@@ -97,11 +97,11 @@ class Match {
   }
 
   playBook() {
-    const known = bookMove(this.book, this.position);
-    const move = known ? known.move : standInMove(this.position);
+    const recorded = bookMove(this.book, this.position);
+    const move = recorded ? recorded.move : standInMove(this.position);
     const words = this.book.rules.words(move);
-    this.source.replaceChildren(...(known
-      ? ["From the book: ", el("bdi", {}, this.book.leader), ` played ${words} in ${known.times} of ${known.of} recorded matches from here.`]
+    this.source.replaceChildren(...(recorded
+      ? ["From the book: ", el("bdi", {}, this.book.leader), ` played ${words} in ${recorded.times} of ${recorded.of} recorded matches from here.`]
       : ["Out of book: ", el("bdi", {}, this.book.leader), ` never stood here in a recorded match. A stand-in of this page plays ${words}. It is not the leader.`]));
     if (this.isBroken) this.source.prepend("Its network could not be computed here. ");
     this.position.play(move);

@@ -1,6 +1,7 @@
 /** Saves the figure of intervals as a file: the SVG as it looks now, with its colours and letters, or a PNG of it. */
 
 import { el } from "./dom.js";
+import { saveFile } from "./site.js";
 
 /** What the stylesheet sets on the figure's parts. */
 const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "text-anchor"];
@@ -16,7 +17,7 @@ for (const figure of document.querySelectorAll("figure.pr-plotted")) {
 
 async function saved(drawing, form, name) {
   const content = new Blob([new XMLSerializer().serializeToString(complete(drawing))], { type: "image/svg+xml" });
-  offer(form === "svg" ? content : await painted(content, drawing.viewBox.baseVal), `${name.replaceAll("%", "-")}-intervals.${form}`);
+  saveFile(form === "svg" ? content : await painted(content, drawing.viewBox.baseVal), `${name}-intervals.${form}`);
 }
 
 /** A copy that needs no stylesheet. */
@@ -44,10 +45,4 @@ async function painted(content, { width, height }) {
   canvas.getContext("2d").drawImage(picture, 0, 0, SCALE * width, SCALE * height);
   URL.revokeObjectURL(address);
   return new Promise((done) => canvas.toBlob(done, "image/png"));
-}
-
-function offer(content, name) {
-  const address = URL.createObjectURL(content);
-  el("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

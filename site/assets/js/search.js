@@ -1,6 +1,7 @@
 /** The site's search. The index is loaded when somebody begins to search; what was typed before it came is not lost. */
 
-import { el, root } from "./dom.js";
+import { el } from "./dom.js";
+import { fetched, root } from "./site.js";
 
 const SHOWN = 20;
 /** Characters of a text that a result shows around the first word. */
@@ -15,7 +16,6 @@ function begin(place) {
   const toggle = document.getElementById("__search");
   const idle = status.textContent.trim();
   let entries = null;
-  let loading = null;
 
   const isOpen = () => toggle.checked;
   const open = (isWanted) => {
@@ -50,11 +50,9 @@ function begin(place) {
     const asked = input.value;
     if (!entries) {
       status.textContent = asked ? "Loading …" : idle;
-      loading ??= fetch(new URL("search/search_index.json", root())).then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error())));
       try {
-        entries = prepared((await loading).docs);
+        entries = prepared((await fetched("search/search_index.json")).docs);
       } catch {
-        loading = null;
         status.textContent = "The search could not be loaded. Try again in a minute.";
         return;
       }

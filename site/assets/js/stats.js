@@ -104,15 +104,15 @@ export function pooledThresholds(samples, most = 240) {
 function placements(values, others) {
   const order = values.map((_, index) => index).sort((x, y) => values[x] - values[y]);
   const sorted = ascending(others);
-  const found = new Array(values.length);
+  const shares = new Array(values.length);
   let less = 0;
   let upTo = 0;
   for (const index of order) {
     while (less < sorted.length && sorted[less] < values[index]) less += 1;
     while (upTo < sorted.length && sorted[upTo] <= values[index]) upTo += 1;
-    found[index] = (less + upTo) / 2 / sorted.length;
+    shares[index] = (less + upTo) / 2 / sorted.length;
   }
-  return found;
+  return shares;
 }
 
 function variance(values) {

@@ -1,6 +1,7 @@
 /** The status page: finds a submission, and shows its state on each task with the reason and the next step. */
 
-import { el, root } from "./dom.js";
+import { el } from "./dom.js";
+import { fetched, root } from "./site.js";
 
 const SHOWN = 20;
 /** What each state means, and what to do next; the advice for a verdict comes with the document. */
@@ -23,10 +24,6 @@ function begin() {
   const input = form.querySelector("input");
   const message = document.getElementById("pr-status-said");
   const place = document.getElementById("pr-status");
-  const read = once(async () => {
-    const answer = await fetch(new URL("api/status.json", root()));
-    return answer.ok ? answer.json() : null;
-  });
 
   async function look() {
     const asked = new URLSearchParams(location.search).get("find")?.trim() ?? "";
@@ -36,14 +33,14 @@ function begin() {
       place.replaceChildren();
       return;
     }
-    const known = await read().catch(() => null);
-    if (!known) {
+    const status = await fetched("api/status.json").catch(() => null);
+    if (!status) {
       message.textContent = "The list could not be loaded. Try again in a minute.";
       return;
     }
-    const matches = matching(known.agents, asked);
+    const matches = matching(status.agents, asked);
     message.textContent = words(matches.length);
-    const cards = matches.slice(0, SHOWN).map((agent) => card(agent, known, form.dataset));
+    const cards = matches.slice(0, SHOWN).map((agent) => card(agent, status, form.dataset));
     place.replaceChildren(...(cards.length ? cards : [nobody(asked, form.dataset)]));
   }
 
@@ -113,12 +110,4 @@ function nobody(asked, { repository, submit, states }) {
     el("p", {}, el("b", {}, "Only merged submissions are listed.")),
     el("p", {}, ...open, "An open pull request is evaluated as a preview first; ",
       el("a", { href: states }, "its comment"), " shows the outcome. Not submitted yet? ", el("a", { href: submit }, "Submit an agent"), "."));
-}
-
-function once(read) {
-  let asked = null;
-  return () => {
-    asked ??= read();
-    return asked;
-  };
 }

@@ -1,9 +1,9 @@
-/** The form on the submit page: fill in, check, and open GitHub's pages. */
+/** The submit page: its two ways as tabs, and the form, which is filled in, checked, and opens GitHub's pages. */
 
-import { el, root } from "./dom.js";
+import { el } from "./dom.js";
 import { faults, file, fits, folder, folderName, tooLarge } from "./manifest.js";
+import { fetched, root } from "./site.js";
 import { page, steps } from "./submit-steps.js";
-import { tabs } from "./submit-tabs.js";
 
 /** What stands in the form of somebody who comes from a task's page, so that the starter can be sent as it is. */
 const FIRST = { name: "My first agent", algorithm: "random" };
@@ -19,9 +19,7 @@ if (place) {
 
 async function begin() {
   try {
-    const answer = await fetch(new URL("submit/form.json", root()));
-    if (!answer.ok) throw new Error(answer.statusText);
-    fill(await answer.json());
+    fill(await fetched("submit/form.json"));
   } catch {
     place.replaceChildren(el("p", { class: "pr-notice" }, "The form could not be loaded. Follow the steps below by hand instead."));
   }
@@ -217,4 +215,48 @@ function more(rules) {
       el("div", { class: "pr-form-grid" },
         line("authors", "Authors", "Besides your login, with commas between them."),
         line("license", "Licence of the code", "MIT, Apache-2.0 …"))));
+}
+
+/** Makes tabs of sections that follow each other, each a heading of the second level and all up to the next one. */
+function tabs(ids) {
+  const heads = ids.map((id) => document.getElementById(id));
+  if (heads.some((head) => !head)) return;
+  const list = el("div", { class: "pr-tabs", role: "tablist", "aria-label": "Where to work" });
+  heads[0].before(list);
+  const made = heads.map((head) => section(head, list));
+  const choose = (index, focus) => made.forEach(({ tab, panel }, i) => {
+    tab.setAttribute("aria-selected", String(i === index));
+    tab.tabIndex = i === index ? 0 : -1;
+    panel.hidden = i !== index;
+    if (i === index && focus) tab.focus();
+  });
+  const follow = () => {
+    const index = ids.indexOf(location.hash.slice(1));
+    if (index >= 0) choose(index, false);
+  };
+  made.forEach(({ tab }, index) => {
+    tab.addEventListener("click", () => choose(index, false));
+    tab.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      const next = step ? (index + step + made.length) % made.length : { Home: 0, End: made.length - 1 }[event.key];
+      if (next === undefined) return;
+      event.preventDefault();
+      choose(next, true);
+    });
+  });
+  choose(0, false);
+  follow();
+  addEventListener("hashchange", follow);
+}
+
+/** The tab of a section, and the panel that its content moves into; its heading stays for readers of the page's outline. */
+function section(head, list) {
+  const words = head.firstChild.textContent;
+  const panel = el("div", { role: "tabpanel", id: `${head.id}-panel`, "aria-labelledby": `${head.id}-tab`, tabindex: "-1" });
+  head.before(panel);
+  while (panel.nextSibling && (panel.nextSibling === head || panel.nextSibling.nodeName !== "H2")) panel.append(panel.nextSibling);
+  head.classList.add("pr-hidden");
+  const tab = el("button", { type: "button", role: "tab", id: `${head.id}-tab`, "aria-controls": panel.id }, words);
+  list.append(tab);
+  return { tab, panel };
 }

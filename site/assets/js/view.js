@@ -1,5 +1,7 @@
 /** What a reader chose to see of a table, and its form in the address, so that a view can be shared. */
 
+import { queryOf } from "./site.js";
+
 const TEXTS = ["find", "agent", "author", "algorithm", "min", "max", "from", "to", "kind"];
 const SWITCHES = ["verified", "failed"];
 const LISTS = ["columns", "pick"];
@@ -24,6 +26,9 @@ export const PICKS = 8;
  * @property {string[]} pick `login/agent` of those that are compared
  * @property {number} page from 1
  */
+
+/** A view without any filter. */
+export const NO_FILTERS = { ...Object.fromEntries(TEXTS.map((name) => [name, ""])), verified: false };
 
 /**
  * The view in an address; invalid parts are left out.
@@ -54,8 +59,7 @@ export function toAddress(view) {
   for (const name of SWITCHES) if (view[name]) parameters.set(name, "1");
   for (const name of LISTS) if (view[name].length) parameters.set(name, view[name].join(","));
   if (view.page > 1) parameters.set("page", String(view.page));
-  // Commas, slashes and colons may stand in a query as they are, and people read them more easily.
-  const query = parameters.toString().replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%3A", ":");
+  const query = queryOf(parameters);
   return query && `?${query}`;
 }
 

@@ -25,7 +25,7 @@ from leaderboard.comments.states import (
     WithdrawnEntry,
 )
 from leaderboard.core.entry import Estimate
-from leaderboard.core.game_standings import Rating, WinCount
+from leaderboard.core.game_standings import WinCount
 from tests.leaderboard.make import digest
 
 HEAD, EVALUATOR, MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
@@ -121,14 +121,14 @@ def meeting(opponent: str, wins: int, draws: int, losses: int, **fields: Any) ->
 
 def rated(task: Task, elo: float, error: float, **fields: Any) -> GameReport:
     usual: dict[str, Any] = {
-        "rating": Rating(elo=elo, low=elo - error, high=elo + error), "place": 3, "rank_low": 2, "rank_high": 5,
-        "players": 9, "anchor": "local/random", "leader": Rating(elo=610, low=480, high=740), "leader_name": "bob/search",
+        "estimate": estimate(elo, error), "place": 3, "rank_low": 2, "rank_high": 5, "entries": 9, "anchor": "local/random",
+        "leader": Estimate(score=610, low=480, high=740), "leader_name": "bob/search",
         "meetings": (meeting("local/random", 97, 1, 2, is_baseline=True), meeting("bob/search", 12, 8, 80)),
     }  # fmt: skip
     return GameReport(task=task, **{**usual, **fields})
 
 
-FOUR_ROW = rated(FOUR, 212.4, 88, own_last=Rating(elo=150, low=60, high=240))
+FOUR_ROW = rated(FOUR, 212.4, 88, own_last=Estimate(score=150, low=60, high=240))
 TIC_ROW = rated(
     TIC, 640, 300, place=1, rank_low=1, rank_high=4, with_leader=True, one_sided=True,
     meetings=(meeting("local/random", 0, 0, 100, errors=100, fault="It did not answer in time. no move within 2 s"),),

@@ -46,10 +46,10 @@ def test_a_newcomer_gets_the_rating_and_place_that_the_board_would_give() -> Non
     rows = build_standings(RULES, [*BOARD, ZOE], [], official=True, duels=[*board.duels, *own]).games[0].rows
     row = next(row for row in rows if row.entry == ZOE)
 
-    assert (game.rating, game.place, game.rank_low, game.rank_high) == (
-        row.rating, row.place, row.rank_low, row.rank_high
+    assert (game.estimate, game.place, game.rank_low, game.rank_high) == (
+        row.estimate, row.place, row.rank_low, row.rank_high
     )  # fmt: skip
-    assert (game.players, game.anchor, game.one_sided) == (3, "bob/agent", False), (
+    assert (game.entries, game.anchor, game.one_sided) == (3, "bob/agent", False), (
         "without the baseline, which takes no place"
     )
     assert [(m.opponent, m.is_baseline, m.count.wins, m.count.ties, m.count.losses) for m in game.meetings] == [
@@ -63,7 +63,7 @@ def test_who_wins_everything_is_rated_by_a_prior_and_it_is_said() -> None:
     game = shown(recorded(), previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwwww", on=GAME)))
 
     assert game.one_sided
-    assert game.rating is not None
+    assert game.estimate is not None
 
 
 def test_a_new_version_is_compared_with_the_one_that_stands() -> None:
@@ -72,8 +72,8 @@ def test_a_new_version_is_compared_with_the_one_that_stands() -> None:
     game = shown(board, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
 
     assert game.own_last is not None
-    assert game.rating is not None
-    assert game.rating.elo > game.own_last.elo
+    assert game.estimate is not None
+    assert game.estimate.score > game.own_last.score
 
 
 def test_a_refused_player_is_shown_with_its_position_and_has_no_rating() -> None:
@@ -83,7 +83,7 @@ def test_a_refused_player_is_shown_with_its_position_and_has_no_rating() -> None
     assert game.refusal is not None
     assert game.refusal.startswith("match 3, move 4: the illegal move 9")
     assert sum(game.position.count(sign) for sign in "XO") == 3
-    assert (game.rating, game.meetings, game.failed) == (None, (), None)
+    assert (game.estimate, game.meetings, game.failed) == (None, (), None)
 
 
 def test_a_player_that_crashed_against_itself_has_no_position() -> None:
@@ -113,7 +113,7 @@ def test_a_board_without_duels_rates_nobody_yet() -> None:
     empty = OfficialLeaderboard(challenge=RULES, entries=BOARD, results=())
     game = shown(empty, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
 
-    assert game.rating is None
+    assert game.estimate is None
     assert [meeting.opponent for meeting in game.meetings] == ["bob/agent"]
 
 
@@ -131,7 +131,7 @@ def test_the_official_comment_shows_what_is_recorded_and_what_is_not() -> None:
     games = {agent.login: agent.games for agent in state.agents}
 
     assert games["ann"][0].official
-    assert games["ann"][0].rating is not None
+    assert games["ann"][0].estimate is not None
     assert not games["ann"][0].signed
     assert {meeting.opponent for meeting in games["ann"][0].meetings} == {"bob/agent", "cyd/agent"}
     assert games["dan"][0].refusal is not None

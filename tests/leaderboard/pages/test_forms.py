@@ -50,7 +50,7 @@ def test_a_task_is_for_agents_scripts_or_players():
 
 
 def test_every_state_is_shown_in_the_templates_own_words():
-    shown = {one.id: one.comment for one in comment_page.rendered_samples()}
+    shown = {one.id: one.comment for one in comment_page.sample_states()}
 
     assert list(shown) == [one.id for one in states()]
     assert "Preview: 435.2 on CartPole, would take place 3 of 13" in shown["scores"]
@@ -59,14 +59,14 @@ def test_every_state_is_shown_in_the_templates_own_words():
 
 
 def test_nothing_in_a_shown_comment_leads_to_the_example():
-    for one in comment_page.rendered_samples():
+    for one in comment_page.sample_states():
         assert "<a " not in one.comment
         assert "</a>" not in one.comment
         assert "<!--" not in one.comment
 
 
 def test_tables_and_code_of_a_shown_comment_can_be_reached_and_read():
-    table = next(one.comment for one in comment_page.rendered_samples() if one.id == "scores")
+    table = next(one.comment for one in comment_page.sample_states() if one.id == "scores")
 
     assert "<table>" in table
     assert table.count("<table>") == table.count('class="pr-comment-table" tabindex="0"')

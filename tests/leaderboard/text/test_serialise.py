@@ -1,7 +1,5 @@
 """The text of documents: CSV cells, XML, numbers, and rows that are the same everywhere."""
 
-import csv
-import io
 import json
 import math
 
@@ -18,21 +16,12 @@ from leaderboard.api.agents import (
     task_document_of_agent,
 )
 from leaderboard.api.inputs import api_inputs
-from leaderboard.api.leaderboards import task_rows
-from leaderboard.api.standings_json import ranked_row, task_improvements
 from leaderboard.api.table import task_table
+from leaderboard.api.task_leaderboards import ranked_row, task_improvements, task_rows
 from leaderboard.build_standings import build_standings
 from leaderboard.text import serialise
 from tests.leaderboard import make
 from tests.leaderboard.api.leaderboards import CONTEXT
-
-
-@given(st.text())
-def test_a_cell_stands_as_csv_has_it(value: str) -> None:
-    whole = io.StringIO(newline="")
-    csv.writer(whole).writerow(["first", serialise.cell(value)])
-
-    assert f"first,{serialise.csv_cell(value)}\r\n" == whole.getvalue()
 
 
 def test_xml_leaves_nothing_as_it_is_that_it_would_change() -> None:

@@ -1,0 +1,197 @@
+"""The templates of pages: their environment, the values that all pages share, and the functions that templates call."""
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
+from evaluator.model.identifiers import safe_path_segment
+from evaluator.model.sealed_fields import secret_hash
+from leaderboard.charts import agent_charts, interval_bars, interval_figure
+from leaderboard.charts.interval_bars import ChartScale
+from leaderboard.core.standings import OverallRow, Standings
+from leaderboard.pages import episode_replays, game_page, home_page
+from leaderboard.scoring import metrics
+from leaderboard.scoring.metrics import any_sealed
+from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED
+from leaderboard.site_context import SiteContext
+from leaderboard.text import bibtex, escape_markdown, format, urls
+from leaderboard.text.format import number
+
+PAGE_TEMPLATES = Path(__file__).with_name("templates")
+# For other modules: only this one imports Jinja.
+Templates = Environment
+# Rows of a table that stand in the page itself; the page's script fetches the other rows on demand.
+TABLE_ROWS = 100
+RANK_RANGE = "with the rank range: the places an agent could hold, given the uncertainty"
+_DATED = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class TemplateRenderer:
+    """Fills templates with the values that all pages of one leaderboard share."""
+
+    def __init__(
+        self,
+        standings: Standings,
+        context: SiteContext,
+        environment: Environment | None = None,
+    ) -> None:
+        self._environment = environment or _markdown()
+        self._shared = {
+            "standings": standings,
+            "challenge": standings.challenge,
+            "context": context,
+            "repository": context.repository or standings.challenge.repository,
+            "gone_pages": {urls.agent_page(gone.login, gone.agent) for gone in context.departed},
+            "sealed": any(any_sealed(row.result for row in board.rows) for board in standings.tasks),
+            "unshown": {field.name for field in standings.challenge.people.fields if not field.shown},
+            "phases": format.shown_phases(standings.challenge, context.now),
+            "weighted": _weighted(standings.challenge.solo_tasks),
+            "filmed": filmed_tasks(standings, context),
+            "overall_scale": interval_bars.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),
+        }
+
+    def page(self, path: str, template: str, **values: Any) -> str:
+        """One page from a template."""
+        return self._environment.get_template(template).render(here=path, **self._shared, **values)
+
+    def macro(self, template: str, name: str, **values: Any) -> Callable[..., str]:
+        """A macro of a template, to call for each of thousands of pages: the shared values are bound once."""
+        module = self._environment.get_template(template).make_module({**self._shared, **values})
+        macro: Callable[..., str] = getattr(module, name)
+        return macro
+
+
+@functools.cache
+def _markdown() -> Environment:
+    """For Markdown pages, cached: compiling the templates takes longer than filling those of a small leaderboard."""
+    return template_environment()
+
+
+def template_environment(finalize: Callable[[object], Markup] = escape_markdown.escape) -> Environment:
+    """A Jinja environment in which everything that a template prints is escaped by `finalize`, except `Markup`."""
+    environment = Environment(
+        loader=FileSystemLoader(PAGE_TEMPLATES),
+        autoescape=True,
+        finalize=finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(
+        number=escape_markdown.unbroken(format.number), plain=format.plain, size=format.size, seconds=format.seconds,
+        day=format.day, short=format.short, paragraphs=escape_markdown.paragraphs, preformatted=escape_markdown.preformatted,
+        link=escape_markdown.link,
+        settings=task_settings, moment=format.format_utc,
+        measures=metrics.measures, segment=safe_path_segment,
+    )  # fmt: skip
+    environment.globals.update(
+        secret_hash=secret_hash,
+        tries_mark=format.tries_mark,
+        held_reason=format.held_reason,
+        span=escape_markdown.unbroken(format.span), ranks=format.ranks, counted=format.counted,
+        href=urls.href, task_page=urls.task_page,
+        agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
+        result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_bars.interval_svg,
+        duel_page=urls.duel_page, up=urls.up, rating_scale=interval_bars.rating_scale,
+        last_position=game_page.last_position,
+        ranking=metrics.ranking, others=metrics.other_metrics, digits=metrics.digits, arrow=metrics.arrow,
+        better=metrics.better,
+        learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
+        is_other_claim=interval_bars.is_other_claim,
+        task_file=urls.task_file, address=quote, citation=citation, page_address=urls.address,
+        documents=urls.task_documents,
+        scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
+        LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_RANGE=RANK_RANGE,
+        task_scale=interval_bars.task_scale, score_plot=interval_figure.score_plot, rating_plot=interval_figure.rating_plot,
+        heat=heat, has_arrows=interval_bars.has_arrows, span_ends=scale_ends, film_poster=episode_replays.film_poster,
+        film_facts=episode_replays.film_facts,
+    )  # fmt: skip
+    environment.globals.update(home_page.HOME_GLOBALS)
+    return environment
+
+
+def filmed_tasks(standings: Standings, context: SiteContext) -> set[str]:
+    """The tasks and games whose pages show a film, to which others link."""
+    tasks = {board.task.id for board in standings.tasks if episode_replays.leader_first(board, context.episodes)}
+    return tasks | {board.task.id for board in standings.games if home_page.won_matches(board)}
+
+
+def _weighted(tasks: Sequence[Task]) -> list[Task]:
+    """The tasks of the overall leaderboard, if their weights differ."""
+    counted = [task for task in tasks if task.random and task.reference]
+    return counted if len({task.weight for task in counted}) > 1 else []
+
+
+def _strip(row: OverallRow, tasks: Sequence[Task]) -> Markup:
+    return interval_bars.task_strip([(task.title or task.id, row.normalised.get(task.id)) for task in tasks])
+
+
+def forge_url(repository: str | None) -> str:
+    """The address of the host of the repository, such as `https://github.com`; empty without a repository."""
+    parts = urlsplit(repository or "")
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+
+
+def scale_marks(scale: ChartScale) -> str:
+    """The marks of a scale, for the page's script, which draws the same bars."""
+    return " ".join(map(repr, scale.marks))
+
+
+def scale_ends(scale: ChartScale, decimals: int) -> tuple[str, str]:
+    """Both ends of a scale, for the head of the column that shows it."""
+    return number(scale.low, decimals), number(scale.high, decimals)
+
+
+def heat(value: float | None) -> int:
+    """The tint of a normalised score in a heat map, from 0 to 5: from random or worse to the reference or better."""
+    return 0 if value is None else round(5 * min(1.0, max(0.0, value)))
+
+
+def task_settings(task: Task) -> list[tuple[str, str]]:
+    """Name and value of each setting that decides the score, in words."""
+    measured = {**task.measured(), "lanes": f"{task.lanes.shared} shared, {task.lanes.separate} separate"}
+    names = {"env": "environment", "kwargs": "arguments", "max_episode_steps": "time limit", "lanes": "episodes at once"}
+    names["functions"] = "own metrics"
+    return [(names.get(name, name.replace("_", " ")), _setting(name, value)) for name, value in measured.items()]
+
+
+def _setting(name: str, value: Any) -> str:
+    match value:
+        case None:
+            return "the environment’s own" if name == "max_episode_steps" else "none"
+        case bool():
+            return "yes" if value else "no"
+        case dict():
+            return ", ".join(f"{key} = {inner}" for key, inner in value.items()) or "none"
+        case float():
+            return format.plain(value)
+        case list():
+            return ", ".join(map(str, value))
+        case _:
+            return str(value)
+
+
+def citation(challenge: Challenge, context: SiteContext, task: str, path: str) -> str:
+    """BibTeX of a page at `path` below the site's root, of one task if `task` is not empty; empty without a build date."""
+    if not _DATED.match(context.generated_at):
+        return ""
+    commit = f" from commit {context.commit}" if context.commit else ""
+    return bibtex.misc_entry(
+        [challenge.title, challenge.season, task],
+        title=f"{task}, {challenge.title}, season {challenge.season}"
+        if task
+        else f"{challenge.title}, season {challenge.season}",
+        author=" and ".join(challenge.people.hosts) or f"The hosts of {challenge.title}",
+        date=context.generated_at,
+        address=f"{context.site_url}{path}" if context.site_url else context.repository or challenge.repository,
+        note=f"Built {context.generated_at}{commit}",
+    )

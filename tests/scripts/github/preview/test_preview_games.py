@@ -93,7 +93,7 @@ def test_who_is_rated_nearest_is_met_next_and_the_comment_rates(preview_board: G
     body = preview_board.said()
     assert "| Game | Rating | 95 % interval | Would place | Ranks |" in body
     assert "`local/first` has rating 0" in body
-    assert re.search(r"✅ Preview: [+−]?\d+ Elo on Tic-tac-toe, place \d of 7", body.splitlines()[1])
+    assert re.search(r"✅ Preview: [+−]?\d+ Elo on Tic-tac-toe, place \d of 6", body.splitlines()[1])
 
 
 def test_a_player_that_breaks_a_rule_is_refused_with_the_position_and_meets_nobody(

@@ -44,28 +44,33 @@ def run(
     if episodes or log or pdb:
         _refuse_other_sandbox(sandbox)
         return _debug(checkout, entry, tasks, DebugOptions(episodes=episodes or DEBUGGED_EPISODES, log=log, pdb=pdb))
+    here = out is None and challenge is None
     store = checkout.store if out is None else checkout.store_at(out.resolve())
     options = RunOptions(
         store=store, quiet=as_json, again=again, at_once=parse_jobs(jobs),
-        meanwhile=(lambda: None) if as_json else partial(_import_tables, places=out is None and challenge is None),
+        meanwhile=(lambda: None) if as_json else partial(_import_tables, places=here),
     )  # fmt: skip
     evaluator = open_evaluator(checkout, sandbox)
-    results: list[Result] = []
-    solo = [(entry, each) for each in tasks if each.game is None]
-    for result, is_new in evaluate_locally(evaluator, solo, options):
-        results.append(result)
-        if not as_json:
-            _say_result(result, is_new=is_new, is_only=len(solo) == 1)
-    results.sort(key=lambda result: [each.id for each in tasks].index(result.task))
+    results = _evaluate(evaluator, entry, [each for each in tasks if each.game is None], options)
     games = [each for each in tasks if each.game is not None]
     duels = _play(evaluator, entry, games, options) if games else []
     if as_json:
         print_json([*(result.document() for result in results), *(duel.document() for duel in duels)])
-    else:
-        _print_tables(checkout, entry, results, duels)
-        if out is None and challenge is None:
-            print_places(checkout, entry, results, duels)
+        return exit_code_of(entry, results, duels)
+    _print_tables(checkout, entry, results, duels)
+    if here:
+        print_places(checkout, entry, results, duels)
     return exit_code_of(entry, results, duels)
+
+
+def _evaluate(evaluator: Evaluator, entry: AgentFolder, tasks: list[Task], options: RunOptions) -> list[Result]:
+    """The results of tasks for one agent, in the order of the tasks."""
+    results: dict[str, Result] = {}
+    for result, is_new in evaluate_locally(evaluator, [(entry, task) for task in tasks], options):
+        results[result.task] = result
+        if not options.quiet:
+            _say_result(result, is_new=is_new, is_only=len(tasks) == 1)
+    return [results[task.id] for task in tasks if task.id in results]
 
 
 def _import_tables(*, places: bool) -> None:

@@ -47,7 +47,7 @@ def serial_seconds(results: list[tuple[Result, bytes | None]]) -> float:
 
 
 def makespan(seconds: list[float], processors: int, serial: float) -> float:
-    """Seconds until the last of these evaluations has ended, on so many processors."""
+    """Seconds until the last of these evaluations has ended, on that many processors."""
     owner, free = 0.0, [0.0] * processors
     heapq.heapify(free)
     for each in seconds:

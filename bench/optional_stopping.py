@@ -26,7 +26,7 @@ from leaderboard.scoring.metrics import EpisodeMetric
 from leaderboard.scoring.significance import compare_all
 
 EPISODES = 100
-# A strategist stops at a score that exceeds the truth by so many standard errors of one draw.
+# A strategist stops at a score that exceeds the truth by this many standard errors of one draw.
 LUCKY = 1.6
 TURNS = 20
 # Owners of one simulated leaderboard: all of them are independent, and one is faster than many.

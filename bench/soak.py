@@ -216,7 +216,7 @@ def growths(samples: list[dict[str, float]]) -> list[str]:
 
 
 def soak(count: int, each: int, at_once: int) -> int:
-    """Play so many evaluations; returns how many lines of growth or of wrong outcomes there are."""
+    """Play that many evaluations; returns how many lines of growth or of wrong outcomes there are."""
     engine = Engine()
     sandbox = select_sandbox("docker", base(), lambda line: print(line, file=sys.stderr))
     sampler, mixture = Sampler(engine), plays(sandbox)

@@ -31,7 +31,7 @@ TRACE_BYTES = 2_000
 
 
 def write_board(place: Path, count: int) -> None:
-    """A board with so many agents, each with a result on every task, as a checkout of it would lie on disk."""
+    """A board with that many agents, each with a result on every task, as a checkout of it would lie on disk."""
     digests = _write_agents(place, count)
     for name in ("site", "mkdocs.yml"):
         (place / name).symlink_to(ROOT / name)

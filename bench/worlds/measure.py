@@ -21,7 +21,7 @@ WANTED = ("torch", "stable-baselines3", "grpcio==1.76.0")
 EPISODES = 64
 LEAST_STEPS = 10
 PROBE_STEPS = 10
-# A cell may take so much longer than its bare loop; the slowest call for each move takes some hundred times as long.
+# A cell may take this much longer than its bare loop; the slowest call for each move takes some hundred times as long.
 MOST_SECONDS = 900
 REASON_CHARACTERS = 160
 NOT_MEASURED = "not measured: "

@@ -85,7 +85,7 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[tuple[tuple[
 
 
 def reason(error: Exception, most: int = 200) -> str:
-    """An error in one line of at most so many characters; of a failed validation its first fault."""
+    """An error in one line of at most that many characters; of a failed validation its first fault."""
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(step) for step in _place(first))[:100]

@@ -24,7 +24,7 @@ PLAYER_SEPARATOR = "+"
 # More moves than any duel has: a record that claims more is not unpacked.
 MAX_DUEL_PLIES = 1 << 26
 INTEGER_DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8")
-# From so many owners' folders on, several processes read: below, starting them takes longer than reading. There are more
+# From this many owners' folders on, several processes read: below, starting them takes longer than reading. There are more
 # of them than processors, since each waits for the disk now and then.
 PARALLEL_OWNERS, READERS = 500, 4
 

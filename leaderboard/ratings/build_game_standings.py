@@ -36,7 +36,7 @@ from leaderboard.ratings.duel_results import (
 from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_ratings, rate_players, rating_order
 from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
 
-# The ratings over time have at most so many snapshots. Rating n players takes n² steps, so with more than 200 players
+# The ratings over time have at most this many snapshots. Rating n players takes n² steps, so with more than 200 players
 # there are fewer: days are then left out evenly.
 MAX_SNAPSHOTS = 60
 MAX_SNAPSHOT_STEPS = MAX_SNAPSHOTS * 200**2

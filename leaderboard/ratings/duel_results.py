@@ -28,7 +28,7 @@ class AgentVersion(NamedTuple):
 Pair = tuple[AgentVersion, AgentVersion]
 """Two versions in the order of the sides; twice the same in a validation."""
 
-# The fault of a validation lists so many of the last moves.
+# The fault of a validation lists this many of the last moves.
 FAULT_MOVES = 40
 # Games of PettingZoo in which both players move at once; matched at the beginning of `Task.game`.
 SIMULTANEOUS = ("pettingzoo.classic.rps_",)

@@ -40,7 +40,7 @@ Draws = tuple[Result, ...]
 CONFIDENCE = 0.95
 INTERVAL_QUANTILES = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 TAIL = INTERVAL_QUANTILES[0]
-# Below so many values that are all equal the spread is unknown: of ten, a quarter of all episodes may differ (at 95 %).
+# Below this many values that are all equal the spread is unknown: of ten, a quarter of all episodes may differ (at 95 %).
 MIN_EQUAL_VALUES = 10
 # Above this many degrees of freedom the expansion's relative error is below 10⁻¹² (10⁻¹³ at 97.5 %).
 MANY_DEGREES = 500

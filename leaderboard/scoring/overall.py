@@ -44,7 +44,7 @@ from leaderboard.scoring.score_all import (
 )
 from leaderboard.scoring.stratified_iqm import Stratum, stratified_iqm
 
-# From so many entries on, a second process resamples most of them, and this one a share after the tasks' tables.
+# From this many entries on, a second process resamples most of them, and this one a share after the tasks' tables.
 BACKGROUND_ENTRIES, HERE = 250, 0.25
 Version = tuple[AgentName, str]
 """An entry by its name and its digest."""

@@ -16,7 +16,7 @@ from leaderboard.scoring.intervals import Draws, EstimateArrays, deviation, norm
 
 # A normalised score counts as the nearest number between these: as much as a missing one, or twice the reference.
 LEAST_COUNTED, MOST_COUNTED = 0.0, 2.0
-# From so many results on, a second process estimates half of the tasks.
+# From this many results on, a second process estimates half of the tasks.
 BACKGROUND_DRAWS = 10_000
 # Equally likely values of a standard normal variable, which show how clipping changes a standard error.
 _NORMAL_VALUES = normal_quantiles((np.arange(200) + 0.5) / 200)

@@ -28,7 +28,7 @@ from leaderboard.scoring.intervals import INTERVAL_QUANTILES, row_sums
 IQM_RESAMPLES = 1000
 # Where the least common multiple of the numbers of episodes is above this, masses are rounded.
 MOST_MASS = 1 << 20
-# Rows within so many standard deviations of a cut are summed one by one; twice as many if a resample needs them.
+# Rows within this many standard deviations of a cut are summed one by one; twice as many if a resample needs them.
 NEAR = 4.0
 ENTRIES_AT_ONCE = 250
 # Windows whose rows are summed by one call each, since a call takes longer than a thousand additions.

@@ -33,7 +33,7 @@ def run(
     again: PlayAgain = False,
     challenge: Annotated[Path | None, typer.Option(help="Another file than challenge.yml to take tasks from.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results and duels.")] = False,
-    episodes: Annotated[int, typer.Option(min=0, help="Only so many, in this process; nothing is recorded.")] = 0,
+    episodes: Annotated[int, typer.Option(min=0, help="Only that many, in this process; nothing is recorded.")] = 0,
     log: Annotated[bool, typer.Option("--log", help="Show what it prints as it comes; in this process.")] = False,
     pdb: Annotated[bool, typer.Option("--pdb", help="Open the debugger where it fails; in this process.")] = False,
     jobs: Jobs = AUTO,

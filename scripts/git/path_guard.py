@@ -155,26 +155,26 @@ def inspect_pull(
 def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits) -> GuardedPaths:
     if not merge_bases(repository, base, head):
         return GuardedPaths(agents=(), removed=(), faults=(NO_HISTORY,))
-    owners, agents_on_main = _standing(repository, base)
+    owners, agents_on_main = _agents_on_main(repository, base)
     guarded = check_paths(tree_changes(repository, base, head, author.login), author.login, owners)
     changed = {*guarded.agents, *guarded.removed}
     in_head = _head_folders(repository, head, changed)
-    standing = sorted(changed & in_head.keys())
+    changed_in_head = sorted(changed & in_head.keys())
     faults = list(guarded.faults)
     if author.known_ids and author.id not in author.known_ids and author.login.casefold() in owners:
         faults.append(
             f"{SUBMISSIONS}/{author.login}: belongs to another account that had this login before; ask a maintainer"
         )
-    if len(standing) > AGENTS_CHANGED:
-        faults.append(f"the pull request changes more than {AGENTS_CHANGED} agents; make several of it")
+    if len(changed_in_head) > AGENTS_CHANGED:
+        faults.append(f"the pull request changes more than {AGENTS_CHANGED} agents; split it into several")
     if not faults and not guarded.outside:
-        faults += [f"{path}: {line}" for path in standing for line in _folder_faults(in_head[path], limits)]
+        faults += [f"{path}: {line}" for path in changed_in_head for line in _folder_faults(in_head[path], limits)]
     if not faults and not guarded.outside:
-        faults += [line for path in standing for line in _pointer_faults(repository, path, in_head[path])]
+        faults += [line for path in changed_in_head for line in _pointer_faults(repository, path, in_head[path])]
     if not faults and not guarded.outside:
-        faults += copy_faults(repository, agents_on_main, {path: in_head[path] for path in standing}, removed=changed)
+        faults += copy_faults(repository, agents_on_main, {path: in_head[path] for path in changed_in_head}, removed=changed)
     return GuardedPaths(
-        agents=tuple(standing),
+        agents=tuple(changed_in_head),
         removed=tuple(sorted(changed - in_head.keys())),
         faults=_shortened(faults),
         outside=guarded.outside,
@@ -182,7 +182,7 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
 
 
 @lru_cache(maxsize=2)
-def _standing(repository: GitRepository, base: str) -> tuple[Mapping[str, str], AlikeFolders]:
+def _agents_on_main(repository: GitRepository, base: str) -> tuple[Mapping[str, str], AlikeFolders]:
     """The owners and the agents on main: listed once for all pull requests that a report looks at."""
     leaves = repository.leaves(base, SUBMISSIONS)
     return owners_on(leaves), AlikeFolders(by_folder(leaves))

@@ -44,7 +44,7 @@ class WatchedPosition:
 
 
 def watched_positions(duel: Duel, index: int, task: Task, *, pictures: bool) -> list[WatchedPosition]:
-    """Every position of a match, or so many of a long one as a film may have.
+    """Every position of a match, or that many of a long one as a film may have.
 
     Raises:
         EnvironmentFault: the game cannot be opened or rendered here.

@@ -66,7 +66,7 @@ class SpriteSheet:
 
 
 def shrink_frame(shown: Picture | str, side: int = SIDE) -> Image.Image:
-    """A frame of at most so many pixels a side."""
+    """A frame of at most that many pixels a side."""
     picture = text_picture(shown) if isinstance(shown, str) else Image.fromarray(shown)
     scale = min(1.0, side / max(picture.size))
     size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
@@ -391,7 +391,7 @@ def save_episode(one: WantedEpisode, target: Path) -> int:
 
 
 def save_film(shown: Sequence[Image.Image], target: Path, milliseconds: int) -> None:
-    """Save frames as a moving picture, each for so long and the last one longer. The file's ending is its format.
+    """Save frames as a moving picture, each for that long and the last one longer. The file's ending is its format.
 
     Raises:
         OSError: it cannot be written.

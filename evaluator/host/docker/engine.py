@@ -53,9 +53,9 @@ _PEER = struct.Struct("i8x")
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 # Not found, or being removed: another evaluator removes the same orphan.
 _REMOVED_STATUS = (404, 409)
-# The event of a kill for memory may come so much later than the end; under load one in ten did.
+# The event of a kill for memory may come this much later than the end; under load one in ten did.
 OOM_EVENT_SECONDS = 0.3
-# A build step may print nothing for so long: fetching and compiling large packages takes minutes.
+# A build step may print nothing for this long: fetching and compiling large packages takes minutes.
 BUILD_SECONDS = 1800
 # What reads every file of an image that an agent could, but for what is mounted over it.
 READ_WHOLE = """
@@ -125,7 +125,7 @@ class Engine:
         return runtime_fault(self.runtimes())
 
     def cards_fault(self, image: str, gpus: int, runtime: str | None) -> str | None:
-        """Why a container cannot be handed so many graphics cards, in one line; None if one was just started with them."""
+        """Why a container cannot be handed that many graphics cards, in one line; None if one was just started with them."""
         if runtime == GVISOR_RUNTIME and (fault := cards_fault(self.runtimes())):
             return fault
         container = None

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from evaluator import wire
 
 Array = npt.NDArray[Any]
-# Buffered frames go to their lanes when there are so many of them, or so many bytes.
+# Buffered frames go to their lanes when there are this many of them, or this many bytes.
 MAX_BUFFERED_FRAMES = 1024
 MAX_BUFFERED_BYTES = 1 << 24
 

@@ -17,7 +17,7 @@ from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
 
 TICK = 0.25
-# A tick that takes so many seconds longer was the machine's fault: no agent can keep the referee from waking up.
+# A tick that takes this many seconds longer was the machine's fault: no agent can keep the referee from waking up.
 STANDSTILL = 1.0
 # Seconds of polling before sleeping. Only the host polls: an agent's processor time is limited.
 SPIN = 0.0001

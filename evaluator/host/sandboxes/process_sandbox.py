@@ -98,7 +98,7 @@ class ControlGroup:
         """Kill its processes and remove it; what still ends after a second is left to the system."""
         deadline = time.monotonic() + 1
         for folder in dict.fromkeys(self.folders.values()):
-            # A killed process is in its group until it has ended, and so long the group cannot be removed.
+            # A killed process is in its group until it has ended, and until then the group cannot be removed.
             while not _is_removed(folder) and time.monotonic() < deadline:
                 time.sleep(0.005)
 

@@ -56,7 +56,7 @@ class EvaluationRequest(MeasurementRequest):
         return self.secret if sha256 else None
 
     def seeds(self, first: int = 0, count: int | None = None) -> tuple[str, ...]:
-        """The environment seeds of so many episodes from the number `first` on, of all that count where `count` is None.
+        """The environment seeds of that many episodes from the number `first` on, of all that count where `count` is None.
 
         Raises:
             SecretError: they come from a secret that is missing.

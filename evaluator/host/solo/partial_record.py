@@ -24,9 +24,9 @@ from evaluator.model.base import Frozen, reason
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
-# An episode is written when the last writing is so long ago: a short evaluation never touches the disk.
+# An episode is written when the last writing is this long ago: a short evaluation never touches the disk.
 KEEP_SECONDS = 30.0
-# What nobody continued for so long is removed.
+# What nobody continued for this long is removed.
 _KEPT_SECONDS = 14 * 86400.0
 # The same evaluation may be continued so often: whoever could break the evaluator at will gets no more starts than that.
 MOST_CONTINUATIONS = 9

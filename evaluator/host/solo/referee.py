@@ -184,7 +184,7 @@ class EpisodeBatch:
         return True
 
 
-# From so many lanes on there are two batches: while the agent thinks about one, the referee steps the other.
+# From this many lanes on there are two batches: while the agent thinks about one, the referee steps the other.
 MIN_LANES_FOR_TWO = 8
 
 

@@ -21,7 +21,7 @@ from evaluator.model.config.training_script import ENVIRONMENTS, EPISODES, Scrip
 from evaluator.model.records.verdict import Verdict
 
 Array = npt.NDArray[Any]
-# Buffered steps become hashes and arrays at so many bytes or steps: a thousand episodes may be open at once, and one may
+# Buffered steps become hashes and arrays at this many bytes or steps: a thousand episodes may be open at once, and one may
 # have no end.
 MAX_HELD_BYTES = 1 << 18
 MAX_HELD_STEPS = 1 << 12

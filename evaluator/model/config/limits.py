@@ -50,7 +50,7 @@ class Limits(Frozen):
         return 10 * self.cpu_seconds if self.task_seconds is None else self.task_seconds
 
     def processors(self, sandboxes: int = 1) -> int:
-        """Processors that an evaluation with so many sandboxes needs so that none of them and no referee waits."""
+        """Processors that an evaluation with that many sandboxes needs so that none of them and no referee waits."""
         return math.ceil(sandboxes * self.cpus + _REFEREE_CPUS)
 
 
@@ -67,7 +67,7 @@ class SubmissionLimits(Frozen):
     """Size of an image that a submission names, in MiB."""
 
     def size_fault(self, sizes: Mapping[str, int]) -> str | None:
-        """Why a folder with files of so many bytes may not come in; None if it may."""
+        """Why a folder with files of that many bytes may not come in; None if it may."""
         if len(sizes) > self.files:
             return f"the folder holds more than {self.files} files; leave out what the agent does not need"
         if (size := sum(sizes.values())) > self.kib * 1024:

@@ -11,7 +11,7 @@ from evaluator.model.visible_text import INVISIBLE
 
 SOURCE_NAME = "agent.py"
 OPENING, CLOSING = "# /// pullrank", "# ///"
-# The header ends within so many bytes of the file's beginning.
+# The header ends within this many bytes of the file's beginning.
 HEADER_BYTES = 16 << 10
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 # What a person could take for a header.

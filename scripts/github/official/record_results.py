@@ -104,7 +104,7 @@ def read_replaced(accepted: Path) -> dict[str, str]:
 # lists of all folders again, so there are few: 80,000 results without traces are one.
 PART_BYTES = 1_000_000_000
 PART_FILES = 100_000
-# From so many results on, a second process reads half of them.
+# From this many results on, a second process reads half of them.
 BACKGROUND_FILES = 1_000
 # Lines of a commit's message that name records.
 MESSAGE_LINES = 200

@@ -185,7 +185,7 @@ def _without_log_and_times(duel: Duel) -> Duel:
 
 # The workflow's job times out after 60 minutes; what was not started is left for the official run.
 BUDGET_SECONDS = 40 * 60.0
-# A preview plays so many baselines at most; its other opponents are those of the nearest rating.
+# A preview plays this many baselines at most; its other opponents are those of the nearest rating.
 BASELINES_MET = 3
 
 

@@ -37,10 +37,10 @@ from scripts.repository.layout import MAIN_BRANCH
 # Merged pull requests to read, the last updated first, a hundred per request; a label marks those that are done. A comment
 # updates its pull request, so this is more than are ever commented between two runs.
 PULLS_LOOKED_AT = 1000
-# So many pull requests are told in the job's time. One that was never previewed gets a new comment and counts twice, since
+# This many pull requests are told in the job's time. One that was never previewed gets a new comment and counts twice, since
 # GitHub lets a repository create 500 in an hour.
 PULLS_PER_RUN = 400
-# Of 1,000 points of GraphQL per hour, so many are left for the other jobs; twenty pull requests take two.
+# Of 1,000 points of GraphQL per hour, this many are left for the other jobs; twenty pull requests take two.
 POINTS_RESERVED = 100
 _NO_RUN = Provenance(evaluated_at="2000-01-01T00:00:00Z")
 

@@ -41,7 +41,7 @@ from scripts.verification.verify_records import opened_game
 WORKFLOW_DISPATCH = "workflow_dispatch"
 PREVIEW_WORKFLOW = ".github/workflows/preview.yml"
 PREVIEW_ARTIFACT = "preview"
-# GitHub is asked about so many of the latest commits to a folder.
+# GitHub is asked about this many of the latest commits to a folder.
 COMMITS_ASKED = 5
 
 

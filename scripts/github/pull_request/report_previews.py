@@ -36,11 +36,11 @@ from scripts.github.pull_request.preview_outcome import (
 )
 from scripts.repository.layout import MAIN_BRANCH
 
-# Of the hour's requests so many are left for commands, official runs and the hourly run, which use GraphQL for most.
+# Of the hour's requests this many are left for commands, official runs and the hourly run, which use GraphQL for most.
 REQUESTS_RESERVED = 80
 # With fewer left, or more previews to look at, nobody is told that a preview has begun.
 MANY_REQUESTS_LEFT, FEW_PREVIEWS = 900, 5
-# So many requests of an hour are sent without waiting, and no report waits longer than so many seconds.
+# This many requests of an hour are sent without waiting, and no report waits longer than this many seconds.
 UNPACED_REQUESTS, LONGEST_PAUSE = 300, 240.0
 # Runs and artifacts that are listed at once: the most of one request.
 LISTED_AT_ONCE = 100
@@ -109,7 +109,7 @@ def wait_for_more(github: GitHub, now: float) -> int:
 
 
 def pause_before(limit: RequestLimit, now: float) -> float:
-    """Seconds until so many requests are due, at an even pace after the first."""
+    """Seconds until that many requests are due, at an even pace after the first."""
     paced = max(1, limit.most - REQUESTS_RESERVED - UNPACED_REQUESTS)
     elapsed = HOUR_SECONDS - (limit.ends_at - now)
     return min(LONGEST_PAUSE, max(0.0, (limit.used - UNPACED_REQUESTS) / paced * HOUR_SECONDS - elapsed))
@@ -212,9 +212,9 @@ def is_short(context: BotContext, reserved: int) -> bool:
     return left is not None and left < reserved
 
 
-# A head can be made so that reading it lasts until git is stopped, for minutes. After so many seconds for the heads of one
-# author everybody else's come first, and a report reads no further ones after so many seconds in all; what was read is told
-# then. The hourly run has less time, and more to do.
+# A head can be made so that reading it lasts until git is stopped, for minutes. After this many seconds for the heads of one
+# author everybody else's come first. After this many seconds in all a report reads no further ones, and tells what was
+# read. The hourly run has less time, and more to do.
 AUTHOR_SECONDS, READING_SECONDS, HOURLY_READING_SECONDS = 30.0, 1200.0, 150.0
 _Item = TypeVar("_Item")
 

@@ -24,7 +24,7 @@ WRITERS = ("admin", "write")
 # With fewer of the hour's requests left nothing is started, and with fewer points of GraphQL nobody is answered: anybody may
 # write comments. An answer takes two points and no request; a run that is started again takes six requests.
 REQUESTS_RESERVED, POINTS_RESERVED = 40, 100
-# After so many attempts a comment does not start a run again.
+# After this many attempts a comment does not start a run again.
 MAX_ATTEMPTS = 10
 
 _COMMAND = re.compile(r"/(?P<verb>retry|evaluate|rank|help)(?:[ \t]+(?P<argument>\S{1,100}))?[ \t]*")

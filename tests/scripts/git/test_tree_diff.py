@@ -212,7 +212,9 @@ def test_more_agents_than_one_pull_request_may_change_are_refused(board: Clone) 
     lines = "".join(f"040000 tree {tree}\tagent{n}\n" for n in range(AGENTS_CHANGED + 1))
     head = commit_tree(board, "submissions/alice", git(board.path, "mktree", given=lines.encode()), main)
 
-    assert judge(board, head).faults == (f"the pull request changes more than {AGENTS_CHANGED} agents; make several of it",)
+    assert judge(board, head).faults == (
+        f"the pull request changes more than {AGENTS_CHANGED} agents; split it into several",
+    )
 
 
 @pytest.mark.attack(

@@ -27,8 +27,11 @@ def run(
     checkout = open_checkout(Path.cwd())
     challenge, moderation = checkout.challenge, checkout.moderation
 
+    erased = {one.login.casefold() for one in moderation.erasures}
+
     def counts(login: str, agent: str) -> bool:
-        return login != LOCAL and not challenge.people.is_host(login) and moderation.of(login, agent) is None
+        nobody = login == LOCAL or login.casefold() in erased
+        return not nobody and not challenge.people.is_host(login) and moderation.of(login, agent) is None
 
     results = [
         result

@@ -228,7 +228,7 @@ def test_whom_a_team_mate_names_is_said(board: Path) -> None:
 
     assert code == 0, err
     assert manifest.read_text().endswith("authors: ['@Bob', '@ada']\n")
-    assert "submissions/ada/net/submission.yml" in err
+    assert "change by hand those that mean this person: submissions/ada/net/submission.yml:" in err
 
 
 @pytest.mark.parametrize("numbers", [(1, 2), (2,), (1, 3)])

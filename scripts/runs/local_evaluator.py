@@ -200,7 +200,7 @@ def ended_in_words(result: Result) -> str:
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:
     """The recorded result of a request; None without one, or where another attempt may end differently.
 
-    That is an internal error, a damaged trace, and an invalid agent with `weights`, whose addresses are no part of its version.
+    That is an internal error, a damaged trace, and an invalid agent with `weights`: their address is no part of a version.
     """
     from evaluator.model.records.parse import parse_result
 

@@ -59,8 +59,10 @@ def git(root: Path, *words: str, at: str = IN_TIME) -> str:
     return done.stdout.strip()
 
 
-def push(root: Path, name: tuple[str, str], scores: dict[str, float | None], at: str, source: str = "", **manifest: str) -> None:
-    """A pull request with a version of an agent, merged at a time, and its official results; None for a task without one."""
+def push(
+    root: Path, name: tuple[str, str], scores: dict[str, float | None], at: str, source: str = "", **manifest: str
+) -> None:
+    """A version of an agent, merged at a time, and its official results; None for a task without one."""
     login, agent = name
     folder = root / "submissions" / login / agent
     folder.mkdir(parents=True, exist_ok=True)
@@ -92,7 +94,7 @@ def push(root: Path, name: tuple[str, str], scores: dict[str, float | None], at:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ada and Bob are a team, Carl hands in too late, Dora twice, Eve too late to be evaluated, Fay was not evaluated yet."""
+    """Ada and Bob are a team, Carl hands in too late, Dora twice, Eve too late for a result, Fay has none yet."""
     root = tmp_path_factory.mktemp("course")
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.syspath_prepend(str(root))  # where the command finds the course's own environment

@@ -86,6 +86,27 @@ def ratings(standings: Standings, arrivals: Mapping[tuple[str, str, str], dateti
                 )  # fmt: skip
 
 
+def too_late(
+    challenge: Challenge,
+    entries: Iterable[Entry],
+    handed: Iterable[GradedSubmission],
+    arrivals: Mapping[tuple[str, str, str], datetime],
+) -> Iterator[GradedSubmission]:
+    """The entries that came after a deadline and so were not evaluated, without a score."""
+    done = {(one.login.casefold(), one.agent, one.task.id) for one in handed}
+    for entry in entries:
+        for task in challenge.tasks:
+            arrived = arrivals.get((entry.login.casefold(), entry.digest, task.id))
+            if arrived is None or (entry.login.casefold(), entry.agent, task.id) in done or not entry.submission.plays(task):
+                continue
+            one = GradedSubmission(
+                task=task, login=entry.login, agent=entry.agent, arrived=arrived, verdict=LATE_STATE, score=None,
+                order=float("-inf"),
+            )  # fmt: skip
+            if one.is_late(challenge):
+                yield one
+
+
 def grade_rows(challenge: Challenge, entries: Iterable[Entry], handed: Iterable[GradedSubmission]) -> list[list[object]]:
     """The table: the names of its columns, then a row for each team, in the order of logins."""
     entries = [entry for entry in entries if not (entry.is_aside or entry.baseline)]

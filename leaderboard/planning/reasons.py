@@ -125,7 +125,8 @@ def _phase_words(refusal: PhaseRefusal) -> str:
             return f"too early: {name} begins {format_utc(phase.start or '')}; a version counts if it is merged from then on"
         case PhaseRefusalKind.TOO_LATE:
             end = format_utc(phase.end or "")
-            return f"too late: {name} ended {end}; what was recorded in time stays, the other tasks are open"
+            stays = "the version that came in time stays where its folder holds it"
+            return f"too late: {name} ended {end}; {stays}, the other tasks are open"
         case PhaseRefusalKind.NOT_ALLOWED:
             groups = [f"the members of {', '.join(phase.teams)}"] if phase.teams else []
             groups += ["those on its list"] if phase.allow else []

@@ -132,7 +132,7 @@ def _say_what_is_left(checkout: Checkout, clone: GitRepository, person: ErasedPe
     )  # fmt: skip
     if lines := _lines_with(clone, login):
         more = f" and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
-        say(f"3. These lines name the login; change them by hand: {', '.join(lines[:SHOWN])}{more}.")
+        say(f"3. These lines have that name; change by hand those that mean this person: {', '.join(lines[:SHOWN])}{more}.")
     else:
         say("3. No other file on main names the login.")
     say("4. Git's history still has everything. To rewrite it, with everybody's consent, since all clones and links break:")

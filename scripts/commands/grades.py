@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evaluator.model.config.phase import to_utc
-from leaderboard.api.grades import grade_rows, handed_in, ratings
+from leaderboard.api.grades import grade_rows, handed_in, ratings, too_late
 from leaderboard.core.eligibility import is_official
 from leaderboard.text.serialise import csv_text
 from scripts.console import OK, CommandError, print_json, say
@@ -27,8 +27,11 @@ def run(
     checkout = open_checkout(Path.cwd())
     challenge, moderation = checkout.challenge, checkout.moderation
 
+    erased = {one.login.casefold() for one in moderation.erasures}
+
     def counts(login: str, agent: str) -> bool:
-        return login != LOCAL and not challenge.people.is_host(login) and moderation.of(login, agent) is None
+        nobody = login == LOCAL or login.casefold() in erased
+        return not nobody and not challenge.people.is_host(login) and moderation.of(login, agent) is None
 
     results = [
         result
@@ -37,7 +40,8 @@ def run(
     ]
     entries = [agent.entry() for agent in checkout.read_all()[0] if counts(agent.login, agent.agent)]
     names = {(result.login.casefold(), result.submission_digest, result.task) for result in results}
-    names |= {(entry.login.casefold(), entry.digest, game.id) for entry in entries for game in challenge.games}
+    asked = [*challenge.games, *(task for task in challenge.tasks if challenge.phase_of(task.id))]
+    names |= {(entry.login.casefold(), entry.digest, task.id) for entry in entries for task in asked}
     arrivals = _arrivals(checkout, names)
     handed = list(handed_in(challenge, results, arrivals))
     if challenge.games:
@@ -45,7 +49,7 @@ def run(
         handed += [one for one in rated if counts(one.login, one.agent)]
     if not handed:
         say("No official result is here: 'pullrank recorded' fetches them.")
-    rows = grade_rows(challenge, entries, handed)
+    rows = grade_rows(challenge, entries, [*handed, *too_late(challenge, entries, handed, arrivals)])
     if as_csv:
         sys.stdout.write(csv_text(rows).decode())
     else:

@@ -124,6 +124,8 @@ def reopen(push: Push = False, token: PushToken = "", server: ServerAddress = GI
     shutil.rmtree(folder, ignore_errors=True)
     say(f"Season {season}, closed at {entry.closed.at}, is open again.")
     say(f"Removed here: {folder.relative_to(checkout.root)}. Commit that.")
+    if (checkout.root / "CITATION.cff").exists():
+        say("CITATION.cff still cites the close: delete it, or put its content from before back.")
     if entry.revealed:
         say(f"It was revealed at {entry.revealed.at}: its episodes are known, so nothing more is played in it.")
     say("Whoever has the archive or CITATION.cff of the close has what was published then: say that they are void.")

@@ -220,8 +220,12 @@ def load_board(place: str | Path, *, https: PublicHttps | None = None) -> Any:
     Raises:
         CommandError: there is no board.
     """
+    is_site = str(place).startswith("https://")
+    if not is_site and not Path(place).is_dir():
+        example = "such as https://owner.github.io/board/"
+        raise CommandError(USAGE, f"{place}: is neither a folder nor a site's https address, {example}")
     pandas = optional("pandas")
-    rows = list(_site_rows(place, https or PublicHttps()) if str(place).startswith("https://") else _clone_rows(Path(place)))
+    rows = list(_site_rows(place, https or PublicHttps()) if is_site else _clone_rows(Path(place)))
     return pandas.DataFrame(rows, columns=[*_COLUMNS, "task"])
 
 

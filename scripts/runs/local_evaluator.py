@@ -198,13 +198,18 @@ def ended_in_words(result: Result) -> str:
 
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:
-    """The recorded result of a request; None without one, where it is an internal error, or where its trace is damaged."""
+    """The recorded result of a request; None without one, or where another attempt may end differently.
+
+    That is an internal error, a damaged trace, and an invalid agent with `weights`: their address is no part of a version.
+    """
     from evaluator.model.records.parse import parse_result
 
     key = request.wanted().key()
     path = store.results / (result_path(request.gym_task.task.id, request.login, request.agent, key) + RESULT)
     result = read_record(path, parse_result, "evaluated")
     if result is None or result.key != key or result.verdict is Verdict.INTERNAL_ERROR:
+        return None
+    if result.verdict is Verdict.INVALID and request.folder.submission.weights:
         return None
     trace = store.trace_of(path)
     # Traces need not be here: `pullrank recorded` fetches results alone.

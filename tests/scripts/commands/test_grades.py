@@ -59,8 +59,10 @@ def git(root: Path, *words: str, at: str = IN_TIME) -> str:
     return done.stdout.strip()
 
 
-def push(root: Path, name: tuple[str, str], scores: dict[str, float], at: str, source: str = "", **manifest: str) -> None:
-    """A pull request with a version of an agent, merged at a time, and its official results."""
+def push(
+    root: Path, name: tuple[str, str], scores: dict[str, float | None], at: str, source: str = "", **manifest: str
+) -> None:
+    """A version of an agent, merged at a time, and its official results; None for a task without one."""
     login, agent = name
     folder = root / "submissions" / login / agent
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,6 +84,8 @@ def push(root: Path, name: tuple[str, str], scores: dict[str, float], at: str, s
     for task_id, score in scores.items():
         task = checkout.challenge.task(task_id)
         assert task is not None
+        if score is None:
+            continue
         # Evaluated long after the deadline, as a full queue has it: what counts is when it was merged.
         late = {"evaluated_at": "2026-03-01T00:00:00Z", "commit": git(root, "rev-parse", "HEAD")}
         returns = (score,) * 10
@@ -90,7 +94,7 @@ def push(root: Path, name: tuple[str, str], scores: dict[str, float], at: str, s
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ada and Bob are a team, Carl hands in too late, Dora twice, Eve under another login's letters."""
+    """Ada and Bob are a team, Carl hands in too late, Dora twice, Eve too late for a result, Fay has none yet."""
     root = tmp_path_factory.mktemp("course")
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.syspath_prepend(str(root))  # where the command finds the course's own environment
@@ -106,6 +110,8 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     push(root, ("dora", "net"), {"grid": 0.25}, IN_TIME, "first", meta="{student: '44'}")
     push(root, ("dora", "net"), {"grid": 1.0}, LATE, "second", meta="{student: '44'}")
     push(root, ("Mallory", "net"), {"CartPole-v1": 500}, LATE, authors='["@dora"]', meta="{student: '55'}")
+    push(root, ("eve", "net"), {"grid": None, "CartPole-v1": None}, LATE, meta="{student: '66'}")
+    push(root, ("fay", "net"), {"grid": None}, IN_TIME, meta="{student: '77'}")
     monkeypatch.undo()
     return root
 
@@ -129,6 +135,13 @@ def test_the_merge_decides_what_is_late_and_no_clock_of_the_student(rows: dict[s
     assert (rows["carl"]["grid"], rows["carl"]["grid state"], rows["carl"]["grid arrived"]) == ("1.0", "late", LATE)
 
 
+def test_what_came_too_late_to_be_evaluated_is_late(rows: dict[str, dict[str, str]]) -> None:
+    eve = rows["eve"]
+
+    assert (eve["grid"], eve["grid state"], eve["grid agent"], eve["grid arrived"]) == ("", "late", "eve/net", LATE)
+    assert (eve["grid late"], eve["CartPole-v1 state"], rows["fay"]["grid state"]) == ("", "missing", "missing")
+
+
 def test_a_late_push_takes_nothing_from_what_was_in_time(rows: dict[str, dict[str, str]]) -> None:
     dora = rows["dora"]
 
@@ -145,5 +158,5 @@ def test_a_task_without_a_deadline_is_never_late(rows: dict[str, dict[str, str]]
     tries="Names a classmate as author, who does not, to share that classmate's grades.",
 )  # fmt: skip
 def test_naming_somebody_is_no_team(rows: dict[str, dict[str, str]]) -> None:
-    assert set(rows) == {"ada bob", "carl", "dora", "mallory"}
+    assert set(rows) == {"ada bob", "carl", "dora", "eve", "fay", "mallory"}
     assert (rows["mallory"]["grid"], rows["mallory"]["grid state"]) == ("", "missing")

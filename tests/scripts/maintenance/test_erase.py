@@ -127,6 +127,14 @@ def test_the_site_no_longer_names_them(board: Path) -> None:
     assert "bob" not in (shown[1] + shown[2]).casefold()
 
 
+def test_an_erased_person_gets_no_grade(board: Path) -> None:
+    assert run(board, "erase", "bob")[0] == 0
+
+    _, *rows = run(board, "grades")[1].splitlines()
+
+    assert [row.partition(",")[0] for row in rows] == ["ada", "eve"]
+
+
 def test_a_duel_keeps_its_sides_and_its_winner() -> None:
     for login in ("ada", "mallory", "zoe"):
         rivals = {"bob", "carl", "yves"}
@@ -220,7 +228,7 @@ def test_whom_a_team_mate_names_is_said(board: Path) -> None:
 
     assert code == 0, err
     assert manifest.read_text().endswith("authors: ['@Bob', '@ada']\n")
-    assert "submissions/ada/net/submission.yml" in err
+    assert "change by hand those that mean this person: submissions/ada/net/submission.yml:" in err
 
 
 @pytest.mark.parametrize("numbers", [(1, 2), (2,), (1, 3)])

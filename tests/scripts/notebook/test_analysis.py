@@ -62,6 +62,12 @@ def test_a_failed_agent_says_why(board: Path) -> None:
         pullrank.evaluate(board / folder, "CartPole-v1", board=board, sandbox="process")
 
 
+@pytest.mark.parametrize("place", ["http://owner.github.io/board/", "file:///srv/board", "no such folder"])
+def test_a_place_without_a_board_is_named(place: str) -> None:
+    with pytest.raises(CommandError, match=rf"^{place}: is neither a folder nor a site's https address"):
+        pullrank.load_board(place)
+
+
 @pytest.mark.skipif(importlib.util.find_spec("pandas") is not None, reason="says what happens without pandas")
 def test_without_pandas_one_line_says_what_to_install(board: Path) -> None:
     with pytest.raises(CommandError, match="pip install pandas"):

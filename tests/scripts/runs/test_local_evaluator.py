@@ -1,14 +1,20 @@
 """What happens beside evaluations on this machine."""
 
 import threading
+from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from evaluator.host.loading import submission_folder
 from evaluator.model.config.task import Task
+from leaderboard.core.store import ResultStore
+from scripts.repository.checkout import Checkout
 from scripts.runs import local_evaluator
-from scripts.runs.local_evaluator import RunOptions, evaluate_locally
+from scripts.runs.local_evaluator import RunOptions, evaluate_locally, open_evaluator
+from tests.weights_server import gives, serving, weights
 
 
 @pytest.mark.parametrize(("count", "imported"), [(1, ["meanwhile"]), (2, [])])
@@ -58,3 +64,26 @@ def test_what_may_take_the_longest_is_played_first(monkeypatch: pytest.MonkeyPat
 
     played = [name for name, _ in evaluate_locally(evaluator, wanted, RunOptions(store=None, quiet=True))]
     assert played == ["taught", "endless", "long", "short"]
+
+
+def test_a_corrected_address_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no part of the version, so what the wrong one gave lies under the same name."""
+    content, folder = b"12", tmp_path / "submissions/ada/net"
+    folder.mkdir(parents=True)
+    (tmp_path / "challenge.yml").write_text("title: B\nseason: '1'\ntasks: [{id: CartPole-v1, episodes: 10}]\n")
+    (folder / "agent.py").write_text("class Agent:\n    def act(self, observation):\n        return 0\n")
+    options = RunOptions(store=ResultStore(results=tmp_path / "results", traces=tmp_path / "traces"), quiet=True)
+    ended = []
+    with serving(tmp_path) as server:
+        server.pages |= {"/wrong": gives(b"21"), "/right": gives(content)}
+        store = partial(server.store, tmp_path / "store")
+        monkeypatch.setattr(submission_folder, "WeightsStore", store)
+        for path in ("/wrong", "/right", "/right"):
+            file = weights(content, path).model_dump_json()
+            (folder / "submission.yml").write_text(f"name: Net\nalgorithm: x\nweights: [{file}]\n")
+            checkout = Checkout(tmp_path)
+            pair = (checkout.find(folder), checkout.challenge.tasks[0])
+            [(result, is_new)] = evaluate_locally(open_evaluator(checkout, "process"), [pair], options)
+            ended.append((str(result.verdict), is_new))
+
+    assert ended == [("invalid", True), ("ok", True), ("ok", False)]

@@ -222,6 +222,7 @@ def check_what_comes_after(clone: Path) -> None:
     known = json.loads((clone / "results" / "season.json").read_text())["seasons"]
 
     assert reopened[0] == 0, reopened[2]
+    assert "CITATION.cff still cites the close: delete it, or put its content from before back" in reopened[2]
     assert [one.keys() for one in known] == [{"season", "revealed"}]
     assert not (clone / "site" / "pages" / "seasons" / "2026").exists()
     assert run(clone, "season", "reopen")[::2] == (2, "season 2026 is not closed, so there is nothing to reopen\n")

@@ -100,8 +100,15 @@ def misplaced(place: tuple[int | str, ...], text: str) -> PydanticCustomError:
 
 
 def _steps(item: Any) -> tuple[int | str, ...]:
-    """The path of a fault in the document: without the names of a union's members, which have brackets."""
-    return tuple(step for step in item["loc"] if isinstance(step, int) or "[" not in step)
+    """The path of a fault in the document: without the names of a union's members, which have brackets.
+
+    An unknown key may have brackets, too; it is always the last step.
+    """
+    *inner, last = item["loc"] or (None,)
+    steps = [step for step in inner if isinstance(step, int) or "[" not in step]
+    if item["type"] == "extra_forbidden" or isinstance(last, int) or (last is not None and "[" not in last):
+        steps.append(last)
+    return tuple(steps)
 
 
 def _place(item: Any) -> tuple[int | str, ...]:

@@ -20,11 +20,12 @@ class BoardFindings(NamedTuple):
 
 def check_board(checkout: Checkout) -> BoardFindings:
     """Check what a host wrote. A host's own code is imported and played."""
+    challenge = checkout.challenge  # first, since it refuses a broken file in its own words
     path = checkout.root / "challenge.yml"
     document, lines = parse_yaml(path.read_bytes(), path.name, MAX_CHALLENGE_BYTES)
     notes: list[str] = []
-    faults = [*_unknown_agents(checkout, document), *_task_faults(checkout.challenge, notes)]
-    without = [task.id for task in checkout.challenge.solo_tasks if not (task.random and task.reference)]
+    faults = [*_unknown_agents(checkout, document), *_task_faults(challenge, notes)]
+    without = [task.id for task in challenge.solo_tasks if not (task.random and task.reference)]
     if without:
         notes.append(
             f"{path.name}: without both 'random' and 'reference', not part of the overall leaderboard: {', '.join(without)}."

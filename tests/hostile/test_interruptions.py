@@ -9,6 +9,7 @@ import pytest
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo import evaluate_agent as module
 from evaluator.host.solo.partial_record import PartialFolder
+from evaluator.model.config.limits import Limits
 from evaluator.model.records.result import Devices
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import sealed_beacon
@@ -71,7 +72,7 @@ def test_lost_episodes_stay_lost(partials: PartialFolder, tmp_path: Path) -> Non
 def test_a_verdict_ends_what_could_be_continued(partials: PartialFolder, tmp_path: Path) -> None:
     sign = tmp_path / "lost"
     sign.touch()
-    wanted = order(folder(STALLS.format(path=str(sign))), CARTPOLE, limits=module.Limits(answer_seconds=0.5))
+    wanted = order(folder(STALLS.format(path=str(sign))), CARTPOLE, limits=Limits(answer_seconds=0.5))
     interrupted(wanted, partials, 3)
     sign.unlink()
 

@@ -24,7 +24,7 @@ function enliven(table) {
     const scored = rows.filter(({ key }) => key !== null);
     scored.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0) * (down ? -1 : 1));
     // Who has no score stays below, whatever the order.
-    body.append(...known.map(({ row }) => row), ...rows.filter(({ key }) => key === null).map(({ row }) => row));
+    body.append(...scored.map(({ row }) => row), ...rows.filter(({ key }) => key === null).map(({ row }) => row));
     heads.forEach((head, index) => {
       if (index === column) head.setAttribute("aria-sort", down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");

@@ -16,6 +16,7 @@ from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.solo import evaluate_agent as module
+from evaluator.host.solo import referee
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.make_result import Evaluation
@@ -90,8 +91,9 @@ def kept(partials: PartialFolder) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def partials(tmp_path: Path) -> PartialFolder:
-    """A folder to which every episode is written as it ends."""
+def partials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PartialFolder:
+    """A folder to which every episode is written as it ends. Each end is reported, so that a test can interrupt there."""
+    monkeypatch.setattr(referee, "REPORT_SECONDS", 0.0)
     return PartialFolder(folder=tmp_path / "partial", keep_seconds=0)
 
 

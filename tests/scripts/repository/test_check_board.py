@@ -15,7 +15,7 @@ from gymnasium import spaces
 
 
 class World(gymnasium.Env):
-    observation_space = spaces.Box(0, 9, (2,), np.int64)
+    observation_space = spaces.Box(0, 10**9, (2,), np.int64)
     action_space = spaces.Discrete(2)
 
     def __init__(self):
@@ -73,13 +73,13 @@ def test_a_sound_world_has_no_fault(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "body", "fault"),
     [
-        ("dice", {"draw": "self.start = np.random.randint(0, 9, 2)"}, f"{IGNORES}: one seed, twice, differs at step 0"),
+        ("dice", {"draw": "self.start = np.random.randint(0, 10**9, 2)"}, f"{IGNORES}: one seed, twice, differs at step 0"),
         (
             "constant",
             {"init": "self.own = np.random.default_rng(0)", "draw": "self.start = self.own.integers(0, 9, 2)"},
             f"{IGNORES}: all seeds give the same episode",
         ),
-        ("wide", {"draw": "self.start = np.array([50, 50])"}, "breaks Gymnasium's interface"),
+        ("wide", {"draw": "self.start = np.array([-50, -50])"}, "breaks Gymnasium's interface"),
         ("crash", {"step": "1 / 0"}, "fails when it is played: division by zero"),
         ("leave", {"init": "raise SystemExit(0)"}, "it ends the program"),
         ("shape", {"draw": "self.start = np.zeros(3, np.int64)"}, "fails when it is played"),
@@ -170,7 +170,7 @@ def test_a_task_whose_extra_is_missing_is_said_and_no_fault(tmp_path: Path) -> N
             ),
         ),
         pytest.param(
-            "floods", {"draw": "print('fine\\n' * 99); self.start = np.random.randint(0, 9, 2)"}, IGNORES,
+            "floods", {"draw": "print('fine\\n' * 99); self.start = np.random.randint(0, 10**9, 2)"}, IGNORES,
             marks=pytest.mark.attack(
                 "environment_that_prints_over_the_faults", family="supply", outcome="what it prints is not shown",
                 tries="An environment that prints pages of praise before its fault is named.",

@@ -198,10 +198,7 @@ def ended_in_words(result: Result) -> str:
 
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:
-    """The recorded result of a request; None without one, or where another attempt may end differently.
-
-    That is an internal error, a damaged trace, and an invalid agent with `weights`: their address is no part of a version.
-    """
+    """The recorded result of a request; None without one, or where another attempt may end differently."""
     from evaluator.model.records.parse import parse_result
 
     key = request.wanted().key()
@@ -209,7 +206,7 @@ def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result 
     result = read_record(path, parse_result, "evaluated")
     if result is None or result.key != key or result.verdict is Verdict.INTERNAL_ERROR:
         return None
-    if result.verdict is Verdict.INVALID and request.folder.submission.weights:
+    if may_end_differently(result.verdict, request.folder):
         return None
     trace = store.trace_of(path)
     # Traces need not be here: `pullrank recorded` fetches results alone.
@@ -217,6 +214,11 @@ def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result 
         say(f"{trace} is damaged; it is evaluated again")
         return None
     return result
+
+
+def may_end_differently(verdict: Verdict, folder: SubmissionFolder) -> bool:
+    """Whether an invalid version may have become a valid one: the address of `weights` is no part of a version."""
+    return verdict is Verdict.INVALID and bool(folder.submission.weights)
 
 
 def read_record(path: Path, parse: Callable[[bytes], _Record], verb: str) -> _Record | None:

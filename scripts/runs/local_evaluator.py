@@ -100,6 +100,15 @@ class Evaluator:
 
             bring_weights(GitRepository(self.checkout.root), folder.submission.weights)
 
+    def check_extras(self, entry: AgentFolder) -> None:
+        """Build what the agent's extras bring.
+
+        Raises:
+            CommandError: they cannot be had here.
+        """
+        if fault := self.sandbox.prepare(entry.folder.submission.needs):
+            raise CommandError(OUR_FAULT, f"{entry.shown}: {fault}")
+
     def run(self, request: "EvaluationRequest", report: "ReportProgress") -> tuple[Result, bytes | None]:
         """Evaluate; returns the result and its trace."""
         from evaluator.host.solo.evaluate_agent import evaluate_agent

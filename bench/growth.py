@@ -26,16 +26,19 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import rank_bench, site_bench
-from bench.synthetic_board import BASE, write_board, write_repository
+from bench.synthetic_board import BASE, RULES, write_board, write_repository
 from evaluator.host.digests.runtime_digest import runtime_digest
+from evaluator.host.loading.yaml_loader import read_challenge
 from leaderboard.build_standings import build_standings
 from scripts.cli import COLLECTOR
 from scripts.git.git_repository import GitRepository
+from scripts.git.main_entries import read_entries
 from scripts.github.official.nothing_missing import PLANNED_BRANCH
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.shard_jobs import is_more_wanted, plan_shards
 from scripts.github.official.workload import OfficialRun
 from scripts.repository.layout import record_store
+from scripts.runs.kept_weights import keep_weights
 from tests.github.world import NAME, OWNER, REPOSITORY_ID, World
 
 SIZES = (100, 1_000, 10_000)
@@ -87,12 +90,14 @@ def _note(place: Path) -> None:
 
 
 def _idle_publish(place: Path) -> None:
-    """Record a round that accepted nothing, and ask whether more is wanted."""
+    """What `pullrank bot publish --only record` does in a round that accepted nothing."""
     accepted = place / "nothing"
     accepted.mkdir(exist_ok=True)
-    if record_accepted(_official(place), "1", accepted, datetime.now(UTC)).recorded:
+    official, now = _official(place), datetime.now(UTC)
+    entries, _ = read_entries(official.clone, official.clone.resolve("HEAD") or "", read_challenge(place / "clone" / RULES))
+    keep_weights(official.clone, (file for entry in entries for file in entry.submission.weights), now)
+    if record_accepted(official, "1", accepted, now).recorded:
         raise RuntimeError("something was recorded, though nothing was accepted")
-    _note(place)
 
 
 def _idle_reconcile(place: Path) -> None:

@@ -29,7 +29,7 @@ from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.preview_outcome import WORKFLOW_DISPATCH, dispatched_pull_event
+from scripts.github.pull_request.judge_preview import WORKFLOW_DISPATCH, dispatched_pull_event
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from scripts.github.pull_request.report_previews import report_recent, wait_for_more
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment

@@ -21,8 +21,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from leaderboard.ratings.duel_results import duel_totals, refusal, validation_fault
-from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
-from scripts.github.workflow.outputs import escape_commands
+from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, escape_commands, say
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
 from scripts.runs.eligible_tasks import eligible_tasks, find_entering
 from scripts.runs.local_evaluator import Evaluator, RunOptions, may_end_differently, read_record

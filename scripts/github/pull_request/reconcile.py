@@ -11,8 +11,8 @@ from scripts.github.api.failure_issues import FAILURE_ISSUE_TITLE, open_failure_
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.judge_preview import PreviewCase, guard_pull, restart_run
 from scripts.github.pull_request.outcome import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
-from scripts.github.pull_request.preview_outcome import PreviewCase, guard_pull, rerun
 from scripts.github.pull_request.report_previews import (
     HOURLY_READING_SECONDS,
     PreviewRuns,
@@ -73,7 +73,7 @@ def _retry_failed(context: BotContext, case: PreviewCase, outcome: Outcome) -> l
     tried = outcome.state.tried if isinstance(outcome.state, Broken) else context.github.attempts(case.run.id)
     if tried >= INTERNAL_ERROR_TRIES:
         return [f"the preview of #{case.pull.number} failed {tried} times: {case.run.html_url}"]
-    rerun(context, case.pull, case.run)
+    restart_run(context, case.pull, case.run)
     return []
 
 

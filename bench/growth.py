@@ -3,6 +3,7 @@
 `python -m bench.growth [SIZE …]` prints a table and writes build/growth.json, by default for 100, 1,000 and 10,000 agents;
 with `--page` it also writes site/pages/growth.md, and with `--keep FOLDER` the boards stay there. Each step runs in its own
 process; `--only` chooses some. Publishing records all results at once on a board without any; planning finds nothing to do.
+Then come the jobs of an idle board: planning, publishing, and settling pull requests, of which none is open.
 Verification is not here: it replays each result by itself, so its cost per result does not depend on the board.
 """
 
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,15 +26,20 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import rank_bench, site_bench
-from bench.synthetic_board import BASE, write_board, write_repository
+from bench.synthetic_board import BASE, RULES, write_board, write_repository
 from evaluator.host.digests.runtime_digest import runtime_digest
+from evaluator.host.loading.yaml_loader import read_challenge
 from leaderboard.build_standings import build_standings
 from scripts.cli import COLLECTOR
 from scripts.git.git_repository import GitRepository
+from scripts.git.main_entries import read_entries
 from scripts.github.official.nothing_missing import PLANNED_BRANCH
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.shard_jobs import is_more_wanted, plan_shards
 from scripts.github.official.workload import OfficialRun
+from scripts.repository.layout import record_store
+from scripts.runs.kept_weights import keep_weights
+from tests.github.world import NAME, OWNER, REPOSITORY_ID, World
 
 SIZES = (100, 1_000, 10_000)
 PAGE = Path("site/pages/growth.md")
@@ -82,6 +89,52 @@ def _note(place: Path) -> None:
         raise RuntimeError("evaluations are wanted, though all are recorded")
 
 
+def _idle_publish(place: Path) -> None:
+    """What `pullrank bot publish --only record` does in a round that accepted nothing."""
+    accepted = place / "nothing"
+    accepted.mkdir(exist_ok=True)
+    official, now = _official(place), datetime.now(UTC)
+    entries, _ = read_entries(official.clone, official.clone.resolve("HEAD") or "", read_challenge(place / "clone" / RULES))
+    keep_weights(official.clone, (file for entry in entries for file in entry.submission.weights), now)
+    if record_accepted(official, "1", accepted, now).recorded:
+        raise RuntimeError("something was recorded, though nothing was accepted")
+
+
+def _idle_reconcile(place: Path) -> None:
+    """`pullrank bot reconcile` in a checkout whose records are fetched; GitHub is the stand-in of the tests."""
+    from scripts.commands.bot import reconcile  # the other steps do without its half second
+
+    clone = place / "clone"
+    if not (clone / "results").exists():
+        (clone / "results").symlink_to(place / "accepted" / "results")
+    if not any(record_store(clone).files()):
+        raise RuntimeError(f"no results are in {clone}")
+    event = place / "event.json"
+    event.write_text("{}")
+    os.environ |= {
+        "GITHUB_EVENT_NAME": "schedule", "GITHUB_EVENT_PATH": str(event), "GITHUB_RUN_ID": "1", "GITHUB_TOKEN": "bot-token",
+        "GITHUB_REPOSITORY": f"{OWNER}/{NAME}", "GITHUB_REPOSITORY_ID": str(REPOSITORY_ID), "GITHUB_WORKSPACE": str(clone),
+        "GITHUB_SHA": GitRepository(clone).resolve("HEAD") or "",
+    }  # fmt: skip
+    os.chdir(clone)
+    if reconcile():
+        raise RuntimeError("reconcile failed")
+
+
+@contextmanager
+def _stand_in() -> Iterator[None]:
+    """GitHub for a step, in this process, so that the step's time and memory are its own."""
+    from tests.github.server import GitHubStandIn
+
+    server = GitHubStandIn(World(), checked=sys.maxsize)
+    server.start()
+    os.environ["GITHUB_API_URL"] = server.address
+    try:
+        yield
+    finally:
+        server.stop()
+
+
 def _rank(place: Path) -> None:
     """Of records in memory; to make them is not part of the time."""
     rules, begun, cpu_begun = rank_bench.challenge(), time.perf_counter(), time.process_time()
@@ -91,7 +144,8 @@ def _rank(place: Path) -> None:
 
 
 STEPS: dict[str, Callable[[Path], None]] = {
-    "publish": _publish, "plan": _plan, "again": _note, "idle plan": _plan, "rank": _rank,
+    "publish": _publish, "plan": _plan, "again": _note, "idle plan": _plan,
+    "idle publish": _idle_publish, "idle reconcile": _idle_reconcile, "rank": _rank,
 }  # fmt: skip
 """In this order: the note that `again` leaves is what the idle plan finds."""
 SITE = "site"
@@ -120,8 +174,9 @@ def _board_steps(size: int, place: Path, chosen: Sequence[str]) -> Iterator[Grow
         write_repository(place, size)
     for branch in ("results", "traces-1", PLANNED_BRANCH):  # of an earlier run
         subprocess.run(["git", "update-ref", "-d", f"refs/heads/{branch}"], cwd=place / "origin", check=True)
-    for step in chosen:
-        yield _timed(step, place, size)
+    with _stand_in():
+        for step in chosen:
+            yield _timed(step, place, size)
 
 
 def _site_step(size: int, place: Path) -> GrowthRow:
@@ -160,10 +215,11 @@ episodes. `python -m bench.growth --page` writes this page.
 {lines}
 
 Seconds depend on what else the machine does, which *load* shows (of {processors} processors); processor seconds hardly do.
-*publish* records all results in one round. *plan* reads everything and finds nothing to do; *again* is the same at the end
-of publishing, which notes it; *idle plan* finds the note. *rank* makes all standings of results that are in memory; making
-them is left out. *site* reads, ranks and writes the site. MiB is the largest process, for the site all processes together.
-Verification replays each result by itself, so it has no curve.
+*publish* records all results in one round. *plan* reads everything and finds nothing to do; *again* is the same at the
+end of publishing, which notes it; *idle plan* finds the note. *idle publish* is a round without a result, which the
+workflow leaves out; *idle reconcile* settles pull requests, of which none is open. *rank* makes all standings of
+results that are in memory; making them is left out. *site* reads, ranks and writes the site. MiB is the largest
+process, for the site all processes together. Verification replays each result by itself, so it has no curve.
 """
 
 

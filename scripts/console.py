@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evaluator.host.progress import PlayProgress, ReportProgress
-from evaluator.model.visible_text import printable_line, visible
+from evaluator.model.visible_text import one_line, printable_line, visible, without_commands
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OK, SUBMISSION_AT_FAULT, USAGE, OUR_FAULT, STOPPED = 0, 1, 2, 3, 130
 # Outside of texts JSON has no such characters, and in one the second may be written as an escape.
 _COMMAND_IN_JSON = re.compile("##")
+LINE_CHARACTERS = 500
 
 
 class CommandError(Exception):
@@ -34,6 +35,12 @@ class CommandError(Exception):
 def say(text: str) -> None:
     """Print one line, or several that our own code separates, on standard error; standard output is for documents."""
     sys.stderr.write("".join(f"{printable_line(line)}\n" for line in text.split("\n")))
+
+
+def escape_commands(text: str) -> str:
+    """One line of at most 500 characters that no runner takes for a command; without control characters."""
+    line = without_commands(one_line(text)).replace("::", ": :")
+    return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
 
 
 def print_json(value: Any, indent: int | None = 2) -> None:

@@ -19,8 +19,8 @@ from leaderboard.comments.states import Previewed
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
-from leaderboard.game_pictures.game_drawings import moves_of, position_text
-from leaderboard.game_pictures.match_replay import end_reason, side_names
+from leaderboard.games.game_drawings import moves_of, position_text
+from leaderboard.games.match_replay import end_reason, side_names
 from leaderboard.ratings.duel_results import duel_totals, refusal
 from leaderboard.scoring.intervals import measured_estimate, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking

@@ -20,6 +20,13 @@ class RegistryFault(AgentFault):
         super().__init__(Verdict.INTERNAL_ERROR, message)
 
 
+class MachineFault(AgentFault):
+    """This machine lacks what the agent needs; another attempt would end the same."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Verdict.INTERNAL_ERROR, message)
+
+
 class SandboxClosed(Exception):
     """The sandbox closed its connection; `Sandbox.post_mortem` says why."""
 

@@ -27,7 +27,7 @@ from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, entries_of
-from leaderboard.game_pictures.game_drawings import moves_of, position_text
+from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.planning.reasons import Reason, reason_in_words
 from leaderboard.ratings.duel_results import count_matches, side_fault, validation_fault
 from leaderboard.scoring.counting_results import counting_draws

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -19,6 +20,8 @@ from leaderboard.core.parallel import Partition, run_in_background
 
 RESULT = ".json"
 TRACE = ".trace.json"
+RETRY = ".try"
+"""In the name of a record of a try that failed and was made again: `<key>.try1.json`."""
 # In the name of a folder of two players, never in a login: a `+` between each login and its agent. Old logins hold `--`.
 PLAYER_SEPARATOR = "+"
 # More moves than any duel has: a record that claims more is not unpacked.
@@ -108,6 +111,11 @@ class ResultStore:
     def duel_files(self) -> Iterator[Path]:
         """Every duel file, in order of its path."""
         return map(Path, filter(os.path.isfile, self._duels()))
+
+    def has_retries(self) -> bool:
+        """Whether an evaluation was tried again: of several tries all but one have a number in their file's name."""
+        files = chain(_below(_below(self._owners())), self._duels())
+        return any(RETRY in path.rpartition("/")[2] for path in files)
 
     def read(self, convert: ResultFilter = lambda result: result) -> StoredResults:
         """All results, each converted before the next is read, and the damaged files."""

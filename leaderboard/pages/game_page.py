@@ -10,9 +10,9 @@ from leaderboard.charts import history_charts, interval_bars
 from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
-from leaderboard.game_pictures.game_drawings import moves_of, position_text
-from leaderboard.game_pictures.match_replay import match_replay, side_names
-from leaderboard.game_pictures.opening_book import has_book, opening_book
+from leaderboard.games.game_drawings import moves_of, position_text
+from leaderboard.games.match_replay import match_replay, side_names
+from leaderboard.games.opening_book import has_book, opening_book
 from leaderboard.ratings.duel_results import count_matches
 from leaderboard.site_context import AllFrames
 from leaderboard.text import format, urls

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
+from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.charts import agent_charts, interval_bars, interval_figure
@@ -160,8 +161,16 @@ def task_settings(task: Task) -> list[tuple[str, str]]:
     """Name and value of each setting that decides the score, in words."""
     measured = {**task.measured(), "lanes": f"{task.lanes.shared} shared, {task.lanes.separate} separate"}
     names = {"env": "environment", "kwargs": "arguments", "max_episode_steps": "time limit", "lanes": "episodes at once"}
+    if task.script:
+        measured["script"] = _script_rules(task.script)
     names["functions"] = "own metrics"
     return [(names.get(name, name.replace("_", " ")), _setting(name, value)) for name, value in measured.items()]
+
+
+def _script_rules(rules: ScriptRules) -> str:
+    numbers = (("steps", rules.steps), ("last", rules.last), ("worst", format.plain(rules.worst)), ("window", rules.window))
+    listed = ["scores that the referee did not measure are listed"] if rules.self_reported else []
+    return ", ".join([*(f"{name} {number}" for name, number in numbers), *listed])
 
 
 def _setting(name: str, value: Any) -> str:

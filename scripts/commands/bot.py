@@ -12,7 +12,7 @@ import typer
 
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
-from scripts.console import OK, USAGE, CommandError, say
+from scripts.console import OK, USAGE, CommandError, escape_commands, say
 from scripts.git import merged_pulls
 from scripts.git.git_repository import Credentials, GitRepository
 from scripts.git.main_entries import read_entries
@@ -29,11 +29,11 @@ from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.preview_outcome import WORKFLOW_DISPATCH, dispatched_pull_event
+from scripts.github.pull_request.judge_preview import WORKFLOW_DISPATCH, dispatched_pull_event
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from scripts.github.pull_request.report_previews import report_recent, wait_for_more
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
-from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
+from scripts.github.workflow.outputs import write_output, write_summary
 from scripts.github.workflow.plan_context import parse_plan_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.github.workflow.release_files import write_release
 from scripts.options import Jobs

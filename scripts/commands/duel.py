@@ -34,6 +34,8 @@ def run(
     _check_names(*sides)
     changed_task = _with_matches(task, matches)
     runner = DuelRunner(evaluator=open_evaluator(checkout, sandbox))
+    for side in sides:
+        runner.evaluator.check_extras(side)
     request = runner.request(*sides, changed_task)
     store = checkout.store if changed_task == task else None
     [(duel, is_new)] = play_missing_duels(runner, [request], RunOptions(store=store, quiet=as_json, again=again))

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evaluator.model.identifiers import LOGIN
-from leaderboard.core.store import PLAYER_SEPARATOR, RESULT, write_atomically
+from leaderboard.core.store import PLAYER_SEPARATOR, RESULT, RETRY, write_atomically
 from leaderboard.text.urls import traces_branch
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches
@@ -42,7 +42,7 @@ def run(
     return OK
 
 
-_FAILED = re.compile(rf"\.try\d{re.escape(RESULT)}$")
+_FAILED = re.compile(rf"{re.escape(RETRY)}\d{re.escape(RESULT)}$")
 
 
 def _write(checkout: Checkout, person: ErasedPerson, login: str) -> None:

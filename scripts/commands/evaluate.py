@@ -51,6 +51,7 @@ def run(
         meanwhile=(lambda: None) if as_json else partial(_import_tables, places=here),
     )  # fmt: skip
     evaluator = open_evaluator(checkout, sandbox)
+    evaluator.check_extras(entry)
     results = _evaluate(evaluator, entry, [each for each in tasks if each.game is None], options)
     games = [each for each in tasks if each.game is not None]
     duels = _play(evaluator, entry, games, options) if games else []

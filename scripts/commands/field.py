@@ -16,6 +16,7 @@ def run(folder: AgentArgument, task: OnlyTasks = None, sandbox: LocalSandbox = "
     checkout = open_checkout(Path.cwd())
     entry, tasks = find_chosen(checkout, folder, task)
     evaluator, options = open_evaluator(checkout, sandbox), RunOptions(store=checkout.store, quiet=False)
+    evaluator.check_extras(entry)
     solo = [(entry, each) for each in tasks if each.game is None]
     results = [result for result, _ in evaluate_locally(evaluator, solo, options)]
     games = [each for each in tasks if each.game is not None]

@@ -48,7 +48,7 @@ def run(
             files = write_model_agent(source, folder, shown, task, checkout)
         say(f"Wrote {', '.join(f'{folder}/{file}' for file in files)}. Next: pullrank evaluate {folder}")
         return OK
-    tasks = _tasks(checkout, template, task)
+    tasks = _tasks(checkout, template, folder, task)
     fitting = [
         each for each in checkout.challenge.tasks if (each.script is None) == (template.kind is not SubmissionKind.SCRIPT)
     ]
@@ -80,7 +80,7 @@ def _template(kind: str, adapter: str | None) -> Template:
     return template
 
 
-def _tasks(checkout: Checkout, template: Template, ids: list[str] | None) -> list[Task]:
+def _tasks(checkout: Checkout, template: Template, folder: Path, ids: list[str] | None) -> list[Task]:
     """The tasks to enter: the named ones, or all that the template can play.
 
     Raises:
@@ -89,7 +89,10 @@ def _tasks(checkout: Checkout, template: Template, ids: list[str] | None) -> lis
     tasks = checkout.tasks(ids)
     option = f"--adapter {template.adapter}" if template.adapter else f"--kind {template.kind}"
     if ids and (wrong := next((task for task in tasks if not template.fits(task)), None)):
-        raise CommandError(USAGE, f"{option} is for {template.where}; {wrong.id} is none of them: name another --task")
+        advice = "name another --task"
+        if template.adapter == "onnx" and wrong.game is not None:
+            advice = f"for a game give your own network: pullrank new {folder} --from model.onnx --task {wrong.id}"
+        raise CommandError(USAGE, f"{option} is for {template.where}; {wrong.id} is none of them: {advice}")
     fitting = [task for task in tasks if template.fits(task)]
     if not fitting:
         raise CommandError(USAGE, f"{option} is for {template.where}, and this challenge has none of them")

@@ -42,13 +42,19 @@ class UpgradedTree:
 
     files: dict[str, File] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
-    """Dropped upstream and here."""
+    """Dropped upstream and here; the copy had not changed them."""
     merged: list[str] = field(default_factory=list)
     """Changed on both sides, without touching each other."""
     replaced: list[str] = field(default_factory=list)
     """Changed on both sides: upstream's is taken, the copy's is in its history."""
+    dropped_changes: list[str] = field(default_factory=list)
+    """Dropped upstream and here, although the copy had changed them."""
+    deleted: list[str] = field(default_factory=list)
+    """Deleted by the host, and still so although upstream changed them."""
     kept: list[str] = field(default_factory=list)
-    """The host's own, although upstream has or had another."""
+    """The host's own, although upstream has another."""
+    kept_alone: list[str] = field(default_factory=list)
+    """The host's own, which upstream dropped."""
 
 
 def files_of(clone: GitRepository, commit: str) -> dict[str, File]:
@@ -126,7 +132,12 @@ def upgraded(clone: GitRepository, base: Files, ours: Files, theirs: Files) -> U
             chosen = own
         elif own == before:
             chosen = new
-        elif own is None or before is None:
+            if new is None:
+                tree.dropped.append(path)
+        elif own is None:
+            chosen = None
+            tree.deleted.append(path)
+        elif before is None:
             chosen = own
             tree.kept.append(path)
         elif new and (both := _merged(clone, before, own, new)):
@@ -134,14 +145,12 @@ def upgraded(clone: GitRepository, base: Files, ours: Files, theirs: Files) -> U
             tree.merged.append(path)
         elif path.startswith(_CODE) and not path.startswith(_HOSTS_CODE):
             chosen = new
-            tree.replaced.append(path)
+            (tree.replaced if new else tree.dropped_changes).append(path)
         else:
             chosen = own
-            tree.kept.append(path)
+            (tree.kept if new else tree.kept_alone).append(path)
         if chosen:
             tree.files[path] = chosen
-        elif own:
-            tree.dropped.append(path)
     for path in tree.files:
         if above := next((str(parent) for parent in PurePosixPath(path).parents if str(parent) in tree.files), None):
             raise CommandError(USAGE, f"{above!r:.80} is a file on one side and a folder on the other; rename yours first")

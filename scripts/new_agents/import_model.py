@@ -96,7 +96,10 @@ def write_model_agent(
     Raises:
         CommandError: the model cannot be played, is too large, or fits no task.
     """
-    model = recognise(source.model)
+    try:
+        model = recognise(source.model)
+    except CommandError as error:  # of a fetched file the address is shown, not where it lies for a moment
+        raise CommandError(error.code, str(error).replace(str(source.model), source.url or str(source.model))) from error
     if model.template == "sb3" and (source.statistics is not None or model.is_old):
         agent = (('ALGORITHM = "PPO"', f'ALGORITHM = "{model.algorithm}"'),)
         model = replace(model, template="sb3-agent", has_agent=True, replaced=agent)

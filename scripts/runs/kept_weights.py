@@ -12,10 +12,9 @@ from datetime import datetime
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.weights_store import WeightsStore
 from evaluator.model.config.submission import WeightsFile
-from scripts.console import say
+from scripts.console import escape_commands, say
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches, tip_of
 from scripts.git.git_repository import GitError, GitRepository
-from scripts.github.workflow.outputs import escape_commands
 
 WEIGHTS_BRANCH = "weights"
 # GitHub refuses files of more than 100 MiB, and warns above 50.

@@ -100,6 +100,15 @@ class Evaluator:
 
             bring_weights(GitRepository(self.checkout.root), folder.submission.weights)
 
+    def check_extras(self, entry: AgentFolder) -> None:
+        """Build what the agent's extras bring.
+
+        Raises:
+            CommandError: they cannot be had here.
+        """
+        if fault := self.sandbox.prepare(entry.folder.submission.needs):
+            raise CommandError(OUR_FAULT, f"{entry.shown}: {fault}")
+
     def run(self, request: "EvaluationRequest", report: "ReportProgress") -> tuple[Result, bytes | None]:
         """Evaluate; returns the result and its trace."""
         from evaluator.host.solo.evaluate_agent import evaluate_agent
@@ -198,10 +207,7 @@ def ended_in_words(result: Result) -> str:
 
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:
-    """The recorded result of a request; None without one, or where another attempt may end differently.
-
-    That is an internal error, a damaged trace, and an invalid agent with `weights`: their address is no part of a version.
-    """
+    """The recorded result of a request; None without one, or where another attempt may end differently."""
     from evaluator.model.records.parse import parse_result
 
     key = request.wanted().key()
@@ -209,7 +215,7 @@ def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result 
     result = read_record(path, parse_result, "evaluated")
     if result is None or result.key != key or result.verdict is Verdict.INTERNAL_ERROR:
         return None
-    if result.verdict is Verdict.INVALID and request.folder.submission.weights:
+    if may_end_differently(result.verdict, request.folder):
         return None
     trace = store.trace_of(path)
     # Traces need not be here: `pullrank recorded` fetches results alone.
@@ -217,6 +223,11 @@ def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result 
         say(f"{trace} is damaged; it is evaluated again")
         return None
     return result
+
+
+def may_end_differently(verdict: Verdict, folder: SubmissionFolder) -> bool:
+    """Whether an invalid version may have become a valid one: the address of `weights` is no part of a version."""
+    return verdict is Verdict.INVALID and bool(folder.submission.weights)
 
 
 def read_record(path: Path, parse: Callable[[bytes], _Record], verb: str) -> _Record | None:

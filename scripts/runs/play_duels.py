@@ -21,11 +21,10 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from leaderboard.ratings.duel_results import duel_totals, refusal, validation_fault
-from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
-from scripts.github.workflow.outputs import escape_commands
+from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, escape_commands, say
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
 from scripts.runs.eligible_tasks import eligible_tasks, find_entering
-from scripts.runs.local_evaluator import Evaluator, RunOptions, read_record
+from scripts.runs.local_evaluator import Evaluator, RunOptions, may_end_differently, read_record
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 
 
@@ -106,12 +105,15 @@ def duel_title(request: DuelRequest) -> str:
 
 
 def recorded_duel(store: ResultStore, request: DuelRequest) -> Duel | None:
-    """The recorded duel of a request; None without one, or where it failed on our side."""
+    """The recorded duel of a request; None without one, or where another attempt may end differently."""
     key = request.wanted().key()
     one, other = (f"{contender.login}+{contender.agent}" for contender in request.contenders)
     path = store.results / (duel_path(request.game.task.id, one, other, key) + RESULT)
     duel = read_record(path, parse_duel, "played")
-    return duel if duel and duel.key == key and duel.verdict is Verdict.OK else None
+    if duel is None or duel.key != key or duel.verdict is not Verdict.OK:
+        return None
+    sides = zip(duel.players, request.contenders, strict=True)
+    return None if any(may_end_differently(player.verdict, side.folder) for player, side in sides) else duel
 
 
 def find_player(checkout: Checkout, folder: Path, task: Task) -> AgentFolder:
@@ -227,6 +229,12 @@ def play_tournament(
     recorded, damaged = checkout.store.read_duels()
     for file in damaged:
         say(f"{file.path}: is not a duel ({file.reason}); where it is wanted it is played again")
+    folders = {entry.name: entry.folder for entry in entries}
+    recorded = [
+        duel
+        for duel in recorded
+        if not any(may_end_differently(who.verdict, folders[who.name]) for who in duel.players if who.name in folders)
+    ]
     challenge = checkout.challenge.model_copy(update={"tasks": tuple(games)})
     game_ids = {task.id for task in games}
     played: list[Duel] = []

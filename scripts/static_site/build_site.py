@@ -17,10 +17,10 @@ from leaderboard.api import files as documents
 from leaderboard.charts.social_cards import Card, draw_position, render_card, social_cards
 from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
-from leaderboard.game_pictures.game_drawings import moves_of, position_text
-from leaderboard.game_pictures.onnx_reader import NetworkRefused
-from leaderboard.game_pictures.opening_book import has_book
-from leaderboard.game_pictures.playable_network import playable_document
+from leaderboard.games.game_drawings import moves_of, position_text
+from leaderboard.games.onnx_reader import NetworkRefused
+from leaderboard.games.opening_book import has_book
+from leaderboard.games.playable_network import playable_document
 from leaderboard.history import BoardHistory
 from leaderboard.pages import html_frame
 from leaderboard.pages.agent import agent_page

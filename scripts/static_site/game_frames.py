@@ -17,7 +17,7 @@ from evaluator.model.records.duel_record import Duel, MatchEnd
 from leaderboard.core.game_standings import shown_duels
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.game_pictures.game_drawings import drawing_of
+from leaderboard.games.game_drawings import drawing_of
 from leaderboard.site_context import AllFrames, ReplayFrames
 from scripts.console import progress_bar, say
 from scripts.static_site.render_episodes import TERMINAL_ESCAPES

@@ -14,8 +14,8 @@ from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame, op
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.visible_text import printable_line
-from leaderboard.game_pictures.game_drawings import action_word, position_text
-from leaderboard.game_pictures.match_replay import end_reason, match_outcome, side_names
+from leaderboard.games.game_drawings import action_word, position_text
+from leaderboard.games.match_replay import end_reason, match_outcome, side_names
 from scripts.static_site.game_frames import replay_positions
 from scripts.static_site.render_episodes import (
     TERMINAL_ESCAPES,

@@ -11,7 +11,7 @@ from typing import TypedDict
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import shown_duels
 from leaderboard.core.standings import Standings
-from leaderboard.game_pictures.match_replay import side_names
+from leaderboard.games.match_replay import side_names
 from leaderboard.pages.all_agents import agent_lines
 from leaderboard.text import urls
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from evaluator.host.envs.pettingzoo_game import open_game
-from leaderboard.game_pictures.opening_book import BOOK_MATCHES, has_book, opening_book, rules_name
+from leaderboard.games.opening_book import BOOK_MATCHES, has_book, opening_book, rules_name
 from tests import needs
 from tests.browser.node import needed
 from tests.browser.test_axe import FOUND, STILL

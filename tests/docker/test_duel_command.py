@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evaluator.host.docker.engine import OWNER_LABEL, Engine
-from leaderboard.game_pictures.playable_network import playable_document
+from leaderboard.games.playable_network import playable_document
 from leaderboard.pages.page_renderer import render_pages
 from scripts.repository.checkout import open_checkout
 from scripts.static_site.build_site import gather

@@ -57,14 +57,13 @@ from leaderboard.comments.log_excerpt import (
     write_preview_log,
 )
 from leaderboard.text import escape_html, escape_markdown
-from scripts.console import CommandError
+from scripts.console import LINE_CHARACTERS, CommandError, escape_commands
 from scripts.git import tree_diff
 from scripts.git.git_repository import GitLimitError
 from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.preview.artifact import PREVIEW_FILE, ArtifactError, read_artifact
 from scripts.github.pull_request.slash_commands import parse_command
 from scripts.github.workflow import event as events
-from scripts.github.workflow.outputs import LINE_CHARACTERS, escape_commands
 from tests.fuzz.mutate import mutated, varied
 from tests.leaderboard.make import duel, entry, result
 from tests.scripts.github.preview.test_artifact import preview, zipped

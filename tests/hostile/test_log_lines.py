@@ -14,8 +14,8 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model.visible_text import printable_line, without_commands
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from scripts import terminal_tables
-from scripts.console import CommandError, print_json, say
-from scripts.github.workflow.outputs import escape_commands, write_output
+from scripts.console import CommandError, escape_commands, print_json, say
+from scripts.github.workflow.outputs import write_output
 from scripts.rehearsal.observations import printable
 from tests.leaderboard.pages import samples
 from tests.scripts.github.preview.test_run_preview import PreviewBoard

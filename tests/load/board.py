@@ -35,7 +35,7 @@ from scripts.github.api.client import GitHub
 from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.workload import OfficialRun, Workload
 from scripts.github.preview import run_preview
-from scripts.github.pull_request import preview_outcome
+from scripts.github.pull_request import judge_preview
 from scripts.repository import checkout as checkouts
 from scripts.runs import local_evaluator
 from tests.github.server import GitHubStandIn
@@ -431,7 +431,7 @@ class CrowdedBoard:
             (run_preview, "open_checkout"): self._open_checkout,
             (run_preview, "_official_board"): self._official_board,
             (run_preview, "inspect_pull"): self._inspect_pull,
-            (preview_outcome, "inspect_pull"): self._inspect_pull,
+            (judge_preview, "inspect_pull"): self._inspect_pull,
             (shard_jobs, "read_workload"): self._read_workload,
             (check_shards, "read_workload"): self._read_workload,
         }

@@ -82,8 +82,8 @@ def ensure_evaluator_image(engine: Engine, base: str, tell: Callable[[str], None
     except EngineError as error:
         if not extras:
             raise
-        advice = f"{WHEELS} names an index where torch's CPU build is"
-        raise EngineError(f"the extras {', '.join(extras)} cannot be had: {error}; {advice}") from error
+        advice = f"; {WHEELS} names an index where torch's CPU build is" if {"torch", "sb3"} & set(extras) else ""
+        raise EngineError(f"the extras {', '.join(extras)} cannot be had: {error}{advice}") from error
     return image_id
 
 

@@ -27,7 +27,7 @@ from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
 from evaluator.host.duels.matches import MatchSpec, PlayedMatch
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, openings
-from evaluator.host.errors import AgentFault, RegistryFault, SandboxClosed
+from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
@@ -136,6 +136,8 @@ class _DuelRun:
     unfetched: Side | None = None
     """The only side whose registry or web host failed."""
     parts: tuple[_PlayerRun, _PlayerRun] = (_PlayerRun(), _PlayerRun())
+    is_final: bool = False
+    """Whether another attempt would end the same."""
     first: FirstAttempt | None = None
 
 
@@ -154,7 +156,7 @@ def evaluate_duel(
             partial(_attempt, request, opener, progress, shown), lambda message: _DuelRun(message=message)
         )
         verdict = Verdict.OK if run.tally else Verdict.INTERNAL_ERROR
-        if first is not None or not may_retry(verdict, shown):
+        if first is not None or run.is_final or not may_retry(verdict, shown):
             break
         first = first_attempt(verdict, run.message, time.monotonic() - begun)
     return _to_duel(request, replace(run, first=first), kind, now())
@@ -165,7 +167,10 @@ def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgr
     with contextlib.ExitStack() as stack:
         folders = [Path(stack.enter_context(scratch_folder("player"))) for _ in range(2)]
         pool = stack.enter_context(ThreadPoolExecutor(2))
-        seats = _open_sandboxes(request, opener, folders, pool, stack)
+        try:
+            seats = _open_sandboxes(request, opener, folders, pool, stack)
+        except MachineFault as fault:
+            return _DuelRun(message=clean_text(str(fault)), is_final=True)
         failed = [side for side in duels.SIDES if isinstance(seats[side].fault, RegistryFault)]
         if failed and failed != [request.answering]:
             message = clean_text(str(seats[failed[0]].fault))

@@ -20,7 +20,7 @@ from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.docker.image_registry import is_common
-from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.errors import AgentFault, MachineFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
 from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, send_all, with_progress
 from evaluator.host.sandboxes.sandbox import (
@@ -238,7 +238,10 @@ class DockerSandbox:
             processors=handed_processors() if self._over_socket else (), gpus=spec.gpus,
         )  # fmt: skip
         if spec.image is None:
-            self.image_digest = config.image_of(spec.extras)
+            try:
+                self.image_digest = config.image_of(spec.extras)
+            except EngineError as error:
+                raise MachineFault(str(error)) from error
             self._run(self.image_digest, _evaluator_command(spec, address), spec, options)
             return
         reference = spec.image.reference

@@ -13,18 +13,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
 
 from evaluator import signals
 from evaluator.host.digests.image_files import sandbox_sources
-from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.errors import AgentFault, MachineFault, SandboxClosed
 from evaluator.host.process_owner import abandoned_names, scratch_prefix
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, MIB, Usage, group_usage, read_fields
 from evaluator.model.config.limits import Limits
+from evaluator.model.config.submission import EXTRA_MODULES
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
@@ -117,10 +119,21 @@ def _is_removed(folder: Path) -> bool:
     return True
 
 
+ADVICE = "start Docker, which brings them, or install them with pip"
 NO_IMAGES = "the process sandbox cannot run an agent's own image; start Docker, or say --sandbox docker"
 # The namespace's first process: waits for the agent and passes on its exit code, which names the signal that ended it.
 _INIT_COMMAND = ("/bin/sh", "-c", '"$@"; exit $?', "sh")
 _UNSHARE = ("--user", "--map-root-user", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+
+def extras_fault(extras: Sequence[str]) -> str | None:
+    """Which packages of an agent's extras this machine lacks, and what to do; None if it has all."""
+    missing = [module for module, extra in EXTRA_MODULES.items() if extra in extras and find_spec(module) is None]
+    if not missing:
+        return None
+    return (
+        f"{', '.join(missing)} of its extras {'is' if len(missing) == 1 else 'are'} not installed on this machine; {ADVICE}"
+    )
 
 
 class ProcessSandbox:
@@ -146,7 +159,9 @@ class ProcessSandbox:
 
     def _open(self, spec: SandboxSpec) -> None:
         if spec.image is not None:
-            raise AgentFault(Verdict.INTERNAL_ERROR, NO_IMAGES)
+            raise MachineFault(NO_IMAGES)
+        if fault := extras_fault(spec.extras):
+            raise MachineFault(fault)
         for path, content in sandbox_sources().items():
             target = self._room / "sources" / path
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,5 @@
 """Selection of a sandbox: the one asked for, or the best that this machine has."""
 
-import contextlib
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.machine import card_models, graphics_cards
 from evaluator.host.process_owner import remove_abandoned_once
-from evaluator.host.sandboxes.process_sandbox import ProcessSandbox, reap_processes
+from evaluator.host.sandboxes.process_sandbox import ProcessSandbox, extras_fault, reap_processes
 from evaluator.host.sandboxes.sandbox import SandboxFactory
 from evaluator.model.records.result import Devices, SandboxKind
 
@@ -34,8 +33,8 @@ class SelectedSandbox:
     """The graphics cards that agents are handed, if some are wanted."""
     gpus_fault: str | None = None
     """Why they are handed none, in one line."""
-    prepare: Callable[[tuple[str, ...]], None] = lambda extras: None
-    """Builds what agents with these extras need, before several of them start at once."""
+    prepare: Callable[[tuple[str, ...]], str | None] = lambda extras: None
+    """Builds what agents with these extras need, before several of them start at once; returns why it cannot."""
     warm: Callable[[tuple[str, ...]], None] = lambda extras: None
     """Reads all files of what agents with these extras run in: which are in memory would else tell what an agent read.
 
@@ -107,9 +106,12 @@ def _container_sandbox(kind: SandboxKind, base: str, tell: Say, over_socket: boo
         over_socket=engine.is_local if over_socket is None else over_socket,
     )
 
-    def prepare(extras: tuple[str, ...]) -> None:
-        with contextlib.suppress(EngineError):  # the evaluation says what failed
+    def prepare(extras: tuple[str, ...]) -> str | None:
+        try:
             config.image_of(extras)
+        except EngineError as error:
+            return str(error)
+        return None
 
     def warm(extras: tuple[str, ...]) -> None:
         engine.read_whole(config.image_of(extras))
@@ -124,6 +126,6 @@ def process_sandbox(notice: str = PROCESS_NOTICE, gpus: int = 0) -> SelectedSand
     """The process sandbox, which needs nothing."""
     remove_abandoned_once()
     return SelectedSandbox(
-        kind=SandboxKind.PROCESS, opener=ProcessSandbox, base="process", notice=notice,
+        kind=SandboxKind.PROCESS, opener=ProcessSandbox, base="process", notice=notice, prepare=extras_fault,
         gpus=Devices(wanted=gpus) if gpus else None, gpus_fault="the process sandbox hands out none" if gpus else None,
     )  # fmt: skip

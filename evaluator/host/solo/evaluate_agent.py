@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from evaluator.host.attempts.attempt import (
 )
 from evaluator.host.attempts.request import sandbox_spec
 from evaluator.host.envs.recorder import PlayedEpisode
-from evaluator.host.errors import AgentFault, RegistryFault, SandboxClosed
+from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
 from evaluator.host.loading.submission_folder import stage
 from evaluator.host.machine import machine_digest
 from evaluator.host.process_owner import scratch_folder
@@ -30,7 +30,7 @@ from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, eva
 from evaluator.host.solo.referee import SoloOutcome, SoloRun, play_episodes
 from evaluator.host.training_scripts.evaluate_script import ScriptSession, evaluate_script
 from evaluator.host.training_scripts.script_env_server import ScriptTask
-from evaluator.model.config.submission import EXTRA_MODULES, SubmissionKind
+from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.records.result import FirstAttempt, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 
@@ -61,7 +61,7 @@ def evaluate_agent(
     for _ in range(ATTEMPTS):
         shown = Event()
         attempt = _attempt(request, kind, opener, _Callbacks(progress=progress, shown=shown.set, partials=partials))
-        if first is not None or not may_retry(attempt.verdict, shown):
+        if first is not None or attempt.is_final or not may_retry(attempt.verdict, shown):
             break
         first = first_attempt(attempt.verdict, attempt.message, attempt.wall_seconds)
     attempt = dataclasses.replace(attempt, first=first)
@@ -84,7 +84,8 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
                 if request.answering and isinstance(fault, RegistryFault):
                     words = f"its files could not be had in any try: {fault}"
                     return AttemptOutcome(verdict=Verdict.TIMEOUT, message=words, sandbox=kind)
-                return AttemptOutcome(verdict=fault.verdict, message=str(fault), sandbox=kind)
+                is_final = isinstance(fault, MachineFault)
+                return AttemptOutcome(verdict=fault.verdict, message=str(fault), sandbox=kind, is_final=is_final)
 
     def failed(message: str) -> AttemptOutcome:
         return AttemptOutcome(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind)
@@ -186,9 +187,6 @@ def _play_rest(
         fault = prefer_specific(fault, sandbox.post_mortem())
     usage = usage.or_larger(sandbox.usage())  # only now it is known whether the memory's limit was reached
     sandbox.end()
-    if sandbox.kind is SandboxKind.PROCESS and _lacks_an_extra(fault, request.folder.submission.needs):
-        words = "the agent's extras are not installed on this machine: start Docker, or install them with pip"
-        fault = AgentFault(Verdict.INTERNAL_ERROR, f"{words} ({str(fault).partition(';')[0]})", fault.trace)
     return AttemptOutcome(
         verdict=fault.verdict,
         message=str(fault),
@@ -231,9 +229,3 @@ def _before_showing(sandbox: Sandbox, callbacks: _Callbacks) -> None:
     """End the sandbox's start, and note that an observation follows."""
     sandbox.limit_share()
     callbacks.shown()
-
-
-def _lacks_an_extra(fault: AgentFault, needs: Sequence[str]) -> bool:
-    """Whether a package is missing that the agent's extras bring into a container: the machine's fault, not the agent's."""
-    missing = any(f"No module named '{module}" in str(fault) for module, extra in EXTRA_MODULES.items() if extra in needs)
-    return missing or any(f"which has the extra {extra}, or install it" in str(fault) for extra in needs)

@@ -47,6 +47,8 @@ class AttemptOutcome:
     custom_metrics: dict[str, float] = dataclasses.field(default_factory=dict)
     usage: Usage = dataclasses.field(default_factory=Usage)
     wall_seconds: float = 0.0
+    is_final: bool = False
+    """Whether another attempt would end the same."""
     first: FirstAttempt | None = None
     sandbox: SandboxKind
     image_digest: str | None = None

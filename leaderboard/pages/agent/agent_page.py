@@ -17,7 +17,7 @@ from leaderboard.core.parallel import SINGLE_PARTITION, Partition, batches
 from leaderboard.core.standings import Standings
 from leaderboard.core.versions import version_folders_of
 from leaderboard.pages import episode_replays
-from leaderboard.pages.agent.profile import AgentProfile, agent_profiles
+from leaderboard.pages.agent.agent_results import AgentProfile, agent_profiles
 from leaderboard.pages.agent.provenance import (
     badge_snippets,
     earlier_versions,

@@ -15,7 +15,7 @@ from leaderboard.core.eligibility import LOCAL, is_official
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Standings
 from leaderboard.core.versions import VersionFolders
-from leaderboard.pages.agent.profile import AgentProfile
+from leaderboard.pages.agent.agent_results import AgentProfile
 from leaderboard.scoring.intervals import score_or_none
 from leaderboard.site_context import SiteContext
 from leaderboard.text import format, urls

@@ -11,7 +11,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import ReturnSpread
 from leaderboard.charts.interval_bars import ChartScale, interval_element
 from leaderboard.core.standings import Row
-from leaderboard.pages.agent.profile import TaskResult
+from leaderboard.pages.agent.agent_results import TaskResult
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
 from leaderboard.text.format import NONE, day, held_reason, number, ranks, span, tries_mark

@@ -20,13 +20,12 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT, TRACE, write_atomically
-from scripts.console import CommandError, say
+from scripts.console import CommandError, escape_commands, say
 from scripts.github.official.check_result import ResultOrDuel, RoundCheck, gather_facts, parse_for_item
 from scripts.github.official.record_results import AmendedRecord, amended_records, write_amended
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
 from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, read_workload
-from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result

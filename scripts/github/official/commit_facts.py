@@ -10,10 +10,9 @@ from typing import Any
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
-from scripts.console import CommandError, say
+from scripts.console import CommandError, escape_commands, say
 from scripts.git.git_repository import full_sha
 from scripts.github.workflow.event import COMMIT_SHA
-from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.layout import LOCAL
 
 COMMITS_PER_QUERY = 100

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.escape_markdown import code
-from scripts.console import OUR_FAULT, CommandError, say
+from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import open_branches, tip_of
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
@@ -20,7 +20,6 @@ from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, WorkloadItem, read_rules, read_workload
 from scripts.github.workflow.event import WorkflowEnvironment
-from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, record_store
 
 REPORT_FILE = "round.json"

@@ -30,12 +30,11 @@ from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem, work_in_words
 from leaderboard.planning.reasons import reason_in_words
 from leaderboard.planning.shards import Capacity, minutes
-from scripts.console import OUR_FAULT, CommandError, say
+from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import newest_results
 from scripts.git.main_entries import submission_at
 from scripts.github.official.nothing_missing import PLANNED_BRANCH, is_noted, note_nothing_missing
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_rules, read_workload
-from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import record_store

@@ -21,7 +21,7 @@ from leaderboard.planning.admission import admit, tasks_by_name
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.quota import Deferred
 from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, machine_parts, pack_shards
-from scripts.console import OUR_FAULT, CommandError, say
+from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.beacon import VersionOrigins, beacon_order, version_origins
 from scripts.git.data_branches import read_recorded
 from scripts.git.git_repository import GitRepository, full_sha
@@ -29,7 +29,6 @@ from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts, known_facts
 from scripts.github.workflow.event import COMMIT_SHA
-from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.plan_context import (
     MembershipLookup,
     PlanContext,

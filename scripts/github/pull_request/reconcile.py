@@ -1,9 +1,11 @@
 """`pullrank bot reconcile`: settles what event-driven steps missed, retries our failures, and reports those that stay."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import Broken, NoRunReason
+from leaderboard.core.parallel import run_in_background
 from leaderboard.core.versions import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, evaluation_id, given_up, given_up_duels
 from scripts.console import OK, say
@@ -11,8 +13,8 @@ from scripts.github.api.failure_issues import FAILURE_ISSUE_TITLE, open_failure_
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.judge_preview import PreviewCase, guard_pull, restart_run
 from scripts.github.pull_request.outcome import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
-from scripts.github.pull_request.preview_outcome import PreviewCase, guard_pull, rerun
 from scripts.github.pull_request.report_previews import (
     HOURLY_READING_SECONDS,
     PreviewRuns,
@@ -36,8 +38,14 @@ INTRODUCTION = (
 def reconcile_pulls(context: BotContext) -> int:
     """Settle every open pull request; then update the issue that lists what keeps failing.
 
-    Outcomes that need no scores, such as refusals, are delivered before any preview is scored.
+    Outcomes that need no scores, such as refusals, are delivered before any preview is scored. Meanwhile a second process
+    looks for retries, which takes a second on a board of 80,000 results.
     """
+    with run_in_background(context.checkout.store.has_retries) as has_retries:
+        return _reconcile(context, has_retries)
+
+
+def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
     trouble: list[str] = []
     issues = open_failure_issues(context.github, context.workflow.bot)
     issue_url = next((issue.html_url for issue in issues if issue.title == FAILURE_ISSUE_TITLE), None)
@@ -58,7 +66,8 @@ def reconcile_pulls(context: BotContext) -> int:
         with isolated(case.pull, trouble):
             trouble += _retry_failed(context, case, outcome)
     ended = _ended_runs(context)
-    trouble += _lost_results(context) + _workflow_failures(ended)
+    # Without a retry nothing was given up, and no result is read.
+    trouble += (_lost_results(context) if has_retries() else []) + _workflow_failures(ended)
     body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
     update_issue(context.github, issues, FAILURE_ISSUE_TITLE, body if trouble else "")
     close_if_recovered(context.github, issues, ended)
@@ -73,7 +82,7 @@ def _retry_failed(context: BotContext, case: PreviewCase, outcome: Outcome) -> l
     tried = outcome.state.tried if isinstance(outcome.state, Broken) else context.github.attempts(case.run.id)
     if tried >= INTERNAL_ERROR_TRIES:
         return [f"the preview of #{case.pull.number} failed {tried} times: {case.run.html_url}"]
-    rerun(context, case.pull, case.run)
+    restart_run(context, case.pull, case.run)
     return []
 
 
@@ -91,13 +100,7 @@ def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None
 
 
 def _lost_results(context: BotContext) -> list[str]:
-    """Lines for official evaluations of current versions that failed on our side at every try.
-
-    Of several tries all but one have a number in their file's name: without such a file nothing is read.
-    """
-    store = context.checkout.store
-    if not any(".try" in path.name for path in (*store.files(), *store.duel_files())):
-        return []
+    """Lines for official evaluations of current versions that failed on our side at every try."""
     at = version_folders(context.recorded.entries)
     marks = given_up(context.results, at)
     current = {(*entry.name, entry.digest) for entry in context.recorded.entries}

@@ -22,8 +22,7 @@ from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, rece
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes
-from scripts.github.pull_request.outcome import FINAL_STATES, Outcome, StatusState, no_run_outcome
-from scripts.github.pull_request.preview_outcome import (
+from scripts.github.pull_request.judge_preview import (
     PREVIEW_ARTIFACT,
     PREVIEW_WORKFLOW,
     WORKFLOW_DISPATCH,
@@ -34,6 +33,7 @@ from scripts.github.pull_request.preview_outcome import (
     report_preview,
     scored_outcome,
 )
+from scripts.github.pull_request.outcome import FINAL_STATES, Outcome, StatusState, no_run_outcome
 from scripts.repository.layout import MAIN_BRANCH
 
 # Of the hour's requests this many are left for commands, official runs and the hourly run, which use GraphQL for most.

@@ -13,8 +13,8 @@ from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
 from scripts.github.api.responses import PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.judge_preview import PreviewCase, latest_run, preview_outcome, restart_run
 from scripts.github.pull_request.outcome import is_retry_worthwhile
-from scripts.github.pull_request.preview_outcome import PreviewCase, latest_run, preview_outcome, rerun
 from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
 from scripts.repository.layout import MAIN_BRANCH
 
@@ -128,7 +128,7 @@ def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> Rea
     if not is_retry_worthwhile(preview_outcome(context, PreviewCase(run=latest, pull=pull, trusted=False))):
         say("The same code on the same seeds would end the same way.")
         return Reaction.REFUSED
-    return Reaction.STARTED if rerun(context, pull, latest) else Reaction.BUSY
+    return Reaction.STARTED if restart_run(context, pull, latest) else Reaction.BUSY
 
 
 def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha: str) -> Reaction:

@@ -1,21 +1,11 @@
-"""Outputs of a workflow step for later jobs, the step's summary, and text that is safe to log."""
+"""Outputs of a workflow step for later jobs, and the step's summary."""
 
 import json
 import re
 from pathlib import Path
 from typing import Any
 
-from evaluator.model.visible_text import one_line, without_commands
 from scripts.console import OUR_FAULT, CommandError
-
-LINE_CHARACTERS = 500
-
-
-def escape_commands(text: str) -> str:
-    """One line of at most 500 characters that no runner takes for a command; without control characters."""
-    line = without_commands(one_line(text)).replace("::", ": :")
-    return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
-
 
 OUTPUT_NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
 # GitHub drops the whole summary above this, and allows 1 MiB of outputs for a job (it counts two bytes a character).

@@ -1,6 +1,6 @@
 /**
  * Computes a network's output for a position. The network is a list of operators and numbers, which the site's build makes from
- * an ONNX file (leaderboard/game_pictures/playable_network.py). It is not trusted: it is checked, and none of it runs as code.
+ * an ONNX file (leaderboard/games/playable_network.py). It is not trusted: it is checked, and none of it runs as code.
  *
  * A tensor is {kind, dims, data}: data is a Float32Array for the kind `float`, which rounds as onnxruntime does, else a Float64Array.
  */

@@ -1,12 +1,11 @@
 /** What a reader chose to see of a table, and its form in the address, so that a view can be shared. */
 
+import { SERIES } from "./charts.js";
 import { queryOf } from "./site.js";
 
 const TEXTS = ["find", "agent", "author", "algorithm", "min", "max", "from", "to", "kind"];
 const SWITCHES = ["verified", "failed"];
 const LISTS = ["columns", "pick"];
-/** Entries that can be picked at once: charts have this many colours. */
-export const PICKS = 8;
 
 /**
  * @typedef {object} View
@@ -42,7 +41,7 @@ export function fromAddress(search) {
   for (const name of TEXTS) view[name] = given.get(name) ?? "";
   for (const name of SWITCHES) view[name] = given.get(name) === "1";
   for (const name of LISTS) view[name] = [...new Set((given.get(name) ?? "").split(",").filter(Boolean))];
-  view.pick = view.pick.slice(0, PICKS);
+  view.pick = view.pick.slice(0, SERIES);
   return view;
 }
 

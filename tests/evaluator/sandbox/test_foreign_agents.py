@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from evaluator.host.digests.image_files import ROOT, build_context
 from evaluator.host.digests.runtime_digest import contents, runtime_digest, versions, with_extras
 from evaluator.host.docker.evaluator_image import image_tag
+from evaluator.host.sandboxes import process_sandbox
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import ADAPTER_EXTRAS, ADAPTERS, EXTRAS, Submission, SubmissionKind
 from evaluator.model.config.task import Task
@@ -58,7 +59,8 @@ def test_several_functions_need_a_name() -> None:
     assert "name it act" in result.message
 
 
-def test_a_file_that_is_no_model_is_told_so() -> None:
+def test_a_file_that_is_no_model_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_sandbox, "extras_fault", lambda extras: None)  # it is told before anything is imported
     result = adapted("sb3", "not a zip")
 
     assert result.verdict is Verdict.INVALID

@@ -230,3 +230,13 @@ def test_link_in_place_of_the_unfinished_file_is_not_followed(tmp_path: Path) ->
         write_atomically(tmp_path / "file.json", b"x")
 
     assert elsewhere.read_bytes() == b"mine"
+
+
+def test_a_retry_is_known_by_its_name(store: ResultStore) -> None:
+    assert not store.has_retries()
+    path = store.write(result(entry("alice"), [1.0]), None)
+    assert not store.has_retries()
+
+    path.rename(path.with_name(f"{path.stem}.try1.json"))
+
+    assert store.has_retries()

@@ -10,7 +10,7 @@ import pytest
 from leaderboard.charts.history_charts import rating_history
 from leaderboard.core.entry import Excluded
 from leaderboard.core.game_standings import HeadToHead, PreferenceCycle, RatingSnapshot
-from leaderboard.game_pictures.match_replay import match_replay
+from leaderboard.games.match_replay import match_replay
 from leaderboard.pages.game_page import CROSSTABLE_PLAYERS
 from leaderboard.site_context import ReplayFrames, SiteContext
 from leaderboard.text import urls

@@ -113,7 +113,7 @@ def test_a_game_has_the_same_table():
 
     assert text.count("data-who=") == 4
     assert 'data-column="algorithm"' in text
-    assert "board.js" in text
+    assert "assets/js/table.js" in text
 
 
 def test_addresses_of_documents_and_forges():

@@ -1,5 +1,6 @@
 """What `check` and `evaluate` say about bad submissions: each fault in one line, with its place and what to do."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.task import Task
-from tests.scripts.checkouts import GAMES, run
+from tests.scripts.checkouts import GAMES, LEGAL, game_board, run
 
 GOOD = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 1\n"
 HEAD = "name: A\nalgorithm: b\n"
@@ -212,12 +213,25 @@ def test_a_failure_of_the_machine_is_not_remembered_as_the_agents(board: Path) -
     manifest = HEAD + "tasks: [CartPole-v1]\nextras: [torch]\n"
     folder = put(board, "machine", {"submission.yml": manifest, "agent.py": "import torch\n" + GOOD})
 
-    for _ in range(2):
-        code, out, err = run(board, "evaluate", folder, "--sandbox", "process")
+    code, out, err = run(board, "evaluate", folder, "--sandbox", "process")
 
-        assert code == 3
-        assert "the agent's extras are not installed on this machine: start Docker, or install them with pip" in out
-        assert "recorded before" not in err
+    words = "torch of its extras is not installed on this machine; start Docker, which brings them, or install them with pip"
+    assert (code, out) == (3, "")
+    assert err.splitlines()[1:] == [f"{folder}: {words}"]
+    assert not list(board.rglob("results/*/alice/machine/*"))
+
+
+def test_a_player_is_not_beaten_by_what_the_machine_lacks(tmp_path: Path) -> None:
+    board, source = game_board(tmp_path), "import torch\n" + LEGAL
+    folder = put(board, "netted", {"submission.yml": HEAD + "tasks: [tictactoe]\nextras: [torch]\n", "agent.py": source})
+
+    code, out, err = run(board, "duel", folder, folder, "--game", "tictactoe", "--sandbox", "process")
+    assert (code, out, err.count("torch of its extras is not installed")) == (3, "", 1)
+
+    code, out, _ = run(board, "tournament", "--game", "tictactoe", "--sandbox", "process", "--json")
+    documents = [json.loads(path.read_text()) for path in board.rglob("results/**/*netted*/*.json")]
+    assert (code, json.loads(out)["failed"]) == (3, 1)
+    assert [(each["verdict"], each.get("first_attempt")) for each in documents] == [("internal_error", None)]
 
 
 def test_a_table_in_a_narrow_terminal_cuts_no_verdict(board: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

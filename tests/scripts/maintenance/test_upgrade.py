@@ -96,6 +96,34 @@ def test_the_hosts_files_stay_and_upstreams_come(sides: tuple[Path, Path]) -> No
     assert "Nothing will be played again" in err
 
 
+def test_each_file_is_listed_once_as_what_became_of_it(sides: tuple[Path, Path]) -> None:
+    upstream, copy = sides
+    start: dict[str, str | None] = {f"site/pages/{name}.md": "a\n" for name in ("deleted", "changed", "kept", "gone")}
+    for folder in sides:
+        write(folder, {**start, "scripts/dropped.py": "a\n"})
+    write(copy, {
+        "site/pages/deleted.md": None, "site/pages/gone.md": None, "site/pages/changed.md": "mine\n",
+        "site/pages/kept.md": "mine\n", "scripts/dropped.py": "mine\n", "scripts/tool.py": "mine\n",
+    })  # fmt: skip
+    write(upstream, {
+        "site/pages/deleted.md": "b\n", "site/pages/gone.md": None, "site/pages/changed.md": "b\n",
+        "site/pages/kept.md": None, "scripts/dropped.py": None, "scripts/tool.py": "two\n",
+    })  # fmt: skip
+
+    code, err = upgrade(sides, "--base", git(upstream, "rev-parse", "HEAD^"))
+    assert code == 0, err
+    commit = git(copy, "rev-parse", "--short", "HEAD^")
+    assert err.splitlines()[1:6] == [
+        f"Dropped, as upstream did, with your changes, which are in 'git show {commit}:PATH': scripts/dropped.py.",
+        f"Upstream's, changed on both sides; yours is in 'git show {commit}:PATH': scripts/tool.py.",
+        "Left out, since you deleted it; upstream has a newer one: site/pages/deleted.md.",
+        "Yours, where upstream has another: site/pages/changed.md.",
+        "Yours, where upstream has none any more: site/pages/kept.md.",
+    ]
+    assert (text(copy, "site/pages/deleted.md"), text(copy, "scripts/dropped.py")) == (None, None)
+    assert (text(copy, "site/pages/changed.md"), text(copy, "site/pages/kept.md")) == ("mine\n", "mine\n")
+
+
 def test_the_next_upgrade_begins_where_the_last_one_ended(sides: tuple[Path, Path]) -> None:
     upstream, copy = sides
     write(copy, {"challenge.yml": BASE["challenge.yml"].replace("Origin", "Mine")})

@@ -192,3 +192,11 @@ def test_other_files_are_refused_with_what_to_do(board: Checkout, tmp_path: Path
     for url, why in {"http://a.example/x": "https", "https://hub.example/a/blob/main/x": "/resolve/"}.items():
         with pytest.raises(CommandError, match=why):
             imported(board, url)
+
+
+def test_what_lies_at_an_address_and_is_no_model_is_named_by_it(board: Checkout, tmp_path: Path) -> None:
+    url = "https://models.example/page"
+    with serving(tmp_path) as server:
+        server.pages["/page"] = gives(b"<html>")
+        with pytest.raises(CommandError, match=f"^{url}: is nothing that is known here"):
+            imported(board, url, "CartPole-v1", store=server.store(tmp_path / "store"))

@@ -224,3 +224,12 @@ def test_one_file_is_for_agent_py(board: Path, options: tuple[str, ...]) -> None
     assert code == 2
     assert "--one-file is for agents that agent.py defines; leave it out" in err
     assert not (board / FOLDER).exists()
+
+
+@pytest.mark.parametrize("adapter", ["onnx", "sb3"])
+def test_an_adapter_that_has_no_template_for_games_says_what_to_do(board: Path, adapter: str) -> None:
+    code, _, err = run(board, "new", FOLDER, "--adapter", adapter, "--task", "tictactoe")
+
+    advice = {"onnx": f"for a game give your own network: pullrank new {FOLDER} --from model.onnx --task tictactoe"}
+    assert (code, (board / FOLDER).exists()) == (2, False)
+    assert err.strip().endswith(advice.get(adapter, "tictactoe is none of them: name another --task"))

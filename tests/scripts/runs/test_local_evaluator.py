@@ -14,6 +14,8 @@ from leaderboard.core.store import ResultStore
 from scripts.repository.checkout import Checkout
 from scripts.runs import local_evaluator
 from scripts.runs.local_evaluator import RunOptions, evaluate_locally, open_evaluator
+from scripts.runs.play_duels import DuelRunner, play_missing_duels, play_tournament
+from tests.scripts.checkouts import LEGAL, game_board, submit
 from tests.weights_server import gives, serving, weights
 
 
@@ -87,3 +89,30 @@ def test_a_corrected_address_is_asked(tmp_path: Path, monkeypatch: pytest.Monkey
             ended.append((str(result.verdict), is_new))
 
     assert ended == [("invalid", True), ("ok", True), ("ok", False)]
+
+
+@pytest.mark.parametrize("is_tournament", [False, True])
+def test_a_corrected_address_is_asked_for_duels(
+    is_tournament: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board, content, ended = game_board(tmp_path), b"12", []
+    folder = board / submit(board, "net", LEGAL + "# with a net\n")
+    options = RunOptions(store=Checkout(board).store, quiet=True)
+    with serving(tmp_path) as server:
+        server.pages |= {"/wrong": gives(b"21"), "/right": gives(content)}
+        monkeypatch.setattr(submission_folder, "WeightsStore", partial(server.store, tmp_path / "store"))
+        for path in ("/wrong", "/wrong", "/right", "/right"):
+            file = weights(content, path).model_dump_json()
+            (folder / "submission.yml").write_text(f"name: Net\nalgorithm: x\ntasks: [tictactoe]\nweights: [{file}]\n")
+            checkout = Checkout(board)
+            [task] = checkout.tasks(["tictactoe"])
+            runner, player = DuelRunner(evaluator=open_evaluator(checkout, "process")), checkout.find(folder)
+            played = (
+                [(duel, True) for duel in play_tournament(runner, [player], [task], quiet=True).played]
+                if is_tournament
+                else play_missing_duels(runner, [runner.request(player, player, task)], options)
+            )
+            ended.append([(str(duel.players[0].verdict), is_new) for duel, is_new in played])
+
+    asked = [[("invalid", True)]] * 2 + [[("ok", True)]]
+    assert ended == [*asked, [] if is_tournament else [("ok", False)]]

@@ -9,7 +9,7 @@ from scripts.commands import bot
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.pull_request import announce, reconcile, slash_commands
-from scripts.github.pull_request.preview_outcome import guard_pull
+from scripts.github.pull_request.judge_preview import guard_pull
 from scripts.repository.checkout import Checkout
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER

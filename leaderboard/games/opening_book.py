@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from evaluator.model.config.task import Task
 from evaluator.model.visible_text import one_line
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.game_pictures.game_drawings import GAME_VERSION, moves_of
+from leaderboard.games.game_drawings import GAME_VERSION, moves_of
 
 # Matches in a book: at 42 moves each some 100 kB.
 BOOK_MATCHES = 2000

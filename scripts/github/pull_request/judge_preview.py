@@ -1,4 +1,4 @@
-"""What a pull request is told about its preview run. The head is never checked out or run."""
+"""Judges a preview run: its pull request, its paths, its outcome. The head is never checked out or run."""
 
 import enum
 from collections.abc import Iterable, Sequence
@@ -182,7 +182,7 @@ def latest_run_among(runs: Iterable[WorkflowRun], pull: PullRequest, repository_
     return max(previews, key=lambda run: run.id, default=None)
 
 
-def rerun(context: BotContext, pull: PullRequest, run: WorkflowRun) -> bool:
+def restart_run(context: BotContext, pull: PullRequest, run: WorkflowRun) -> bool:
     """Start a run again; False if GitHub refuses, because it is under way or too old."""
     try:
         context.github.rerun(run.id)

@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import Mapping
 
-from leaderboard.game_pictures.onnx_reader import NetworkRefused, Node, Tensor, read_network
+from leaderboard.games.onnx_reader import NetworkRefused, Node, Tensor, read_network
 
 # What site/assets/js/network.js computes, with the attributes that it knows. None of them repeats, branches or draws.
 OPERATORS: Mapping[str, frozenset[str]] = {

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.model.config.task import Task
-from leaderboard.game_pictures.game_drawings import action_word, drawing_of, position_text
-from leaderboard.game_pictures.svg import final_position_svg
+from leaderboard.games.game_drawings import action_word, drawing_of, position_text
+from leaderboard.games.svg import final_position_svg
 from tests.leaderboard.pages import game_samples
 
 GAMES = {task.id: task for task in game_samples.DRAWN}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.game_pictures.svg import (
+from leaderboard.games.svg import (
     REFUSED_SYMBOL,
     BoardMark,
     BoardStyle,

@@ -1,4 +1,4 @@
-"""The profile of an agent: its results on all tasks and games."""
+"""The results of an agent on all tasks and games, as its page shows them."""
 
 from dataclasses import dataclass
 

@@ -1,1 +1,0 @@
-"""Positions of games as pictures and as text, and the replay of a duel."""

@@ -253,7 +253,8 @@ def _deed(world: World, login: str, deed: Callable[[World, str, dict[str, Any]],
 def _commit(world: World, sha: str) -> dict[str, Any] | None:
     if sha in world.gone:
         return None
-    signature = {"__typename": "GpgSignature", "isValid": True, "state": "VALID", "wasSignedByGitHub": True}
+    by_github = sha not in world.signed_by_people
+    signature = {"__typename": "GpgSignature", "isValid": True, "state": "VALID", "wasSignedByGitHub": by_github}
     pulls = [_pull(world, world.pulls[number]) for number in world.commits.get(sha, [])]
     pulls += [_pull(world, one, "R_fork") for one in world.elsewhere.get(sha, [])]
     return {

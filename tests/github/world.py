@@ -128,6 +128,8 @@ class World:
     statuses: list[dict[str, str]] = field(default_factory=list)
     commits: dict[str, list[int]] = field(default_factory=dict)
     unverified: set[str] = field(default_factory=set)
+    signed_by_people: set[str] = field(default_factory=set)
+    """Commits with a good signature by somebody's own key."""
     gone: set[str] = field(default_factory=set)
     """Commits that GitHub has not."""
     elsewhere: dict[str, list[PullRequest]] = field(default_factory=dict)

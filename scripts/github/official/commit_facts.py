@@ -1,4 +1,4 @@
-"""What only GitHub knows of a commit: whether its signature is good, and whose pull request it merged.
+"""What only GitHub knows of a commit: whether GitHub signed it, and whose pull request it merged.
 
 One GraphQL request asks about a hundred commits. If the hour's limit is used up or GitHub does not answer, commits are left
 out: they are recorded as not asked, and a later round asks again.
@@ -22,7 +22,7 @@ COMMITS_PER_SMALL_QUERY = 25
 POINTS_RESERVED = 50
 
 _FACTS_FRAGMENT = """fragment facts on Commit {
-  signature { isValid }
+  signature { isValid wasSignedByGitHub }
   associatedPullRequests(first: 20) {
     nodes {
       merged
@@ -39,7 +39,7 @@ class CommitFacts:
     """GitHub's facts about a commit."""
 
     verified: bool
-    """Whether GitHub says that the commit has a good signature."""
+    """Whether GitHub made the commit: it has a good signature by GitHub's own key."""
     login_id: int | None
     """Account id of the author of the pull requests that it merged; None unless there is exactly one."""
 
@@ -112,7 +112,10 @@ def _parse_commit(repository: dict[str, Any], name: str, sha: str) -> CommitFact
         if pull["repository"]["id"] == repository["id"]
     }
     login_id = authors.pop() if len(authors) == 1 else None
-    return CommitFacts(verified=bool((commit.get("signature") or {}).get("isValid")), login_id=login_id)
+    signature = commit.get("signature") or {}
+    # Whoever signs with a key of their own can try out hashes.
+    verified = bool(signature.get("isValid") and signature.get("wasSignedByGitHub"))
+    return CommitFacts(verified=verified, login_id=login_id)
 
 
 def _stop_reason(answer: dict[str, Any]) -> str:

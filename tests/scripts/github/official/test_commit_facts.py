@@ -68,6 +68,17 @@ def test_who_signed_a_commit_and_who_brought_it(ask: Asking, standin: GitHubStan
     assert queried(standin) == [3]
 
 
+@pytest.mark.attack(
+    "ground_commit_with_a_key_of_its_own", family="people", outcome="not verified",
+    tries="Tries out hashes of a commit, signs the luckiest with its own key, and has main fast-forwarded to it.",
+)  # fmt: skip
+def test_a_signature_of_somebody_else_than_github_proves_nothing_of_a_beacon(ask: Asking, standin: GitHubStandIn) -> None:
+    merge(standin, sha(1), 1, author="eve")
+    standin.world.signed_by_people.add(sha(1))
+
+    assert ask([sha(1)]) == {sha(1): CommitFacts(verified=False, login_id=66)}
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [

@@ -73,6 +73,7 @@ def test_a_short_run_measures_every_way_that_needs_nothing() -> None:
 
 
 @pytest.mark.docker
+@pytest.mark.usefixtures("docker")
 def test_a_short_run_in_a_container() -> None:
     rows = list(measure(["CartPole"], ["docker, lock-step"], 0.01))
 

@@ -127,6 +127,8 @@ def test_hostile_names_in_the_address_do_nothing(visit, task, agents):
 
 def test_what_fits_nobody_is_said(visit):
     page = visit("compare/?task=CartPole-v1&agents=alice/first")
+    # What the page says of the entry in its address comes after the entry is loaded.
+    expect(page.locator("#pr-compare-said")).to_have_text("Add another entry to compare it with.")
     page.get_by_label("Add an entry").fill("zzz")
     page.keyboard.press("Enter")
 

@@ -338,9 +338,10 @@ def test_the_official_comment_links_to_the_episodes_that_made_the_difference() -
 
     page = "https://example.github.io/board/agents/alice/angle-rule/"
     line = next(line for line in body.splitlines() if "#task-CartPole-v1-" in line)
-    assert line == (
-        f"[the best one]({page}#task-CartPole-v1-best) on CartPole · [the best one]({page}#task-FrozenLake-v1-best) on Frozen Lake"
-    )
+    assert line.split(" · ") == [
+        f"[the best one]({page}#task-CartPole-v1-best) on CartPole",
+        f"[the best one]({page}#task-FrozenLake-v1-best) on Frozen Lake",
+    ]
 
 
 def test_without_a_site_nothing_links_there() -> None:

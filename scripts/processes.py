@@ -34,7 +34,7 @@ def run_bounded(
     *,
     folder: Path,
     environment: Mapping[str, str],
-    input_chunks: Iterable[bytes],
+    input_chunks: Iterable[bytes] = (),
     seconds: float,
     at_most: int,
 ) -> FinishedProcess:
@@ -87,7 +87,7 @@ def _read_output(process: subprocess.Popen[bytes], at_most: int) -> tuple[bytes,
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its group, unless it has ended."""
-    if process.poll() is None:
+    """Kill a process and its group, which may outlive it; not after `wait`, when its number may be another's."""
+    if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

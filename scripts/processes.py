@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Timer
@@ -42,6 +42,23 @@ def run_bounded(
 
     `input_chunks`: its standard input, which is never held in memory at once. `at_most`: limit of its output in bytes.
     """
+    with bounded_process(
+        command, folder=folder, environment=environment, input_chunks=input_chunks, seconds=seconds, at_most=at_most
+    ) as finish:
+        return finish()
+
+
+@contextmanager
+def bounded_process(
+    command: list[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    input_chunks: Iterable[bytes] = (),
+    seconds: float,
+    at_most: int,
+) -> Iterator[Callable[[], FinishedProcess]]:
+    """The same beside the block, which is given a function that waits for the end; at the block's end it is killed."""
     late = Event()
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors:
         stdin.writelines(input_chunks)
@@ -55,23 +72,26 @@ def run_bounded(
             late.set()
             _stop(process)
 
-        timer = Timer(seconds, stop_late)
-        timer.daemon = True
-        timer.start()
-        try:
+        def finish() -> FinishedProcess:
             output, is_too_long = _read_output(process, at_most)
             if is_too_long:
                 _stop(process)
             code = process.wait()
+            errors.seek(0)
+            printed = errors.read(_STDERR_BYTES)
+            return FinishedProcess(code=code, output=output, errors=printed, is_late=late.is_set(), is_too_long=is_too_long)
+
+        timer = Timer(seconds, stop_late)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield finish
         finally:
             timer.cancel()
             _stop(process)
             process.wait()
             assert process.stdout is not None
             process.stdout.close()
-        errors.seek(0)
-        printed = errors.read(_STDERR_BYTES)
-    return FinishedProcess(code=code, output=output, errors=printed, is_late=late.is_set(), is_too_long=is_too_long)
 
 
 def _read_output(process: subprocess.Popen[bytes], at_most: int) -> tuple[bytes, bool]:

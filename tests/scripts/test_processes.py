@@ -2,9 +2,13 @@
 
 import os
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
-from scripts.processes import FinishedProcess, run_bounded
+import pytest
+
+from scripts.processes import FinishedProcess, bounded_process, run_bounded
 
 
 def run(script: str, *, given: bytes = b"", seconds: float = 60, at_most: int = 1000) -> FinishedProcess:
@@ -35,3 +39,19 @@ def test_a_process_that_ended_and_left_a_child_with_its_output_is_stopped_in_tim
     script = "import subprocess; subprocess.Popen(['sleep', '600'])"
 
     assert run(script, seconds=2).is_late
+
+
+def test_a_process_beside_a_block_that_fails_is_killed(tmp_path: Path) -> None:
+    written = tmp_path / "pid"
+    script = f"import os, time; open({str(written)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    command = [sys.executable, "-c", script]
+    with (
+        suppress(ZeroDivisionError),
+        bounded_process(command, folder=tmp_path, environment=os.environ, seconds=60, at_most=10),
+    ):
+        while not written.exists() or not written.read_text():
+            time.sleep(0.01)
+        raise ZeroDivisionError
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(written.read_text()), 0)

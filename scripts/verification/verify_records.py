@@ -19,7 +19,8 @@ from evaluator.host.envs.gym_task import cached_gym_task
 from evaluator.host.envs.pettingzoo_game import cached_game
 from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import Verification, VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model import canonical_json
 from evaluator.model.base import reason
 from evaluator.model.config.challenge import Challenge

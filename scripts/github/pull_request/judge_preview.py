@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import cached_game
-from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel

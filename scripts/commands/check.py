@@ -1,6 +1,6 @@
 """`pullrank check DIR`: checks submissions without running them."""
 
-import subprocess
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +21,7 @@ from evaluator.model.identifiers import new_agent_fault
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_parts, print_json, say
 from scripts.options import JsonFindings
+from scripts.processes import run_bounded
 from scripts.repository.check_board import BoardFindings, check_board
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
@@ -30,6 +31,7 @@ HOSTED_LABEL = "ubuntu-"
 # The platform of official evaluations, unless a host chooses another.
 PLATFORM = "linux/amd64"
 REGISTRY_SECONDS = 20
+PARSE_SECONDS, PARSE_BYTES = 20.0, 1 << 16
 # Parsing hostile source can exhaust the parser's stack, so another process does it.
 _PARSE_SCRIPT = """
 import ast, sys
@@ -166,13 +168,14 @@ def check_source(entry: AgentFolder) -> None:
     source = next(blob.content for blob in entry.folder.blobs if blob.path == submission.source)
     name = f"{entry.shown}/{submission.source}"
     command = [sys.executable, "-I", "-W", "ignore", "-c", _PARSE_SCRIPT, name, required, missing]
-    try:
-        process = subprocess.run(command, input=source, capture_output=True, timeout=20, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise LoadError(f"{name}:1: takes too long to parse; simplify it") from error
-    if process.returncode != 0:
-        lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
-        reason = lines[-1] if process.returncode == 1 and lines else "cannot be parsed; simplify it"
+    done = run_bounded(
+        command, folder=Path(), environment=os.environ, input_chunks=[source], seconds=PARSE_SECONDS, at_most=PARSE_BYTES
+    )
+    if done.is_late:
+        raise LoadError(f"{name}:1: takes too long to parse; simplify it")
+    if done.code != 0:
+        lines = done.errors.decode("utf-8", "replace").strip().splitlines()
+        reason = lines[-1] if done.code == 1 and lines else "cannot be parsed; simplify it"
         raise LoadError(reason if reason.startswith(entry.shown) else f"{name}:1: {reason}")
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.host.solo.verify_result import Verification, VerificationStatus
+from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.commands.tournament import failures, summary_line

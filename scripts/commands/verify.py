@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.host.solo.verify_result import Verification, VerificationStatus
+from evaluator.host.verification import Verification, VerificationStatus
 from leaderboard.core.store import RESULT
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import Jobs, JsonFindings

@@ -2,102 +2,15 @@
 
 import os
 import re
-import signal
-import subprocess
-import tempfile
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Event, Timer
 
 from evaluator.model.config.submission import SubmissionFile
 from scripts.console import OUR_FAULT, USAGE, CommandError
+from scripts.processes import run_bounded
 from scripts.repository.layout import SUBMISSIONS
-
-_READ_BYTES = 1 << 16
-# More of stderr is not read.
-_STDERR_BYTES = 1 << 16
-
-
-@dataclass(frozen=True, kw_only=True)
-class FinishedProcess:
-    """How a process ended."""
-
-    code: int
-    output: bytes
-    errors: bytes
-    """The beginning of stderr."""
-    is_late: bool
-    """Whether it was stopped because its time was up."""
-    is_too_long: bool
-    """Whether it was stopped because it printed more than the limit."""
-
-
-def run_bounded(
-    command: list[str],
-    *,
-    folder: Path,
-    environment: Mapping[str, str],
-    input_chunks: Iterable[bytes],
-    seconds: float,
-    at_most: int,
-) -> FinishedProcess:
-    """Run a command to its end or its limits; the processes that it started end with it.
-
-    `input_chunks`: its standard input, which is never held in memory at once. `at_most`: limit of its output in bytes.
-    """
-    late = Event()
-    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors:
-        stdin.writelines(input_chunks)
-        stdin.seek(0)
-        process = subprocess.Popen(
-            command, cwd=folder, env=dict(environment), stdin=stdin, stdout=subprocess.PIPE, stderr=errors,
-            start_new_session=True,
-        )  # fmt: skip
-
-        def stop_late() -> None:
-            late.set()
-            _stop(process)
-
-        timer = Timer(seconds, stop_late)
-        timer.daemon = True
-        timer.start()
-        try:
-            output, is_too_long = _read_output(process, at_most)
-            if is_too_long:
-                _stop(process)
-            code = process.wait()
-        finally:
-            timer.cancel()
-            _stop(process)
-            process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
-        errors.seek(0)
-        printed = errors.read(_STDERR_BYTES)
-    return FinishedProcess(code=code, output=output, errors=printed, is_late=late.is_set(), is_too_long=is_too_long)
-
-
-def _read_output(process: subprocess.Popen[bytes], at_most: int) -> tuple[bytes, bool]:
-    """The output, and whether it exceeded the limit."""
-    assert process.stdout is not None
-    parts, size = [], 0
-    while part := process.stdout.read1(_READ_BYTES):  # type: ignore[attr-defined]  # a pipe is buffered
-        parts.append(part)
-        size += len(part)
-        if size > at_most:
-            return b"".join(parts), True
-    return b"".join(parts), False
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its group, unless it has ended."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-
 
 FILE_MODES = ("100644", "100755")
 OBJECT_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

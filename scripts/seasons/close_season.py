@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evaluator.host.digests.runtime_digest import lock_digests
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
-from evaluator.host.solo.verify_result import Verification, VerificationStatus
+from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel

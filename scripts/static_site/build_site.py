@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from leaderboard.visibility import hidden
 from scripts.console import OUR_FAULT, CommandError, say, stderr_console
 from scripts.git.git_repository import GitRepository
 from scripts.git.merged_pulls import merged_pulls
+from scripts.processes import bounded_process
 from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import rank, recorded_input
 from scripts.static_site import search_index, site_inputs
@@ -39,6 +39,9 @@ from scripts.static_site.game_frames import frames
 from scripts.static_site.render_episodes import middle_frame, pictures, poster_files, rendered_replays
 
 PAGE = "index.html"
+# The build's job ends after 50 minutes, of which rendering may take 25.
+MKDOCS_SECONDS = 1200.0
+MKDOCS_BYTES = 1 << 20
 
 
 def build(checkout: Checkout, *, official: bool) -> Path:
@@ -197,17 +200,21 @@ def _mkdocs(table: Standings, context: SiteContext, root: Path, place: Path) -> 
         "PULLRANK_REPOSITORY": context.repository or table.challenge.repository or "",
     }  # fmt: skip
     environment = {**os.environ, **{name: value for name, value in named.items() if value}, "NO_MKDOCS_2_WARNING": "1"}
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(root / "mkdocs.yml")]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(root / "mkdocs.yml")]
     command += ["--site-dir", str(place)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=root, env=environment) as running:
-        try:
-            yield
-            out, err = running.communicate()
-        finally:
-            running.kill()  # only where the block raised
-    if running.returncode != 0:
-        lines = (err or out).strip().splitlines() or [f"it ended with {running.returncode} and said nothing"]
+    with bounded_process(
+        command, folder=root, environment=environment, seconds=MKDOCS_SECONDS, at_most=MKDOCS_BYTES
+    ) as finish:
+        yield
+        done = finish()
+    if done.is_late:
+        raise CommandError(
+            OUR_FAULT, f"MkDocs could not build the site in {MKDOCS_SECONDS:g} seconds; build it on a faster machine"
+        )
+    if done.code != 0:
+        printed = (done.errors + done.output).decode("utf-8", "replace").splitlines()
+        lines = [line for line in printed if line.strip() and not line.startswith("INFO")]
+        lines = lines or [f"it ended with {done.code} and said nothing"]
         raise CommandError(OUR_FAULT, "MkDocs could not build the site:", *lines[-5:])
 
 

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from evaluator.host.progress import ReportProgress
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
-from evaluator.host.solo.verify_result import Verification, VerificationStatus
+from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
 from evaluator.model.records.parse import parse_duel, parse_result, parse_trace
 from evaluator.model.records.result import Result

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from evaluator.host.digests.local_code import named_modules
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.host.process_owner import scratch_folder
-from evaluator.host.solo.verify_result import Verification
+from evaluator.host.verification import Verification
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import WEB_HOST
 from leaderboard.core.store import TRACE

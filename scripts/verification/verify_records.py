@@ -1,4 +1,4 @@
-"""Verification of results and duels by replay, one process per core; used by several verbs and the bot."""
+"""Verification of results and duels by replay, one process per core; used by several commands and workflows."""
 
 import hashlib
 import multiprocessing
@@ -9,22 +9,21 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from evaluator import signals
 from evaluator.host.digests.runtime_digest import versions
 from evaluator.host.duels.verify_duel import verify_duel
-from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_task
-from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
+from evaluator.host.envs.gym_task import cached_gym_task
+from evaluator.host.envs.pettingzoo_game import cached_game
 from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import Verification, VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model import canonical_json
 from evaluator.model.base import reason
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.task import Task
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel, parse_result
@@ -234,11 +233,11 @@ def _verified(job: VerificationJob) -> Verification:
     task_id = fields.get("task")
     task = job.challenge.task(task_id) if isinstance(task_id, str) else None
     if fields.get("kind") == "duel":
-        game = opened_game(task.model_dump_json(), task.code) if task and task.game else None
+        game = cached_game(task) if task and task.game else None
         return verify_duel(str(job.result), content, game)
-    world = _world(task.model_dump_json(), task.code) if task and not task.game else None
+    gym_task = cached_gym_task(task) if task and not task.game else None
     secret = job.secret or job.seasons.secret_of(str(fields.get("season")), str(fields.get("beacon")))
-    verification = verify_result(str(job.result), content, trace, world, secret)
+    verification = verify_result(str(job.result), content, trace, gym_task, secret)
     if (
         secret is None
         or verification.status is not VerificationStatus.VERIFIED
@@ -255,20 +254,3 @@ def _fields(content: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-@cache
-def _world(task: str, code: str | None) -> GymTask | None:
-    try:
-        return load_gym_task(Task.model_validate_json(task).with_code(code))
-    except EnvironmentFault:
-        return None
-
-
-@cache
-def opened_game(task: str, code: str | None) -> PettingZooGame | None:
-    """A task's game, opened once in each process; None where it cannot be opened here. `task`: as JSON, without its code."""
-    try:
-        return open_game(Task.model_validate_json(task).with_code(code))
-    except EnvironmentFault:
-        return None

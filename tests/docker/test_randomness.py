@@ -8,7 +8,8 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.make_result import Evaluation
-from evaluator.host.solo.verify_result import VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.verdict import Verdict

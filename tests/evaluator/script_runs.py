@@ -6,7 +6,8 @@ from typing import Any
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.make_result import Evaluation
-from evaluator.host.solo.verify_result import Verification, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification import Verification
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import with_self_hash
 from tests.rooms import evaluate, folder, order

@@ -14,7 +14,8 @@ import pytest
 from evaluator.host.docker.engine import Engine
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.make_result import Evaluation
-from evaluator.host.solo.verify_result import VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
 from tests.hostile.arena import (

@@ -20,9 +20,10 @@ from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.make_result import Evaluation
-from evaluator.host.solo.verify_result import VerificationStatus, replay_episode, verify_result
+from evaluator.host.solo.verify_result import replay_episode, verify_result
 from evaluator.host.training_scripts import script_env_server
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records import trace

@@ -5,6 +5,7 @@ import copy
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import gymnasium
@@ -90,6 +91,20 @@ def load_gym_task(task: Task) -> GymTask:
         gym_task.encoder(), gym_task.decoder()
         sample.close()
     return gym_task
+
+
+def cached_gym_task(task: Task) -> GymTask | None:
+    """The environment of a task, loaded once in each process; None where it cannot be loaded here."""
+    return _loaded(task.model_dump_json(), task.code)
+
+
+@cache
+def _loaded(task: str, code: str | None) -> GymTask | None:
+    """`task`: as JSON, which does not have its code."""
+    try:
+        return load_gym_task(Task.model_validate_json(task).with_code(code))
+    except EnvironmentFault:
+        return None
 
 
 class BudgetError(EnvironmentFault):

@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -140,6 +141,20 @@ def open_game(task: Task) -> PettingZooGame:
         masked=isinstance(seen[0], spaces.Dict) and {MASK, "observation"} <= set(seen[0].spaces),
         factory=factory,
     )
+
+
+def cached_game(task: Task) -> PettingZooGame | None:
+    """The game of a task, opened once in each process; None where it cannot be opened here."""
+    return _opened(task.model_dump_json(), task.code)
+
+
+@cache
+def _opened(task: str, code: str | None) -> PettingZooGame | None:
+    """`task`: as JSON, which does not have its code."""
+    try:
+        return open_game(Task.model_validate_json(task).with_code(code))
+    except EnvironmentFault:
+        return None
 
 
 def _unfit(players: Sequence[str], seen: list[Any], moves: list[Any]) -> str | None:

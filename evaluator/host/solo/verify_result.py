@@ -1,12 +1,10 @@
 """Verification of a result: replaying its trace on the environment, without the agent, must give the same numbers."""
 
-import enum
 import hashlib
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -20,52 +18,17 @@ from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.script_env_server import NO_STEP_LIMIT
+from evaluator.host.verification import Verification, VerificationStatus, is_same_number, is_stale
 from evaluator.model.base import reason
-from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
-from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING, MEASUREMENT_VERSION
-from evaluator.model.records.duel_record import Duel
+from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING
 from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.trace import Trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 
-
-@enum.unique
-class VerificationStatus(enum.StrEnum):
-    """The outcome of a verification."""
-
-    VERIFIED = "verified"
-    REFUTED = "refuted"
-    STALE = "stale"
-    SEALED = "sealed"
-    NOT_REPEATABLE = "not_repeatable"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verification:
-    """The verification of one file."""
-
-    path: str
-    status: VerificationStatus
-    faults: tuple[str, ...] = ()
-    """What is wrong, each in one sentence."""
-    steps: int = 0
-    """Replayed environment steps."""
-
-    @classmethod
-    def refuted(cls, path: str, *faults: str) -> Self:
-        """Of a file that is wrong."""
-        return cls(path=path, status=VerificationStatus.REFUTED, faults=faults)
-
-
 OBSERVATION_CHUNK_BYTES = 1 << 24
-
-
-def is_same_number(one: float, other: float) -> bool:
-    """Whether two numbers are one, to the last bit: a file tells 0 from -0, and its hash does not."""
-    return one == other and math.copysign(1.0, one) == math.copysign(1.0, other)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,15 +96,6 @@ def verify_result(
     if result.verdict is not Verdict.OK:
         return Verification(path=path, status=VerificationStatus.VERIFIED)
     return _verify_trace(path, result, trace, gym_task, secret)
-
-
-def is_stale(record: Result | Duel, task: Task | None) -> str | None:
-    """Why a record cannot be verified any more; None where it can. `task`: the challenge's, if it still has it."""
-    if record.protocol > MEASUREMENT_VERSION:
-        return f"recorded under other rules: protocol {record.protocol} is newer than this evaluator; update it"
-    if task is None or task.digest() != record.task_digest:
-        return "recorded under other rules: the task's settings, or the host's code that it names, have changed since"
-    return None
 
 
 def _decrypt(result: Result, trace: bytes | None, secret: SeasonSecret) -> tuple[Result, bytes | None]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.base import reason
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel

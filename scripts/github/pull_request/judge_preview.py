@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from evaluator.host.duels.verify_duel import verify_duel
-from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.host.envs.pettingzoo_game import cached_game
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
@@ -36,7 +37,6 @@ from scripts.github.pull_request.outcome import (
 from scripts.github.workflow.event import WorkflowEnvironment, as_pull_event, dispatched_commit, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
-from scripts.verification.verify_records import opened_game
 
 WORKFLOW_DISPATCH = "workflow_dispatch"
 PREVIEW_WORKFLOW = ".github/workflows/preview.yml"
@@ -344,7 +344,7 @@ def _duel_fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
         return None  # Main's rules changed meanwhile: the duel is not shown, and the next run plays again.
     if duel.verdict is not Verdict.OK:
         return None
-    finding = verify_duel("preview", duel.serialised(), opened_game(task.model_dump_json(), task.code))
+    finding = verify_duel("preview", duel.serialised(), cached_game(task))
     if finding.status is VerificationStatus.VERIFIED:
         return None
     return "the moves of a duel in the preview do not give what it says"

@@ -13,7 +13,8 @@ from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.make_result import Evaluation
-from evaluator.host.solo.verify_result import VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel

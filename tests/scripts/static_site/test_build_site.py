@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from scripts.console import OUR_FAULT, CommandError
+from scripts.static_site import build_site
 from scripts.static_site.build_site import make
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.test_page_renderer import hostile_board
@@ -41,10 +43,10 @@ class Links(html.parser.HTMLParser):
             self.loads.extend(given[name] or "" for name in ("src", "href", "srcset", "data") if name in given)
 
 
-def build(board, place: Path, context=samples.CONTEXT) -> Path:
-    """What `pullrank site build` does, in a place of its own."""
+def build(board, place: Path, context=samples.CONTEXT, *, config="") -> Path:
+    """What `pullrank site build` does, in a place of its own; `config`: more lines of mkdocs.yml."""
     shutil.copytree(ROOT / "site", place / "site")
-    shutil.copy(ROOT / "mkdocs.yml", place)
+    (place / "mkdocs.yml").write_text((ROOT / "mkdocs.yml").read_text() + config)
     return make(board, context, place)
 
 
@@ -141,3 +143,40 @@ def test_without_an_address_nothing_is_said_of_it(site):
     assert not (site / "sitemap.xml").exists()
     assert (site / "robots.txt").read_text() == "User-agent: *\nAllow: /\n"
     assert "og:image" not in (site / "index.html").read_text()
+
+
+def test_mkdocs_that_does_not_end_is_stopped_and_the_old_site_stays(tmp_path, monkeypatch):
+    hook = "import time\n\ndef on_config(config):\n    time.sleep(600)\n"
+    (tmp_path / "hang.py").write_text(hook)
+    old = tmp_path / "build" / "site" / "index.html"
+    old.parent.mkdir(parents=True)
+    old.write_text("old")
+    monkeypatch.setattr(build_site, "MKDOCS_SECONDS", 0.5)
+    with pytest.raises(CommandError) as raised:
+        build(samples.one(), tmp_path, config="hooks: [hang.py]\n")
+
+    assert raised.value.code == OUR_FAULT
+    assert str(raised.value) == "MkDocs could not build the site in 0.5 seconds; build it on a faster machine"
+    assert [path.name for path in old.parent.iterdir()] == ["index.html"]
+    assert old.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ("no_such_setting: true\n", "Unrecognised configuration name: no_such_setting"),
+        ("hooks: [link.py]\n", "contains a link 'missing.md'"),
+    ],
+)
+def test_what_mkdocs_refuses_is_said_and_the_old_site_stays(config, reason, tmp_path):
+    old = tmp_path / "build" / "site" / "index.html"
+    old.parent.mkdir(parents=True)
+    old.write_text("old")
+    (tmp_path / "link.py").write_text("def on_page_markdown(markdown, **_):\n    return markdown + '[a](missing.md)'\n")
+    with pytest.raises(CommandError) as raised:
+        build(samples.one(), tmp_path, config=config)
+
+    assert raised.value.code == OUR_FAULT
+    assert str(raised.value).startswith("MkDocs could not build the site:\n")
+    assert reason in str(raised.value)
+    assert old.read_text() == "old"

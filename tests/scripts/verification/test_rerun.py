@@ -9,7 +9,7 @@ import pytest
 from evaluator.host.progress import ignore_progress
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
-from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from scripts.repository.checkout import open_checkout

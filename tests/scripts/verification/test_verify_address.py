@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.host.verification import VerificationStatus
 from scripts.console import CommandError
 from scripts.git.git_repository import GitError
 from scripts.verification import verify_address as verify_address_module

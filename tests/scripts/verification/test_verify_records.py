@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import duel_with_self_hash

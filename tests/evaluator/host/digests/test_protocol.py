@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from evaluator.host import verification
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.solo import verify_result as verifying
-from evaluator.host.solo.verify_result import Verification, VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.config.task import Task
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import WantedDuel, duel_with_self_hash
@@ -82,7 +83,7 @@ def test_an_old_record_has_todays_key_in_protocol_1(judged: Any, document: dict[
 def test_a_record_is_verified_by_its_own_number_when_the_number_was_raised(
     judged: Any, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verifying, "MEASUREMENT_VERSION", MEASUREMENT_VERSION + 1)
+    monkeypatch.setattr(verification, "MEASUREMENT_VERSION", MEASUREMENT_VERSION + 1)
 
     assert judged(key=document["key"]).status is VerificationStatus.VERIFIED
     assert judged(schema=2, protocol=MEASUREMENT_VERSION + 1).status is VerificationStatus.VERIFIED

@@ -16,7 +16,7 @@ from evaluator.host.envs.pettingzoo_game import openings
 from evaluator.host.errors import AgentFault, RegistryFault, SandboxClosed
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
-from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.host.verification import VerificationStatus
 from evaluator.model import canonical_json
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task

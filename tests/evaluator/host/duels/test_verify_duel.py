@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
-from evaluator.host.solo.verify_result import Verification, VerificationStatus
+from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.config.task import ClockSettings, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, WantedDuel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel

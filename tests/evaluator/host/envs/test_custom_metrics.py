@@ -7,7 +7,8 @@ import pytest
 
 from evaluator.host.envs.custom_metrics import RecordedEpisode, compute_custom_metrics
 from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
-from evaluator.host.solo.verify_result import VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import with_self_hash

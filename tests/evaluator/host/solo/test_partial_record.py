@@ -21,8 +21,9 @@ from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.partial_record import MOST_CONTINUATIONS, PartialFolder
-from evaluator.host.solo.verify_result import VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.usage import Usage
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_result

@@ -9,7 +9,8 @@ import pytest
 
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.solo.make_result import Evaluation
-from evaluator.host.solo.verify_result import Verification, VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult, with_self_hash

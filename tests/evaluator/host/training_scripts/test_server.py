@@ -10,8 +10,8 @@ from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.seeds.derive import episode_seeds
-from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed_score
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules

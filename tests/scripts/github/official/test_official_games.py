@@ -12,7 +12,7 @@ from evaluator.host.deterministic import pinned_environment
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.yaml_loader import parse_challenge
-from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.result import Tier

@@ -18,7 +18,7 @@ from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.seeds.encryption import decrypt_result
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
-from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.preview import Preview

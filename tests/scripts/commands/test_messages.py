@@ -97,6 +97,34 @@ def test_check_says_in_one_line_what_is_wrong_and_where(board: Path, name: str) 
     assert run(board, "check", folder) == (1, "", f"{folder}{message}\n")
 
 
+NOT_THERE = {
+    "local/random": "did you mean 'example_agents/random'?",
+    "random": "did you mean 'example_agents/random'?",
+    "example_agents/Randm": "did you mean 'example_agents/random'?",
+    "alice/player": "did you mean 'submissions/alice/player'?",
+    "submisions/alice/player": "did you mean 'submissions/alice/player'?",
+    "zzzz": "name the folder of an agent, such as submissions/alice/player",
+}
+
+
+@pytest.mark.parametrize("opponent", NOT_THERE)
+def test_an_opponent_that_is_not_there_is_answered_with_the_folder_that_was_meant(tmp_path: Path, opponent: str) -> None:
+    board = game_board(tmp_path)
+    folder = put(board, "player", {"submission.yml": HEAD, "agent.py": LEGAL})
+
+    code, _, err = run(board, "duel", folder, opponent, "--game", "tictactoe", "--sandbox", "process")
+
+    assert (code, err) == (1, f"{opponent}: cannot be read (No such file or directory); {NOT_THERE[opponent]}\n")
+
+
+def test_on_a_board_without_agents_a_folder_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "challenge.yml").write_text(GAMES)
+
+    assert run(tmp_path, "evaluate", "zzzz")[2] == (
+        "zzzz: cannot be read (No such file or directory); name the folder of an agent\n"
+    )
+
+
 def test_faults_are_listed_in_the_order_of_their_lines(board: Path) -> None:
     weights = "weights:\n  - file: a.zip\n    url: https://a.example/a.zip\n    sha256: abc\n    bytes: -1\n"
     manifest = "name: A\nalgoritm: b\n" + weights + "license: MIT\n"

@@ -205,6 +205,19 @@ def test_every_word_of_a_command_is_safe_in_a_shell(board: Path) -> None:
     assert page == f"{BOARD}/compare/main...alice:b%3Btouch%24%7BIFS%7Dran?expand=1"
 
 
+def test_an_evaluation_ends_with_the_next_step(board: Path) -> None:
+    failing = str(put(board / "submissions/alice/failing", CRASHING, "[CartPole-v1]").relative_to(board))
+    put(board / "example_agents/elsewhere", LEGAL + "# an example\n", "[CartPole-v1]")
+
+    said = {
+        folder: run(board, "evaluate", folder, "--sandbox", "process")[2]
+        for folder in ("submissions/alice/new", failing, "example_agents/elsewhere")
+    }
+
+    assert said["submissions/alice/new"].endswith("\nNext: pullrank ready submissions/alice/new\n")
+    assert not any("Next:" in said[folder] for folder in (failing, "example_agents/elsewhere"))
+
+
 def test_what_is_missing_is_said_with_what_to_do(board: Path) -> None:
     (board / "challenge.yml").write_text(GAMES + "# changed\n")
     put(board / "example_agents/elsewhere", LEGAL)

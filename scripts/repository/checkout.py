@@ -209,20 +209,22 @@ class Checkout:
         return [*self.recorded[0], *self.recorded_duels[0]]
 
     def tasks(self, ids: list[str] | None) -> list[Task]:
-        """The tasks with these ids, or all tasks."""
+        """The tasks with these ids or titles, or all tasks."""
         if not ids:
             return list(self.challenge.tasks)
         by_id = {task.id: task for task in self.challenge.tasks}
+        ids = [_task_id(by_id, word) for word in ids]
         if unknown := next((i for i in ids if i not in by_id), None):
             raise CommandError(USAGE, f"there is no task {unknown!r}; {did_you_mean(unknown, by_id, 'the tasks are')}")
         return [by_id[i] for i in ids]
 
     def games(self, ids: list[str] | None) -> list[Task]:
-        """The games with these ids, or all games."""
+        """The games with these ids or titles, or all games."""
         by_id = {task.id: task for task in self.challenge.games}
         if not by_id:
             raise CommandError(USAGE, "this challenge has no game; challenge.yml names one with 'game' instead of 'env'")
-        if wrong := next((i for i in ids or [] if i not in by_id), None):
+        ids = [_task_id({task.id: task for task in self.challenge.tasks}, word) for word in ids or []]
+        if wrong := next((i for i in ids if i not in by_id), None):
             solo = self.challenge.task(wrong) is not None
             if solo:
                 fault = f"{wrong} is played alone, with 'pullrank evaluate'; the games are {', '.join(by_id)}"
@@ -230,6 +232,12 @@ class Checkout:
                 fault = f"there is no game {wrong!r}; {did_you_mean(wrong, by_id, 'the games are')}"
             raise CommandError(USAGE, fault)
         return [by_id[i] for i in ids] if ids else list(by_id.values())
+
+
+def _task_id(by_id: Mapping[str, Task], word: str) -> str:
+    """The id of the only task of that id or title, whatever its capitals; the word itself without one, or with several."""
+    named = [task.id for task in by_id.values() if word.casefold() in (task.id.casefold(), (task.title or "").casefold())]
+    return word if word in by_id or len(named) != 1 else named[0]
 
 
 def say_damaged(kind: str, damaged: Iterable[DamagedFile]) -> None:

@@ -10,7 +10,10 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.task import Task
+from scripts.commands import check
+from scripts.repository.checkout import Checkout
 from tests.scripts.checkouts import GAMES, LEGAL, game_board, run
+from tests.weights_server import gives, serving, weights
 
 GOOD = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 1\n"
 HEAD = "name: A\nalgorithm: b\n"
@@ -260,6 +263,22 @@ def test_a_player_is_not_beaten_by_what_the_machine_lacks(tmp_path: Path) -> Non
     documents = [json.loads(path.read_text()) for path in board.rglob("results/**/*netted*/*.json")]
     assert (code, json.loads(out)["failed"]) == (3, 1)
     assert [(each["verdict"], each.get("first_attempt")) for each in documents] == [("internal_error", None)]
+
+
+def test_a_check_of_weights_that_cannot_be_fetched_now_promises_nothing(
+    board: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = HEAD + "weights:\n" + f"  - {weights(b'net').model_dump_json()}\n"
+    folder = put(board, "cut-off", {"submission.yml": manifest, "agent.py": GOOD})
+    with serving(tmp_path) as server:
+        server.pages["/net.bin"] = gives(b"n", **{"Content-Length": "3"})
+        monkeypatch.setattr(check, "WeightsStore", lambda: server.store(tmp_path / "store", reaches_others=False))
+
+        check.check_weights(Checkout(board).find(board / folder))
+
+    said = capsys.readouterr().err
+    assert "/submission.yml: weights net.bin: models.example does not answer as it should (IncompleteRead: " in said
+    assert said.endswith("); so it was not looked at\n")
 
 
 def test_a_table_in_a_narrow_terminal_cuts_no_verdict(board: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -43,7 +43,7 @@ COMMANDS = {
         is_pinned=True,
     ),
     "ready": CommandInfo(
-        "Say whether a pull request with this agent would pass: paths, login, check, results, place; then the git commands.",
+        "Say whether a pull request with this agent would pass: paths, check, results, place; then what is left to do.",
         "ready submissions/alice/first",
         is_pinned=True,
     ),

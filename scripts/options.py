@@ -11,7 +11,7 @@ Jobs = Annotated[
     str, typer.Option("--jobs", help="The most played at once; auto for as many as there are processors and memory for.")
 ]
 OfficialOnly = Annotated[bool, typer.Option(help="Only official results.")]
-OnlyTasks = Annotated[list[str] | None, typer.Option(help="Only this task; may be given again.")]
+OnlyTasks = Annotated[list[str] | None, typer.Option(help="Only this task, by id or title; may be given again.")]
 PlayAgain = Annotated[bool, typer.Option(help="Play even what is recorded.")]
 JsonDocument = Annotated[bool, typer.Option("--json", help="Print a JSON document.")]
 JsonList = Annotated[bool, typer.Option("--json", help="Print a JSON list.")]

@@ -18,7 +18,7 @@ from scripts.terminal_tables import duel_table
 def run(
     one: Annotated[Path, typer.Argument(help="An agent's folder.", metavar="A")],
     other: Annotated[Path, typer.Argument(help="Its opponent's; the same folder again is its validation.", metavar="B")],
-    game: Annotated[str | None, typer.Option(help="Which game; may be left out where there is one.")] = None,
+    game: Annotated[str | None, typer.Option(help="Which game, by id or title; may be left out where there is one.")] = None,
     sandbox: LocalSandbox = "auto",
     matches: Annotated[
         int | None, typer.Option(help="Number of matches, instead of the game's own; nothing is recorded then.")

@@ -19,7 +19,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import AgentArgument, Jobs, LocalSandbox, OnlyTasks, PlayAgain
-from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
+from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
 from scripts.runs.eligible_tasks import find_chosen
 from scripts.runs.local_evaluator import Evaluator, RunOptions, ended_in_words, evaluate_locally, open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
@@ -59,9 +59,12 @@ def run(
         print_json([*(result.document() for result in results), *(duel.document() for duel in duels)])
         return exit_code_of(entry, results, duels)
     _print_tables(checkout, entry, results, duels)
+    code = exit_code_of(entry, results, duels)
     if here:
         print_places(checkout, entry, results, duels)
-    return exit_code_of(entry, results, duels)
+        if code == OK and entry.login != LOCAL:
+            say(f"Next: pullrank ready {entry.shown}")
+    return code
 
 
 def _evaluate(evaluator: Evaluator, entry: AgentFolder, tasks: list[Task], options: RunOptions) -> list[Result]:

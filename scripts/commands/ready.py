@@ -1,6 +1,5 @@
-"""`pullrank ready DIR`: whether a pull request with this agent would pass, and the git commands that open it."""
+"""`pullrank ready DIR`: whether a pull request with this agent would pass, and what is left to do until it is open."""
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,7 @@ from leaderboard.ratings.duel_results import duel_totals, refusal
 from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
-from scripts.git.git_repository import GitRepository
-from scripts.git.path_guard import PullAuthor, inspect_pull
+from scripts.git.pull_steps import PullSteps, pull_steps, read_clone
 from scripts.options import AgentArgument, JsonDocument
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
@@ -34,7 +32,7 @@ class ReadyCheck:
 
 
 def run(folder: AgentArgument, as_json: JsonDocument = False) -> int:
-    """Say whether a pull request with this agent would pass: paths, login, check, results, place; then the git commands."""
+    """Say whether a pull request with this agent would pass: paths, check, results, place; then what is left to do."""
     checkout = open_checkout(Path.cwd())
     checks: list[ReadyCheck] = []
     try:
@@ -44,19 +42,32 @@ def run(folder: AgentArgument, as_json: JsonDocument = False) -> int:
     else:
         checks = [ReadyCheck(what="check"), *_checks(checkout, entry)]
     passed = not any(each.fault for each in checks)
-    commands = list(_commands(checkout, entry)) if passed else []
+    clone = read_clone(checkout, entry.login) if passed else None
+    steps = None if clone is None else pull_steps(checkout, entry, clone)
     if as_json:
         print_json({
             "ready": passed, "checks": [{"what": each.what, "ok": not each.fault, "fault": each.fault} for each in checks],
-            "places": list(_places(checkout, entry)) if passed else [], "commands": commands,
+            "places": list(_places(checkout, entry)) if passed else [], "commands": list(steps.commands) if steps else [],
+            "pull_request": steps.address if steps else None, "note": steps.note if steps else "",
         })  # fmt: skip
         return OK if passed else SUBMISSION_AT_FAULT
     for each in checks:
         say(f"no  {each.what}: {each.fault}" if each.fault else f"ok  {each.what}")
-    if passed:
+    if steps:
         print_places(checkout, entry, *_recorded(checkout, entry))
-        say("\n".join(["Ready. These commands bring it to GitHub; then open the pull request there:", *commands]))
+        say(_in_words(steps))
     return OK if passed else SUBMISSION_AT_FAULT
+
+
+def _in_words(steps: PullSteps) -> str:
+    lines = [f"Ready. {steps.note}".rstrip()]
+    if steps.commands:
+        lines += ["What is left to do:", *steps.commands]
+    if steps.address:
+        lines.append(f"{'Then open' if steps.commands else 'Everything is pushed; open'} the pull request: {steps.address}")
+    elif steps.commands:
+        lines.append("Then open the pull request.")
+    return "\n".join(lines)
 
 
 def _checks(checkout: Checkout, entry: AgentFolder) -> Iterator[ReadyCheck]:
@@ -69,22 +80,21 @@ def _checks(checkout: Checkout, entry: AgentFolder) -> Iterator[ReadyCheck]:
 
 
 def _path_faults(checkout: Checkout, entry: AgentFolder) -> list[str]:
-    """What the branch changes beside the agent's owner's folders: committed since main, or not committed yet."""
-    clone = GitRepository(checkout.root)
+    """What the branch changes beside the owner's folders, committed since main or not; and what git would leave out."""
     try:
-        head = clone.resolve("HEAD")
-        base = clone.resolve(f"refs/remotes/origin/{MAIN_BRANCH}") or clone.resolve(f"refs/heads/{MAIN_BRANCH}")
-        if not head or not base:
-            return ["this is no clone with a branch main; clone your fork"]
-        guarded = inspect_pull(clone, base, head, PullAuthor(login=entry.login), checkout.challenge.submissions)
-        changed = clone.status("--untracked-files=all")
+        clone = read_clone(checkout, entry.login)
+        if clone is None:
+            return [f"this is no clone with a branch {MAIN_BRANCH}; clone your fork"]
+        ignored = clone.git.ignored(f"{SUBMISSIONS}/{entry.login}/{entry.agent}")
     except CommandError as error:
         return [str(error)]
     folder = f"{SUBMISSIONS}/{entry.login}/"
-    outside = [*guarded.outside, *(line[3:] for line in changed if not line[3:].startswith(folder))]
+    outside = [*clone.guarded.outside, *(path for path in clone.uncommitted if not path.startswith(folder))]
+    files = {f"{folder}{entry.agent}/{blob.path}" for blob in entry.folder.blobs}
     return [
-        *guarded.faults,
+        *clone.guarded.faults,
         *(f"{path} lies outside of {folder}: undo it, or leave it out" for path in dict.fromkeys(outside)),
+        *(f"{path} is ignored by git, which would leave it out: rename it" for path in ignored if path in files),
     ]
 
 
@@ -140,12 +150,3 @@ def _places(checkout: Checkout, entry: AgentFolder) -> Iterator[dict[str, str | 
     for game in agent.games:
         if game.place is not None:
             yield {"task": game.task.id, "place": game.place, "of": game.entries}
-
-
-def _commands(checkout: Checkout, entry: AgentFolder) -> Iterator[str]:
-    """What brings the agent to GitHub; every word of it is safe in a shell."""
-    branch = f"{entry.agent}"
-    yield f"git switch -c {shlex.quote(branch)}"
-    yield f"git add {shlex.quote(entry.shown)}"
-    yield f"git commit -m {shlex.quote(f'Enter {entry.agent}')}"
-    yield f"git push -u origin {shlex.quote(branch)}"

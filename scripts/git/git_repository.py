@@ -207,6 +207,11 @@ class GitRepository:
         words = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", *options)
         return [line for line in unfiltered.run(*words).decode("utf-8", "replace").split("\0") if line]
 
+    def ignored(self, folder: str) -> list[str]:
+        """The files in a folder that git ignores."""
+        words = ("ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--", f"{folder}/")
+        return [path for path in self.run(*words).decode("utf-8", "replace").split("\0") if path]
+
     def resolve(self, name: str) -> str | None:
         """The commit of a name; None if there is none."""
         try:

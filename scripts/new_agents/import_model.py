@@ -20,7 +20,9 @@ from evaluator.model.base import reason
 from evaluator.model.config.submission import MANIFEST_NAME, WeightsFile
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import WeightsUrl
-from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
+from evaluator.model.records.result import ASKED_AGAIN
+from evaluator.model.records.verdict import Verdict
+from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.new_agents.saved_models import SavedModel, recognise
 from scripts.repository.checkout import Checkout
 from scripts.repository.starters import TEMPLATE_FOLDER
@@ -76,6 +78,9 @@ def _fetched(url: str, target: Path, checkout: Checkout, store: WeightsStore) ->
     except ValidationError as error:
         raise CommandError(USAGE, f"{url}: {reason(error)}") from error
     except AgentFault as fault:
+        if fault.verdict is Verdict.INTERNAL_ERROR:
+            words = f"{str(fault).removesuffix(f'; {ASKED_AGAIN}')}; nothing was written, try it again"
+            raise CommandError(OUR_FAULT, f"{url}: {words}") from fault
         raise CommandError(SUBMISSION_AT_FAULT, f"{url}: {fault}") from fault
     if size > most:
         words = f"has more than the {most // MIB} MiB that submissions.weights_mib allows; quantise it"

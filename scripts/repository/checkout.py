@@ -19,7 +19,7 @@ from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.records.result import Result
-from evaluator.model.suggestion import did_you_mean
+from evaluator.model.suggestion import did_you_mean, nearest
 from leaderboard.core.eligibility import LOCAL as LOCAL
 from leaderboard.core.eligibility import with_quarantines, without_quarantined
 from leaderboard.core.entry import AgentName, Entry
@@ -127,6 +127,8 @@ class Checkout:
         path = path if path.is_absolute() else Path.cwd() / path
         login = path.parent.name if path.parent.parent.name == "submissions" else LOCAL
         try:
+            if not os.path.lexists(path):
+                raise LoadError(f"{path}: cannot be read (No such file or directory); {self._folder_hint(path)}")
             if not AGENT.fullmatch(path.name):
                 raise LoadError("an agent's folder is named with 1 to 40 lower-case letters, digits, '.', '_' or '-'")
             if not LOGIN.fullmatch(login):
@@ -137,6 +139,20 @@ class Checkout:
             raise LoadError(*(_with_folder(shown, line.replace(str(path), shown)) for line in error.lines)) from error
         baseline = self.challenge.is_baseline(login, path.name, example=login == LOCAL)
         return AgentFolder(login=login, agent=path.name, path=path, folder=folder, baseline=baseline)
+
+    def _folder_hint(self, path: Path) -> str:
+        """For a path that is not there: the agent's folder that was probably meant, by its path, login/agent or name."""
+        shown: dict[str, str] = {}
+        for folder in self.folders:
+            relative = os.path.relpath(folder, Path.cwd())
+            login = LOCAL if folder.parent.name == EXAMPLE_AGENTS else folder.parent.name
+            for name in (relative, f"{login}/{folder.name}", folder.name):
+                shown.setdefault(name.casefold(), relative)
+        wanted = os.path.relpath(path, Path.cwd()).casefold()
+        near = wanted if wanted in shown else nearest(wanted, shown)
+        if near is not None:
+            return f"did you mean '{shown[near]}'?"
+        return "name the folder of an agent" + (f", such as {next(iter(shown.values()))}" if shown else "")
 
     @cached_property
     def folders(self) -> list[Path]:
@@ -193,20 +209,22 @@ class Checkout:
         return [*self.recorded[0], *self.recorded_duels[0]]
 
     def tasks(self, ids: list[str] | None) -> list[Task]:
-        """The tasks with these ids, or all tasks."""
+        """The tasks with these ids or titles, or all tasks."""
         if not ids:
             return list(self.challenge.tasks)
         by_id = {task.id: task for task in self.challenge.tasks}
+        ids = [_task_id(by_id, word) for word in ids]
         if unknown := next((i for i in ids if i not in by_id), None):
             raise CommandError(USAGE, f"there is no task {unknown!r}; {did_you_mean(unknown, by_id, 'the tasks are')}")
         return [by_id[i] for i in ids]
 
     def games(self, ids: list[str] | None) -> list[Task]:
-        """The games with these ids, or all games."""
+        """The games with these ids or titles, or all games."""
         by_id = {task.id: task for task in self.challenge.games}
         if not by_id:
             raise CommandError(USAGE, "this challenge has no game; challenge.yml names one with 'game' instead of 'env'")
-        if wrong := next((i for i in ids or [] if i not in by_id), None):
+        ids = [_task_id({task.id: task for task in self.challenge.tasks}, word) for word in ids or []]
+        if wrong := next((i for i in ids if i not in by_id), None):
             solo = self.challenge.task(wrong) is not None
             if solo:
                 fault = f"{wrong} is played alone, with 'pullrank evaluate'; the games are {', '.join(by_id)}"
@@ -214,6 +232,12 @@ class Checkout:
                 fault = f"there is no game {wrong!r}; {did_you_mean(wrong, by_id, 'the games are')}"
             raise CommandError(USAGE, fault)
         return [by_id[i] for i in ids] if ids else list(by_id.values())
+
+
+def _task_id(by_id: Mapping[str, Task], word: str) -> str:
+    """The id of the only task of that id or title, whatever its capitals; the word itself without one, or with several."""
+    named = [task.id for task in by_id.values() if word.casefold() in (task.id.casefold(), (task.title or "").casefold())]
+    return word if word in by_id or len(named) != 1 else named[0]
 
 
 def say_damaged(kind: str, damaged: Iterable[DamagedFile]) -> None:

@@ -10,7 +10,10 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.task import Task
+from scripts.commands import check
+from scripts.repository.checkout import Checkout
 from tests.scripts.checkouts import GAMES, LEGAL, game_board, run
+from tests.weights_server import gives, serving, weights
 
 GOOD = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 1\n"
 HEAD = "name: A\nalgorithm: b\n"
@@ -95,6 +98,34 @@ def test_check_says_in_one_line_what_is_wrong_and_where(board: Path, name: str) 
     folder = put(board, name, files)
 
     assert run(board, "check", folder) == (1, "", f"{folder}{message}\n")
+
+
+NOT_THERE = {
+    "local/random": "did you mean 'example_agents/random'?",
+    "random": "did you mean 'example_agents/random'?",
+    "example_agents/Randm": "did you mean 'example_agents/random'?",
+    "alice/player": "did you mean 'submissions/alice/player'?",
+    "submisions/alice/player": "did you mean 'submissions/alice/player'?",
+    "zzzz": "name the folder of an agent, such as submissions/alice/player",
+}
+
+
+@pytest.mark.parametrize("opponent", NOT_THERE)
+def test_an_opponent_that_is_not_there_is_answered_with_the_folder_that_was_meant(tmp_path: Path, opponent: str) -> None:
+    board = game_board(tmp_path)
+    folder = put(board, "player", {"submission.yml": HEAD, "agent.py": LEGAL})
+
+    code, _, err = run(board, "duel", folder, opponent, "--game", "tictactoe", "--sandbox", "process")
+
+    assert (code, err) == (1, f"{opponent}: cannot be read (No such file or directory); {NOT_THERE[opponent]}\n")
+
+
+def test_on_a_board_without_agents_a_folder_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "challenge.yml").write_text(GAMES)
+
+    assert run(tmp_path, "evaluate", "zzzz")[2] == (
+        "zzzz: cannot be read (No such file or directory); name the folder of an agent\n"
+    )
 
 
 def test_faults_are_listed_in_the_order_of_their_lines(board: Path) -> None:
@@ -232,6 +263,22 @@ def test_a_player_is_not_beaten_by_what_the_machine_lacks(tmp_path: Path) -> Non
     documents = [json.loads(path.read_text()) for path in board.rglob("results/**/*netted*/*.json")]
     assert (code, json.loads(out)["failed"]) == (3, 1)
     assert [(each["verdict"], each.get("first_attempt")) for each in documents] == [("internal_error", None)]
+
+
+def test_a_check_of_weights_that_cannot_be_fetched_now_promises_nothing(
+    board: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = HEAD + "weights:\n" + f"  - {weights(b'net').model_dump_json()}\n"
+    folder = put(board, "cut-off", {"submission.yml": manifest, "agent.py": GOOD})
+    with serving(tmp_path) as server:
+        server.pages["/net.bin"] = gives(b"n", **{"Content-Length": "3"})
+        monkeypatch.setattr(check, "WeightsStore", lambda: server.store(tmp_path / "store", reaches_others=False))
+
+        check.check_weights(Checkout(board).find(board / folder))
+
+    said = capsys.readouterr().err
+    assert "/submission.yml: weights net.bin: models.example does not answer as it should (IncompleteRead: " in said
+    assert said.endswith("); so it was not looked at\n")
 
 
 def test_a_table_in_a_narrow_terminal_cuts_no_verdict(board: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -44,12 +44,178 @@ def test_an_evaluated_agent_is_ready_and_the_commands_commit_only_its_folder(boa
     assert code == 0
     assert "would take place 1 of 1" in out
     commands = [line for line in err.splitlines() if line.startswith("git ")]
-    for command in commands[:3]:
+    assert commands == [
+        "git switch --no-track -c new main", "git add submissions/alice/new", "git commit -m 'Enter new'",
+    ]  # fmt: skip
+    assert "This clone has no remote to push to, and challenge.yml names no repository" in err
+    for command in commands:
         git(board, *shlex.split(command)[1:])
     assert git(board, "diff", "--name-only", "main").split() == [
         "submissions/alice/new/agent.py", "submissions/alice/new/submission.yml",
     ]  # fmt: skip
     assert run(board, "ready", "submissions/alice/new")[0] == 0, "as well after the commit"
+
+
+BOARD = "https://github.com/host/board"
+
+
+def of_host(board: Path, origin: str) -> None:
+    """Make a board that has a repository on GitHub, in a clone of it or of a fork; alice's agent is evaluated."""
+    (board / "challenge.yml").write_text(f"{GAMES}repository: {BOARD}\n")
+    git(board, "commit", "-qam", "Name the repository")
+    git(board, "remote", "add", "origin", origin)
+    git(board, "update-ref", "refs/remotes/origin/main", "HEAD")
+    assert run(board, "evaluate", "submissions/alice/new", "--sandbox", "process")[0] == 0
+
+
+def steps(board: Path, folder: str = "submissions/alice/new") -> tuple[list[str], str | None, str]:
+    code, out, err = run(board, "ready", folder, "--json")
+    document = json.loads(out)
+    assert code == 0, (document, err)
+    return document["commands"], document["pull_request"], document["note"]
+
+
+def carry_out(board: Path, commands: list[str]) -> None:
+    """Run what is local of the commands, and do as if the push had succeeded."""
+    for words in map(shlex.split, commands):
+        if words[1] == "push":
+            git(board, "update-ref", f"refs/remotes/{words[3]}/{words[4]}", "HEAD")
+        elif words[0] == "git":
+            git(board, *words[1:])
+
+
+@pytest.mark.parametrize("address", ["https://github.com/Alice/board.git", "git@github.com:alice/board.git"])
+def test_in_a_clone_of_the_fork_each_step_leaves_the_next_ones(board: Path, address: str) -> None:
+    of_host(board, address)
+    owner = address.removesuffix("/board.git").rpartition("/")[2].rpartition(":")[2]
+    page = f"{BOARD}/compare/main...{owner}:new?expand=1"
+    every = [
+        "git switch --no-track -c new origin/main", "git add submissions/alice/new", "git commit -m 'Enter new'",
+        "git push -u origin new",
+    ]  # fmt: skip
+
+    assert steps(board) == (every, page, "")
+    carry_out(board, every[:1])
+    assert steps(board) == (every[1:], page, "")
+    carry_out(board, every[1:3])
+    assert steps(board) == (every[3:], page, "")
+    carry_out(board, every[3:])
+    assert steps(board) == ([], page, "")
+    said = run(board, "ready", "submissions/alice/new")[2]
+    assert f"Ready.\nEverything is pushed; open the pull request: {page}\n" in said
+    git(board, "update-ref", "refs/remotes/origin/main", "HEAD")
+    assert steps(board) == ([], None, "origin/main has this version: there is nothing to submit.")
+
+
+def test_in_a_clone_of_the_board_the_fork_comes_before_the_push(board: Path) -> None:
+    of_host(board, f"{BOARD}.git")
+
+    commands, page, note = steps(board)
+
+    assert commands[3:] == [
+        f"gh repo fork {BOARD} --clone=false", "git remote add fork https://github.com/alice/board.git",
+        "git push -u fork new",
+    ]  # fmt: skip
+    assert page == f"{BOARD}/compare/main...alice:new?expand=1"
+    assert note == f"Without gh, press Fork at {BOARD} instead."
+    carry_out(board, commands)
+    assert steps(board) == ([], page, "")
+
+
+def test_who_hosts_the_board_pushes_to_it(board: Path) -> None:
+    of_host(board, f"{BOARD}.git")
+    folder = put(board / "submissions/Host/own", LEGAL + "# the host's\n", "[CartPole-v1]").relative_to(board)
+    git(board, "stash", "-uq", "--", "submissions/alice")
+    run(board, "evaluate", str(folder), "--sandbox", "process")
+
+    commands, page, _ = steps(board, str(folder))
+
+    assert commands[3:] == ["git push -u origin own"]
+    assert page == f"{BOARD}/compare/main...host:own?expand=1"
+
+
+def test_a_second_agent_does_not_begin_on_the_branch_of_the_first(board: Path) -> None:
+    of_host(board, "https://github.com/alice/board")
+    carry_out(board, steps(board)[0])
+    second = str(put(board / "submissions/alice/main", LEGAL + "# second\n", "[CartPole-v1]").relative_to(board))
+    run(board, "evaluate", second, "--sandbox", "process")
+
+    commands, _, _ = steps(board, second)
+
+    assert commands[0] == "git switch --no-track -c main-2 origin/main", "there is a branch main"
+    carry_out(board, commands[:3])
+    assert {path.split("/")[2] for path in git(board, "diff", "--name-only", "origin/main").split()} == {"main"}
+
+
+def test_two_agents_on_one_branch_are_said_to_enter_together(board: Path) -> None:
+    of_host(board, "https://github.com/alice/board")
+    second = str(put(board / "submissions/alice/second", LEGAL + "# second\n", "[CartPole-v1]").relative_to(board))
+    run(board, "evaluate", second, "--sandbox", "process")
+    git(board, "add", ".")
+    git(board, "commit", "-qm", "Both, on main")
+
+    commands, _, note = steps(board)
+
+    assert commands == ["git switch -c new", "git push -u origin new"]
+    assert note == "The pull request would change submissions/alice/second as well, which this branch has, too."
+
+
+def test_a_changed_agent_is_updated_on_a_branch_whose_name_is_free(board: Path) -> None:
+    of_host(board, "https://github.com/alice/board")
+    carry_out(board, steps(board)[0])
+    git(board, "update-ref", "refs/remotes/origin/main", "HEAD")
+    git(board, "switch", "-q", "--detach", "HEAD")
+    (board / "submissions/alice/new/agent.py").write_text(LEGAL + "# better\n")
+    run(board, "evaluate", "submissions/alice/new", "--sandbox", "process")
+
+    commands, _, _ = steps(board)
+
+    assert commands[0] == "git switch --no-track -c new-2 origin/main"
+    assert commands[2] == "git commit -m 'Update new'"
+    carry_out(board, commands)
+    assert steps(board)[0] == []
+
+
+def test_a_file_that_git_ignores_would_not_come_along(board: Path) -> None:
+    folder = board / "submissions/alice/new"
+    (folder / "results").mkdir()
+    (folder / "results/table.txt").write_text("1")
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__/agent.pyc").write_text("")
+    (board / ".gitignore").write_text("results/\ntraces/\n__pycache__/\n")
+    git(board, "commit", "-qam", "Ignore")
+
+    fault = checks(board)["only your own folder is changed"]
+
+    assert fault == "submissions/alice/new/results/table.txt is ignored by git, which would leave it out: rename it"
+
+
+@pytest.mark.attack(
+    "remote_named_to_be_run", family="pages", outcome="quoted",
+    tries="Gives a clone whose branch and remote are named so that a printed command, pasted into a shell, runs another.",
+)  # fmt: skip
+def test_every_word_of_a_command_is_safe_in_a_shell(board: Path) -> None:
+    of_host(board, "https://github.com/host/board")
+    git(board, "config", "remote.x;touch ran.url", "https://github.com/alice/board")
+    git(board, "switch", "-qc", "b;touch${IFS}ran")
+
+    commands, page, _ = steps(board)
+
+    assert shlex.split(commands[-1]) == ["git", "push", "-u", "x;touch ran", "b;touch${IFS}ran"]
+    assert page == f"{BOARD}/compare/main...alice:b%3Btouch%24%7BIFS%7Dran?expand=1"
+
+
+def test_an_evaluation_ends_with_the_next_step(board: Path) -> None:
+    failing = str(put(board / "submissions/alice/failing", CRASHING, "[CartPole-v1]").relative_to(board))
+    put(board / "example_agents/elsewhere", LEGAL + "# an example\n", "[CartPole-v1]")
+
+    said = {
+        folder: run(board, "evaluate", folder, "--sandbox", "process")[2]
+        for folder in ("submissions/alice/new", failing, "example_agents/elsewhere")
+    }
+
+    assert said["submissions/alice/new"].endswith("\nNext: pullrank ready submissions/alice/new\n")
+    assert not any("Next:" in said[folder] for folder in (failing, "example_agents/elsewhere"))
 
 
 def test_what_is_missing_is_said_with_what_to_do(board: Path) -> None:

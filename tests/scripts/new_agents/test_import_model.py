@@ -82,6 +82,18 @@ def test_an_address_becomes_weights_that_need_not_be_fetched_again(board: Checko
     assert store.has(weights[0])
 
 
+def test_a_connection_that_ends_early_is_the_machines_fault_and_nothing_asks_again(board: Checkout, tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        server.pages["/model.zip"] = gives(SB3.read_bytes(), **{"Content-Length": "999999"})
+        with pytest.raises(CommandError) as caught:
+            imported(board, "https://models.example/model.zip", store=server.store(tmp_path / "store"))
+
+    assert caught.value.code == 3
+    assert str(caught.value).startswith("https://models.example/model.zip: models.example does not answer as it should (")
+    assert str(caught.value).endswith("); nothing was written, try it again")
+    assert not (board.root / "submissions").exists()
+
+
 def test_layers_are_read_from_the_names_in_the_file() -> None:
     replaced = dict(recognise(MODELS / "ppo.cleanrl_model").replaced)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts.commands.site import needs_pinning
+from scripts.console import CommandError
 from scripts.repository.checkout import Checkout, open_checkout
 from tests.leaderboard import make
 from tests.scripts.checkouts import GAMES, game_board
@@ -55,3 +56,23 @@ def test_a_site_is_pinned_where_players_are_rated_or_environments_stepped(tmp_pa
 
     (root / "traces").mkdir()
     assert needs_pinning(open_checkout(root))
+
+
+def test_a_task_is_named_by_its_id_or_its_title_whatever_the_capitals(tmp_path: Path) -> None:
+    ids = ("CartPole-v1", "connect_four", "one", "two")
+    titles = {"connect_four": "Connect Four", "one": "Same", "two": "Same"}
+    tasks = [
+        {"id": i, "title": titles.get(i), **({"game": "pettingzoo.classic.connect_four_v3"} if "four" in i else {})}
+        for i in ids
+    ]
+    (tmp_path / "challenge.yml").write_text(json.dumps({"title": "T", "season": "1", "tasks": tasks}))
+    board = Checkout(tmp_path)
+
+    named = board.tasks(["cartpole-V1", "Connect Four", "One", "two"])
+
+    assert [task.id for task in named] == list(ids)
+    assert [task.id for task in board.games(["connect four"])] == ["connect_four"]
+    with pytest.raises(CommandError, match="there is no task 'Same'"):
+        board.tasks(["Same"])
+    with pytest.raises(CommandError, match="CartPole-v1 is played alone"):
+        board.games(["cartpole-v1"])

@@ -44,6 +44,8 @@ class GuardedPaths:
     """What is wrong inside the author's own folders, each with what to do."""
     outside: tuple[str, ...] = ()
     """Changed paths of others, printable; any of them makes the scores untrusted."""
+    touches_agents: bool = False
+    """Whether anything in the folder of submissions is changed, by whom it may be."""
 
     @property
     def is_clean(self) -> bool:
@@ -74,9 +76,11 @@ def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, 
     deleted_agents: set[str] = set()
     faults: list[str] = []
     outside: list[str] = []
+    touches_agents = False
     for change in changed:
         path = change.path.decode("utf-8", "backslashreplace")
         parts = path.split("/")
+        touches_agents |= parts[0] == SUBMISSIONS
         if len(parts) < 2 or parts[0] != SUBMISSIONS or parts[1].casefold() != folder.casefold():
             outside.append(_printable(path))
         elif fault := _path_fault(change, parts, folder):
@@ -88,6 +92,7 @@ def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, 
         removed=tuple(sorted(deleted_agents - changed_agents)),
         faults=_shortened(faults),
         outside=_shortened(outside),
+        touches_agents=touches_agents,
     )
 
 
@@ -178,6 +183,7 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
         removed=tuple(sorted(changed - in_head.keys())),
         faults=_shortened(faults),
         outside=guarded.outside,
+        touches_agents=guarded.touches_agents,
     )
 
 

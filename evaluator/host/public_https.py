@@ -62,6 +62,7 @@ class _PinnedConnection(http.client.HTTPSConnection):
         super().__init__(host, source.port, timeout=min(_CONNECT_SECONDS, seconds))
         self._address, self._source = address, source
         self._connected: ssl.SSLSocket | None = None
+        self._is_over = False
         self._closing = threading.Timer(seconds, self._hang_up)
         self._closing.daemon = True
 
@@ -76,6 +77,8 @@ class _PinnedConnection(http.client.HTTPSConnection):
             plain.close()
             raise
         self._connected = self.sock
+        if self._is_over:  # The clock ran out before there was something to hang up.
+            raise TimeoutError
         self.sock.settimeout(_IDLE_SECONDS)
         self.sock.do_handshake()
 
@@ -86,6 +89,7 @@ class _PinnedConnection(http.client.HTTPSConnection):
 
     def _hang_up(self) -> None:
         """End every read and write; one that sends a byte now and then would never time out."""
+        self._is_over = True
         if self._connected is not None:
             with contextlib.suppress(OSError):
                 socket.socket.shutdown(self._connected, socket.SHUT_RDWR)

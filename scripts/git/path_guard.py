@@ -15,16 +15,20 @@ from evaluator.host.loading.submission_folder import (
 )
 from evaluator.host.loading.weights_store import POINTER_BYTES, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
+from evaluator.host.usage import MIB
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.git.copied_folders import AlikeFolders, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
-from scripts.git.tree_diff import TreeChange, UnreadableError, list_leaves, merge_bases, tree_changes
+from scripts.git.tree_diff import TreeChange, UnreadableError, added_bytes, list_leaves, merge_bases, tree_changes
 from scripts.repository.layout import LOCAL, SUBMISSIONS, short_name
 
 FAULTS_SHOWN = 50
 # Agents that one pull request may change: all files of each are read.
 AGENTS_CHANGED = 200
+# A pull request's commits may hold so many versions of its folders, at their largest: a merge keeps all for ever, and every
+# job fetches them, also those that the last commit no longer has.
+VERSIONS_KEPT = 4
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
 _MODE_FAULTS = {
     "120000": "is a symbolic link; put the file itself there",
@@ -44,6 +48,8 @@ class GuardedPaths:
     """What is wrong inside the author's own folders, each with what to do."""
     outside: tuple[str, ...] = ()
     """Changed paths of others, printable; any of them makes the scores untrusted."""
+    touches_agents: bool = False
+    """Whether anything in the folder of submissions is changed, by whom it may be."""
 
     @property
     def is_clean(self) -> bool:
@@ -74,9 +80,11 @@ def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, 
     deleted_agents: set[str] = set()
     faults: list[str] = []
     outside: list[str] = []
+    touches_agents = False
     for change in changed:
         path = change.path.decode("utf-8", "backslashreplace")
         parts = path.split("/")
+        touches_agents |= parts[0] == SUBMISSIONS
         if len(parts) < 2 or parts[0] != SUBMISSIONS or parts[1].casefold() != folder.casefold():
             outside.append(_printable(path))
         elif fault := _path_fault(change, parts, folder):
@@ -88,6 +96,7 @@ def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, 
         removed=tuple(sorted(deleted_agents - changed_agents)),
         faults=_shortened(faults),
         outside=_shortened(outside),
+        touches_agents=touches_agents,
     )
 
 
@@ -173,11 +182,14 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
         faults += [line for path in changed_in_head for line in _pointer_faults(repository, path, in_head[path])]
     if not faults and not guarded.outside:
         faults += copy_faults(repository, agents_on_main, {path: in_head[path] for path in changed_in_head}, removed=changed)
+    if not faults and not guarded.outside:
+        faults += _history_faults(added_bytes(repository, base, head), max(1, len(changed_in_head)), limits)
     return GuardedPaths(
         agents=tuple(changed_in_head),
         removed=tuple(sorted(changed - in_head.keys())),
         faults=_shortened(faults),
         outside=guarded.outside,
+        touches_agents=guarded.touches_agents,
     )
 
 
@@ -203,6 +215,14 @@ def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple
         return (too_large,)
     fault = new_names_fault(leaf.text for leaf in files)
     return (_printable(fault),) if fault else ()
+
+
+def _history_faults(size: int, agents: int, limits: SubmissionLimits) -> Iterator[str]:
+    """A line if the commits of so many agents bring too many bytes."""
+    most = VERSIONS_KEPT * limits.kib * 1024 * agents
+    if size > most:
+        how = "'git reset --soft origin/main', then commit and push with --force"
+        yield f"the commits bring {size / MIB:.1f} MiB of at most {most / MIB:.1f}, earlier versions included; make them one: {how}"
 
 
 def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:

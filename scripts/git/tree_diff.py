@@ -6,8 +6,9 @@ are compared one by one, as few as it takes to name what differs.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from evaluator.host.usage import MIB
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.git_repository import GitError, GitLimitError, GitRepository, TreeLeaf, full_sha
 from scripts.repository.layout import SUBMISSIONS
@@ -22,6 +23,9 @@ FOLDERS_OPENED = 32
 MERGE_BASES = 16
 # Fetching an honest head takes seconds.
 FETCH_SECONDS = 180.0
+# All that a head brings, as git packs it. More would fill the disk of who fetches many heads one after the other.
+HEAD_BYTES = 512 * MIB
+_DISK_FULL = ("No space left on device", "Disk quota exceeded")
 FOLDER_DEPTH = 64
 TREE = "040000"
 _ABSENT = ("000000", "")
@@ -84,26 +88,63 @@ def merge_bases(repository: GitRepository, base: str, head: str) -> list[str]:
     return bases
 
 
+def added_bytes(repository: GitRepository, base: str, head: str) -> int:
+    """What the head's commits add to main's history, as git packs it.
+
+    Raises:
+        UnreadableError: there are too many objects to add up.
+        GitError: a commit is missing.
+    """
+    form = ("--objects", "--disk-usage", full_sha(head), f"^{full_sha(base)}")
+    try:
+        return int(repository.run("rev-list", *form, seconds=LIST_SECONDS))
+    except GitLimitError as error:
+        raise UnreadableError("its history is too large to be added up; begin a new branch on main") from error
+
+
 def fetch_head(repository: GitRepository, head: str) -> None:
     """Fetch an untrusted commit, as objects.
 
     Raises:
-        UnreadableError: git cannot pack or check its objects.
-        GitError: origin does not answer, or does not have the commit.
+        UnreadableError: git cannot pack or check its objects, or they are too many.
+        GitError: origin does not answer, or does not have the commit, or the disk is full.
     """
     try:
-        repository.fetch(head, seconds=FETCH_SECONDS)
+        _fetch_bounded(repository, head)
     except GitLimitError as error:
         raise UnreadableError(f"fetching the commit takes more than {FETCH_SECONDS:g} seconds; make it smaller") from error
     except GitError as error:
-        if "not our ref" in error.stderr:
+        if "not our ref" in error.stderr or any(words in error.stderr for words in _DISK_FULL):
             raise
         # It is the commit's fault only if origin answers other requests and fails at this commit again.
         repository.run("ls-remote", "--refs", "origin", "refs/heads/main")
         try:
-            repository.fetch(head, seconds=FETCH_SECONDS)
+            _fetch_bounded(repository, head)
         except GitError as again:
             raise UnreadableError(f"the commit cannot be fetched ({again}); begin a new branch on main") from error
+
+
+def _fetch_bounded(repository: GitRepository, head: str) -> None:
+    """Fetch a commit as one file of a limited size; of a larger one nothing stays.
+
+    Raises:
+        UnreadableError: it is larger.
+        GitError: git failed.
+    """
+    # Git would store up to a hundred objects as a file each, which have no limit together.
+    bounded = replace(repository, largest_file=HEAD_BYTES, settings=(*repository.settings, "fetch.unpackLimit=1"))
+    try:
+        bounded.fetch(head, seconds=FETCH_SECONDS)
+    except GitError as error:
+        packs = repository.path / repository.run("rev-parse", "--git-path", "objects/pack").decode().strip()
+        left = list(packs.glob("tmp_*"))
+        size = max((path.stat().st_size for path in left), default=0)
+        for path in left:
+            path.unlink(missing_ok=True)
+        if size >= HEAD_BYTES:
+            most = f"{HEAD_BYTES // MIB} MiB"
+            raise UnreadableError(f"its commits bring more than {most}; begin a new branch on main, with one commit") from error
+        raise
 
 
 def list_leaves(repository: GitRepository, head: str, folder: str) -> tuple[TreeLeaf, ...]:

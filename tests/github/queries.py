@@ -176,7 +176,7 @@ def _status(world: World, sha: str) -> dict[str, Any] | None:
         named = next((one for one in reversed(own) if one["context"] == name), None)
         return named and {
             "context": name, "state": named["state"].upper(), "description": named["description"],
-            "creator": _actor(world, named["creator"]),
+            "targetUrl": named["target_url"] or None, "creator": _actor(world, named["creator"]),
         }  # fmt: skip
 
     return {"context": latest} if own else None

@@ -199,6 +199,69 @@ def test_no_word_is_left_in_the_page_cache(box: SelectedSandbox, tmp_path) -> No
     assert len(set(slowest) & set(cleared)) < 0.9 * len(cleared), times
 
 
+ADVISING_WRITER = f"""{FILES}
+import ctypes
+import mmap
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+COLD, PAGEOUT, DONTNEED, COLLAPSE, DONTNEED_LOCKED = 20, 21, 4, 25, 24
+DONTCACHE, DIRECT = 0x80, getattr(os, "O_DIRECT", 0)
+for bit, file, descriptor in zip("{WORD}", files, descriptors):
+    if bit == "0":
+        continue
+    length = os.path.getsize(file)
+    for sharing in (mmap.MAP_PRIVATE, mmap.MAP_SHARED):
+        page = ctypes.c_void_p(libc.mmap(None, ctypes.c_size_t(length), mmap.PROT_READ, sharing, descriptor, ctypes.c_long(0)))
+        for advice in (COLLAPSE, COLD, PAGEOUT, DONTNEED, DONTNEED_LOCKED):
+            ctypes.string_at(page, length)
+            libc.madvise(page, ctypes.c_size_t(length), advice)
+        libc.munmap(page, ctypes.c_size_t(length))
+    room = mmap.mmap(-1, 1 << 16)
+    for flags, how in ((DONTCACHE, os.O_RDONLY), (0, os.O_RDONLY | DIRECT)):
+        try:
+            os.preadv(os.open(file, how), [room], 0, flags)
+        except OSError:
+            pass
+print("written", len(descriptors), flush=True)
+"""
+ASKING_READER = f"""{FILES}
+def is_kept(descriptor):
+    try:
+        return bool(os.preadv(descriptor, [bytearray(4096)], 0, os.RWF_NOWAIT))
+    except OSError:
+        return False
+
+
+print("".join(str(int(is_kept(descriptor))) for descriptor in descriptors), flush=True)
+"""
+
+
+@pytest.mark.attack(
+    "drops_a_word_from_the_kernels_memory",
+    family="cheating",
+    tries="Advises the kernel to drop, page out or merge its mapped pages of the image, so that the next agent sees which are gone.",
+    outcome="the next agent reads no word",
+)
+def test_no_word_is_left_by_advice(box: SelectedSandbox, tmp_path) -> None:
+    box.warm(())  # As a job does before it plays.
+    writer, asker, reader = (
+        order_of(write_agent(tmp_path / name, source), episodes=1)
+        for name, source in (("one", ADVISING_WRITER), ("two", ASKING_READER), ("three", READER))
+    )
+
+    written, asked, read = (play(wanted, box).result for wanted in (writer, asker, reader))
+
+    assert written.log_tail == "written 64", written.message
+    assert len(asked.log_tail) == len(WORD), asked.message
+    cleared = [place for place, bit in enumerate(WORD) if bit == "1"]
+    gone = {place for place, bit in enumerate(asked.log_tail) if bit == "0"}
+    assert len(gone & set(cleared)) < 0.9 * len(cleared) or len(gone) == len(WORD), asked.log_tail
+    times = [float(word) for word in read.log_tail.split()]
+    slowest = sorted(range(len(times)), key=times.__getitem__)[-len(cleared) :]
+    assert len(set(slowest) & set(cleared)) < 0.9 * len(cleared), times
+
+
 @pytest.mark.attack(
     "reads_a_word_into_the_kernels_memory",
     family="cheating",

@@ -1,6 +1,7 @@
 """Attacks by `weights`: addresses, servers, hashes and names; each server is real, and answers on this machine."""
 
 import gzip
+import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.host import public_https
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.loading import submission_folder
 from evaluator.host.loading.submission_folder import assemble, stage
@@ -21,6 +23,7 @@ from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile, WeightsFile
 from evaluator.model.records.result import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import INVISIBLE, printable_line
 from tests.hostile.arena import order, world_of
 from tests.hostile.test_folders import SOURCE
 from tests.weights_server import Answer, WeightsServer, drips, gives, sends_to, serving, weights
@@ -246,6 +249,95 @@ def slow(content: bytes) -> Answer:
         gives(content)(request)
 
     return answer
+
+
+@pytest.mark.attack(
+    "weights_of_a_host_that_connects_late", family="supply", outcome="timeout by the clock of the whole download",
+    tries="Answers a connection just when the download's time is over, so that the clock finds nothing to close, and then drips.",
+)  # fmt: skip
+def test_a_connection_that_comes_when_the_time_is_over_is_not_read(
+    server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = []
+
+    def drip(request: BaseHTTPRequestHandler) -> None:
+        request.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n")
+        for number in range(100):
+            request.wfile.write(b"x")
+            request.wfile.flush()
+            sent.append(number)
+            time.sleep(0.05)
+
+    server.pages["/net.bin"] = drip
+    connect = socket.create_connection
+
+    def connect_late(address: tuple[str, int], timeout: float) -> socket.socket:
+        connection = connect(address, timeout)
+        time.sleep(timeout + 0.1)
+        return connection
+
+    monkeypatch.setattr(public_https.socket, "create_connection", connect_late)
+
+    fault = refused(server, tmp_path, seconds=0.5)
+
+    assert fault.verdict is Verdict.TIMEOUT
+    assert len(sent) < 100
+
+
+def writes(*pieces: bytes, end: bytes = b"") -> Answer:
+    """The bytes of an answer; `end` again and again until the client hangs up."""
+
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        for piece in pieces:
+            request.wfile.write(piece)
+        while end:
+            request.wfile.write(end)
+        request.close_connection = True
+
+    return answer
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.attack(
+    "weights_of_odd_http", family="supply", outcome="refused in one line, or stopped by the clock",
+    tries="Answers with endless interim answers, trailers or chunk headers, lengths that are none or two, and lines of megabytes.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(writes(end=b"HTTP/1.1 100 Continue\r\n\r\n"), id="interim"),
+        pytest.param(writes(end=b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"), id="hints"),
+        pytest.param(writes(OK, b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n", end=b"A: b\r\n"), id="trailers"),
+        pytest.param(writes(OK, b"Transfer-Encoding: chunked\r\n\r\n1;", end=b"x=y;"), id="extension"),
+        pytest.param(writes(OK, b"Transfer-Encoding: chunked\r\n\r\n-1\r\n", end=b"xx"), id="negative chunk"),
+        pytest.param(writes(OK, b"Transfer-Encoding: chunked\r\n\r\n" + b"f" * 5000 + b"\r\n", end=b"xx"), id="huge chunk"),
+        pytest.param(writes(OK, b"Content-Length: -5\r\n\r\n", end=b"xx"), id="negative length"),
+        pytest.param(writes(OK, b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", end=b"xx"), id="length of 5,000 digits"),
+        pytest.param(writes(OK, b"Content-Length: 1\r\nContent-Length: 9999999999\r\n\r\n", end=b"xx"), id="two lengths"),
+        pytest.param(writes(b"HTTP/1.1 200 ", end=b"A" * 9999), id="status without end"),
+        pytest.param(writes(OK, b"X: ", end=b"A" * 9999), id="header without end"),
+        pytest.param(writes(OK, end=b"X: y\r\n"), id="headers without end"),
+        pytest.param(writes(b"HTTP/9.9 999 \xff\x1b[2J::error::x\r\n\r\n"), id="version"),
+        pytest.param(writes(b"\x1b[2J\n::add-mask::e\n"), id="no http"),
+        pytest.param(writes(b"HTTP/1.1 302 Found\r\nLocation: " + b"A" * 60_000 + b"\r\n\r\n"), id="long address"),
+        pytest.param(writes(b"HTTP/1.1 302 Found\r\nLocation: https://[::1/\xff\r\n\r\n"), id="bracket"),
+        pytest.param(writes(b"HTTP/1.1 302 Found\r\nLocation: https://models.example:99999/\r\n\r\n"), id="port"),
+        pytest.param(writes(b"HTTP/1.1 302 Found\r\nLocation: //\x00\r\n\r\n"), id="zero"),
+        pytest.param(writes(b"HTTP/1.1 302 Found\r\n\r\n"), id="no address"),
+        pytest.param(writes(OK, b"Content-Encoding: gzip, identity\r\n\r\n", gzip.compress(CONTENT)), id="encodings"),
+    ],
+)
+def test_odd_http_is_refused(server: WeightsServer, tmp_path: Path, answer: Answer) -> None:
+    server.pages["/net.bin"] = answer
+
+    fault = refused(server, tmp_path, seconds=1.5)
+
+    assert fault.verdict in (Verdict.INVALID, Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
+    assert len(str(fault)) < 1000
+    assert str(LoadError(str(fault))) == printable_line(str(fault))
+    assert not INVISIBLE.search(printable_line(str(fault)))
 
 
 @pytest.mark.attack(

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from scripts.github.api.client import STATUS_CONTEXT, GitHub
-from scripts.github.api.responses import GHOST, CommitStatus, IssueComment, PullRequest
+from scripts.github.api.responses import GHOST, CommitStatus, IssueComment, PullRequest, linked_pull
 
 PULLS_PER_PAGE = 100
 # Comments of each pull request that are read with it. A body may have 65,536 characters.
@@ -28,7 +28,7 @@ fragment actor on Actor {
 }"""
 _STATUS_FIELDS = f"""commits(last: 1) {{
   nodes {{
-    commit {{ oid status {{ context(name: "{STATUS_CONTEXT}") {{ state description creator {{ ...actor }} }} }} }}
+    commit {{ oid status {{ context(name: "{STATUS_CONTEXT}") {{ state description targetUrl creator {{ ...actor }} }} }} }}
   }}
 }}"""
 _COMMENT_FIELDS = f"""comments(first: {COMMENTS_READ}) {{
@@ -145,7 +145,10 @@ def _parse_status(commit: dict[str, Any]) -> CommitStatus | None:
         return None
     state = {"EXPECTED": "pending"}.get(context["state"], str(context["state"]).lower())
     creator = _parse_actor(context["creator"])[0]
-    return CommitStatus(state=state, context=STATUS_CONTEXT, description=str(context["description"] or ""), creator=creator)
+    return CommitStatus(
+        state=state, context=STATUS_CONTEXT, description=str(context["description"] or ""), creator=creator,
+        pull=linked_pull(context["targetUrl"]),
+    )  # fmt: skip
 
 
 def _parse_comments(connection: dict[str, Any] | None) -> tuple[IssueComment, ...] | None:

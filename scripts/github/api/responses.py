@@ -1,5 +1,6 @@
 """GitHub's answers as typed values, with the fields that the bot uses."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -121,6 +122,8 @@ class CommitStatus:
     context: str
     description: str
     creator: str
+    pull: int | None = None
+    """The pull request that it links; several may have the commit. None if it links none."""
 
 
 def parse_account(answer: Any) -> GitHubAccount:
@@ -202,4 +205,11 @@ def parse_status(answer: Any) -> CommitStatus:
         context=str(answer["context"]),
         description=str(answer["description"] or ""),
         creator=str(creator.get("login", GHOST)),
+        pull=linked_pull(answer["target_url"]),
     )
+
+
+def linked_pull(address: str | None) -> int | None:
+    """The pull request that an address leads to; None if it leads elsewhere."""
+    _, slash, number = (address or "").rpartition("/pull/")
+    return int(number) if slash and re.fullmatch("[1-9][0-9]{0,9}", number) else None

@@ -94,10 +94,29 @@ def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullS
         for change in (*_comment_changes(context, delivery, snapshot), *_label_changes(delivery, snapshot, labels))
     ]
     refused = make_changes(context, changes)
-    for delivery, snapshot in current:
-        if delivery.pull.number not in refused:
+    kept = _statuses_of_others(context, current)
+    # Of two pull requests at one commit the one that says something of the commit has the last word.
+    for delivery, snapshot in sorted(current, key=lambda one: one[0].outcome.is_of_commit):
+        if delivery.pull.number not in refused and delivery.pull.number not in kept:
             _write_status(context, delivery, snapshot)
     return [f"#{number}: GitHub refused a change: {why}" for number, why in refused.items()]
+
+
+def _statuses_of_others(context: BotContext, current: Sequence[tuple[Delivery, PullSnapshot]]) -> set[int]:
+    """The pull requests whose commit's status stays, since it is of another open one at the same commit.
+
+    A commit has one status for all. Anybody may propose somebody else's commit, and is refused: that is no fault of it.
+    """
+    spoken = {
+        delivery.pull.number: status.pull
+        for delivery, snapshot in current
+        if (status := snapshot.status) and status.creator == context.workflow.bot and not delivery.outcome.is_of_commit
+        if status.pull and status.pull != delivery.pull.number
+    }
+    others = read_pulls(context.github, sorted(set(spoken.values())), with_status=False)
+    heads = {number: snapshot.pull.head_sha for number, snapshot in others.items() if snapshot.pull.state == "open"}
+    proposed = {delivery.pull.number: delivery.pull.head_sha for delivery, _ in current}
+    return {number for number, other in spoken.items() if heads.get(other) == proposed[number]}
 
 
 def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, GraphQLChange]]) -> dict[int, str]:

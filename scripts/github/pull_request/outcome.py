@@ -65,6 +65,12 @@ class Outcome:
     ours: bool = False
     """Whether it failed on our side, so that another try is due."""
 
+    @property
+    def is_of_commit(self) -> bool:
+        """Whether it says something of the commit, rather than of who proposes it or of how far we are."""
+        is_refused = isinstance(self.state, Refused) and bool(self.state.outside)
+        return self.status in FINAL_STATES and not is_refused
+
 
 def running_outcome(run: WorkflowRun) -> Outcome:
     """The preview has begun."""

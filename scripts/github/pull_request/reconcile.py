@@ -94,7 +94,9 @@ def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None
     if now.mergeable is False:
         return no_run_outcome(pull, NoRunReason.CONFLICT)
     paths = guard_pull(context, pull)
-    if paths.faults:  # A run would not change that, and the status becomes final.
+    # A run would not change that, and the status becomes final. An author can keep GitHub from starting one by a word in the
+    # commit's message; changes of the board alone, which are reviewed by people, have none in any case.
+    if paths.faults or (paths.outside and paths.touches_agents):
         return refused_outcome(pull, paths)
     return no_run_outcome(pull, NoRunReason.NO_RUN) if paths.agents else no_agent_outcome(pull, paths)
 

@@ -171,10 +171,16 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
 
 
 def _own_status(context: BotContext, snapshot: PullSnapshot) -> CommitStatus | None:
-    """The bot's latest status; a status that another account set under our name does not count."""
+    """The bot's latest status; a status that another account set under our name does not count.
+
+    Nor does what was said of another pull request at the same commit, unless it was good: its author may be somebody who
+    must not change these folders.
+    """
     status = snapshot.status
     if status is not None and status.creator != context.workflow.bot:
-        return bot_status(context.github, snapshot.pull.head_sha, context.workflow.bot)
+        status = bot_status(context.github, snapshot.pull.head_sha, context.workflow.bot)
+    if status is not None and status.pull not in (None, snapshot.pull.number) and status.state != StatusState.SUCCESS:
+        return None
     return status
 
 

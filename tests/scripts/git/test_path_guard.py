@@ -1,6 +1,7 @@
 """A pull request touches its author's own folders with plain files, and nothing else; by git objects, renames off."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def judge(board: Clone, head: str, author: PullAuthor = ALICE, base: str | None 
 def test_a_new_agent_in_its_authors_folder_is_clean(board: Clone) -> None:
     paths = judge(board, board.commit(agent_files("Alice")))
 
-    assert paths == GuardedPaths(agents=("submissions/Alice/a",), removed=(), faults=(), outside=())
+    assert paths == GuardedPaths(agents=("submissions/Alice/a",), removed=(), faults=(), outside=(), touches_agents=True)
     assert paths.is_clean
 
 
@@ -186,7 +187,7 @@ def test_words_about_git_lfs_are_no_pointer(board: Clone) -> None:
 def test_logins_that_github_manages_or_gave_long_ago_may_submit(board: Clone, login: str) -> None:
     paths = judge(board, board.commit(agent_files(login)), PullAuthor(login=login, id=9))
 
-    assert paths == GuardedPaths(agents=(f"submissions/{login}/a",), removed=(), faults=(), outside=())
+    assert paths == GuardedPaths(agents=(f"submissions/{login}/a",), removed=(), faults=(), touches_agents=True)
 
 
 def test_the_whole_folder_keeps_the_caps_of_size_and_number(board: Clone) -> None:
@@ -495,3 +496,25 @@ def test_other_code_and_other_bytes_of_weights_are_no_copy(board: Clone) -> None
 
     for head in (other_weights, other_entry):
         assert inspect_pull(board.repository, main, head, ALICE, limits).is_clean
+
+
+@pytest.mark.attack(
+    "weights_that_only_the_history_holds", family="supply", outcome="refused",
+    tries="Commits files of megabytes and takes them back, so that a small agent makes every clone of the board large for ever.",
+)  # fmt: skip
+def test_commits_that_bring_much_more_than_the_last_one_holds_are_refused(board: Clone) -> None:
+    for number in range(5):
+        board.commit({**agent_files("Alice"), "submissions/Alice/a/w.bin": os.urandom(3500 + number)})
+    head = board.commit({**agent_files("Alice"), "submissions/Alice/a/w.bin": None})
+
+    (fault,) = judge(board, head).faults
+
+    assert "earlier versions included; make them one: 'git reset --soft origin/main'" in fault
+    assert judge(board, board.commit({}, parents=(git(board.path, "rev-parse", "origin/main"),))).is_clean
+
+
+def test_some_versions_of_a_folder_may_be_in_the_history(board: Clone) -> None:
+    for number in range(3):
+        head = board.commit({**agent_files("Alice"), "submissions/Alice/a/w.bin": os.urandom(3000 + number)})
+
+    assert judge(board, head).is_clean

@@ -1,10 +1,14 @@
 """Trees that a stranger made are read within limits, and what breaks them is the pull request's fault, in words."""
 
+import os
+import shutil
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from evaluator.host.usage import MIB
 from evaluator.model.config.limits import SubmissionLimits
 from scripts.git import tree_diff
 from scripts.git.git_repository import GitError, GitLimitError, GitRepository
@@ -256,6 +260,51 @@ def test_an_origin_that_does_not_answer_is_nobodys_fault(board: Clone, tmp_path:
 
     with pytest.raises(GitError):
         fetch_head(fresh.repository, head)
+
+
+@pytest.mark.attack(
+    "head_that_fills_the_disk", family="supply", outcome="refused, nothing of it stays, the others continue",
+    tries="Pushes commits of gigabytes that its last commit takes back, so that no disk has room for anybody else's.",
+)  # fmt: skip
+def test_a_head_of_a_huge_pack_is_refused_and_leaves_nothing(
+    board: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree_diff, "HEAD_BYTES", MIB)
+    honest = propose(board, agent_files("alice"))
+    names = [f"submissions/mallory/a/w{number}.bin" for number in range(5)]
+    propose(board, {name: os.urandom(MIB // 2) for name in names})
+    head = propose(board, {**dict.fromkeys(names), **agent_files("mallory")})
+    git(tmp_path, "clone", "-q", "--single-branch", "-b", "main", f"file://{tmp_path}/origin.git", "fresh")
+    fresh = Clone(tmp_path / "fresh")
+
+    with pytest.raises(UnreadableError, match="more than 1 MiB; begin a new branch on main, with one commit"):
+        fetch_head(fresh.repository, head)
+
+    assert sum(path.stat().st_size for path in (fresh.path / ".git/objects").rglob("*")) < MIB
+    fetch_head(fresh.repository, honest)
+    assert fresh.repository.resolve(honest) == honest
+
+
+def propose(board: Clone, files: Mapping[str, bytes | None]) -> str:
+    """Commit files, and put the commit where the origin has it."""
+    sha = board.commit(files)
+    git(board.path, "push", "-q", "origin", f"{sha}:refs/pull/1/head")
+    return sha
+
+
+def test_a_full_disk_is_nobodys_fault(board: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = propose(board, agent_files("alice"))
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    full = "echo 'fatal: write error: No space left on device' >&2; exit 128"
+    program.write_text(f'#!/bin/sh\ncase " $* " in *" fetch "*) {full};; esac\nexec {shutil.which("git")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    with pytest.raises(GitError, match="No space left") as caught:
+        fetch_head(board.repository, head)
+
+    assert not isinstance(caught.value, UnreadableError)
 
 
 def test_a_slow_fetch_is_stopped(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,124 @@
+"""Pull requests at somebody else's commit, and such of which GitHub plays nothing: what the commit is told."""
+
+import pytest
+
+from scripts.github.pull_request import report_previews
+from scripts.github.pull_request.reconcile import reconcile_pulls
+from tests.github.world import PullRequest
+from tests.scripts.github.scenes import Scene, completed, previewed
+
+SCORED = ("success", "preview: 1 of 1 evaluations scored; unofficial until merged")
+OUTSIDE = ("failure", "no score: it changes files outside the author's folder, so a maintainer has to look")
+TWIN = "Opens a pull request with the commit of somebody's open one, so that the refusal of its own is the status of both."
+
+
+def tell(scene: Scene, run_id: int, action: str = "completed") -> None:
+    """A preview run has moved."""
+    event = completed(run_id)
+    event["action"] = action
+    event["workflow_run"]["head_sha"] = scene.world.runs[run_id].head_sha
+    assert report_previews.report_recent(scene.context("workflow_run", event)) == 0
+
+
+def propose(scene: Scene, sha: str, number: int = 8, author: str = "mallory") -> None:
+    """Somebody pushes a commit that is there already to a branch, and opens a pull request with it."""
+    scene.world.person(author, 666)
+    scene.world.pulls[number] = PullRequest(number, author, sha, branch=f"branch-{number}", fork_id=2000 + number)
+
+
+@pytest.mark.attack("twin_of_an_open_pull_request", family="bot", outcome="the owner's outcome is the commit's", tries=TWIN)
+def test_the_owner_is_told_though_another_was_refused_at_the_same_commit(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, status="in_progress", conclusion=None)
+    propose(scene, sha)
+    scene.ran(32, 8, content=previewed(scene, sha))
+    tell(scene, 32)
+    assert scene.statuses(sha)[-1] == OUTSIDE
+    assert scene.world.labelled == {8: ["needs-review"]}
+
+    scene.ran(31, content=previewed(scene, sha))
+    tell(scene, 31)
+
+    assert scene.statuses(sha)[-1] == SCORED
+    assert scene.world.labelled[7] == ["preview-ok"]
+    assert len(scene.bodies(7)) == 1
+
+
+def test_whoever_proposes_the_commit_first_does_not_speak_for_its_owner(scene: Scene) -> None:
+    sha = scene.bring()
+    mine = scene.world.pulls.pop(7)
+    propose(scene, sha, 5)
+    scene.ran(31, 5, content=previewed(scene, sha))
+    tell(scene, 31)
+    scene.world.pulls[7] = mine
+    scene.ran(32, 7, content=previewed(scene, sha))
+
+    tell(scene, 32)
+
+    assert scene.statuses(sha)[-1] == SCORED
+    assert scene.world.labelled[7] == ["preview-ok"]
+
+
+@pytest.mark.parametrize(
+    ("action", "fields"),
+    [
+        ("in_progress", {"status": "in_progress", "conclusion": None}),
+        ("completed", {"conclusion": "action_required"}),
+        ("completed", {"conclusion": "cancelled"}),
+        ("completed", {}),
+    ],
+)
+def test_a_twin_that_comes_later_changes_nothing(scene: Scene, action: str, fields: dict[str, str | None]) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha))
+    tell(scene, 31)
+    propose(scene, sha)
+    scene.ran(32, 8, **fields)
+
+    tell(scene, 32, action)
+    reconcile_pulls(scene.context())
+
+    assert scene.statuses(sha) == [SCORED]
+    assert scene.world.labelled[7] == ["preview-ok"]
+
+
+def test_of_two_that_are_told_together_the_owner_has_the_last_word(scene: Scene) -> None:
+    """The owner withdraws an agent, which needs no scores: both outcomes are known at once."""
+    scene.world.person("bob", 12)
+    sha = scene.push(dict.fromkeys(("submissions/bob/a/agent.py", "submissions/bob/a/submission.yml")), 7, "bob")
+    scene.ran(31, 7)
+    propose(scene, sha)
+    scene.ran(32, 8)
+
+    tell(scene, 32)
+
+    assert [state for state, _ in scene.statuses(sha)] == ["failure", "success"]
+
+
+def test_who_stays_alone_at_a_commit_is_refused(scene: Scene) -> None:
+    """The owner's pull request is closed, or has moved on, before its preview ended."""
+    sha = scene.bring()
+    scene.ran(31, status="in_progress", conclusion=None)
+    tell(scene, 31, "in_progress")
+    propose(scene, sha)
+    scene.ran(32, 8)
+    scene.world.pulls[7].state = "closed"
+
+    tell(scene, 32)
+
+    assert scene.statuses(sha)[-1] == OUTSIDE
+
+
+@pytest.mark.attack(
+    "change_of_which_no_run_was_started", family="bot", outcome="refused",
+    tries="Changes another's agent in a commit that says [skip ci], so that no preview looks at it and nothing is found to be wrong.",
+)  # fmt: skip
+@pytest.mark.parametrize("more", [{}, {f"docs/{number}.md": b"x\n" for number in range(60)}, {"submissions/mallory/a/x": b""}])
+def test_a_change_of_anothers_agent_is_refused_without_a_run(scene: Scene, more: dict[str, bytes]) -> None:
+    scene.world.person("mallory", 666)
+    sha = scene.push({"submissions/bob/a/agent.py": b"mine\n", **more}, 8, "mallory")
+
+    reconcile_pulls(scene.context())
+
+    assert scene.statuses(sha) == [OUTSIDE]
+    assert scene.world.labelled == {8: ["needs-review"]}

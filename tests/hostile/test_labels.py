@@ -52,6 +52,18 @@ tasks:
   - {id: tictactoe, game: pettingzoo.classic.tictactoe_v3, matches: 4}
 """
 SCRIPT = PLAY + 'play(gym.make("lake"), 20)\nprint(json.dumps({"score": 0.5}))\n'
+# Breaks rules in two matches, in one of them by an illegal move, and leaves in the others.
+BREAKS = b"""class Agent:
+    asked = 0
+    def act(self, observation):
+        Agent.asked += 1
+        if Agent.asked == 1:
+            return int(observation["action_mask"].argmin())
+        if Agent.asked == 2:
+            return None
+        raise RuntimeError("gone")
+"""
+FAILS = b"class Agent:\n    def act(self, observation):\n        raise RuntimeError('bad luck')\n"
 # Encrypted whole: without the secret it is never called verified, and with it every byte of it is compared.
 ENCRYPTED = "sealed"
 # Two attempts, so that every field is there to be changed.
@@ -74,6 +86,10 @@ class Setting:
     result: tuple[Result, bytes]
     script: tuple[Result, bytes]
     duel: Duel
+    broken: Duel
+    """A duel in which one side breaks rules and cannot go on."""
+    failed: Result
+    """A result without a score."""
 
     @property
     def first(self) -> str:
@@ -88,6 +104,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
         **agent_files("bob", "xo", MIDDLE), **agent_files("alice", "xo", FIRST),
         "submissions/alice/script/submission.py": SCRIPT.encode(),
         "submissions/alice/script/submission.yml": SCRIPT_MANIFEST,
+        **agent_files("bob", "breaks", BREAKS), **agent_files("alice", "fails", FAILS),
     }  # fmt: skip
     clone = make_board(tmp_path_factory.mktemp("board"), {"challenge.yml": RULES})
     number = "evaluator/model/measurement_version.py"
@@ -96,9 +113,21 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
     clone.push()
     challenge = parse_challenge(RULES)
     return Setting(
-        clone, challenge, played(clone, challenge, "pole", "CartPole-v1"), played(clone, challenge, "script", "lake"),
-        met(clone, challenge),
-    )  # fmt: skip
+        clone=clone,
+        challenge=challenge,
+        result=with_trace(played(clone, challenge, "pole", "CartPole-v1")),
+        script=with_trace(played(clone, challenge, "script", "lake")),
+        duel=met(clone, challenge, "xo"),
+        broken=met(clone, challenge, "breaks"),
+        failed=played(clone, challenge, "fails", "CartPole-v1")[0],
+    )
+
+
+def with_trace(played: tuple[Result, bytes | None]) -> tuple[Result, bytes]:
+    """What was played to its end."""
+    result, trace = played
+    assert trace is not None, result.message
+    return result, trace
 
 
 def folder(clone: Clone, login: str, agent: str) -> SubmissionFolder:
@@ -120,28 +149,28 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def played(clone: Clone, challenge: Challenge, agent: str, task_id: str) -> tuple[Result, bytes]:
+def played(clone: Clone, challenge: Challenge, agent: str, task_id: str) -> tuple[Result, bytes | None]:
     task = challenge.task(task_id)
     assert task is not None
     own = official(clone, "alice", agent)
     wanted = order(folder(clone, "alice", agent), task, agent=agent, login_id=7, **own)
     box = process()
     evaluation = evaluate_agent(wanted, box.kind, box.opener, now, lambda done: None)
-    assert evaluation.trace is not None, evaluation.result.message
     jailed = {"sandbox": "docker", "image_digest": "sha256:" + "1" * 64, "first_attempt": TWICE}
     return with_self_hash({**evaluation.result.document(), **jailed}), evaluation.trace
 
 
-def met(clone: Clone, challenge: Challenge) -> Duel:
+def met(clone: Clone, challenge: Challenge, bobs: str) -> Duel:
+    """Alice against one of Bob's agents."""
     task = challenge.task("tictactoe")
     assert task is not None
     one, other = (
-        DuelPlayer(login=login, login_id=number, agent="xo", folder=folder(clone, login, "xo"))
-        for login, number in (("alice", 7), ("bob", 8))
+        DuelPlayer(login=login, login_id=number, agent=agent, folder=folder(clone, login, agent))
+        for login, number, agent in (("alice", 7, "xo"), ("bob", 8, bobs))
     )
     wanted = DuelRequest(
         contenders=order_sides(one, other), game=open_game(task), limits=Limits(), runtime_digest=DIGEST,
-        **official(clone, "bob", "xo"),
+        **official(clone, "bob", bobs),
     )  # fmt: skip
     box = process()
     duel = evaluate_duel(wanted, box.kind, box.opener, now, lambda done: None)
@@ -301,6 +330,30 @@ def other_moves(document: Document) -> Document:
     return {**document, "moves": packed([[*moves[0][:-2], moves[0][-1], moves[0][-2]], *moves[1:]])}
 
 
+def repacked_moves(document: Document) -> Document:
+    """The same moves, packed with less effort."""
+    return put(document, "moves.data", loose)
+
+
+def with_another_refused_move(document: Document) -> Document:
+    """Another illegal move where one was refused."""
+    matches = [{**match, "refused": match["refused"] and 10**6} for match in document["matches"]]
+    return {**document, "matches": matches}
+
+
+def forfeited_by_the_other_side(document: Document) -> Document:
+    """What was forfeited by one side is said to be forfeited by the other, which then is who failed."""
+    players = [
+        {**player, "verdict": opponent["verdict"]}
+        for player, opponent in zip(document["players"], reversed(document["players"]), strict=True)
+    ]
+    matches = [
+        {**match, "offenders": [match["winner"]], "winner": 1 - match["winner"]} if match["end"] == "forfeit" else match
+        for match in document["matches"]
+    ]
+    return {**document, "players": players, "matches": matches}
+
+
 def repacked(document: Document) -> Document:
     """The mark of a trace whose actions `forged` is to pack another way."""
     return {**document, "trace_sha256": LOOSELY}
@@ -310,8 +363,18 @@ def loosely(trace: bytes) -> bytes:
     """The same actions, packed with less effort."""
     document = json.loads(trace)
     for leaf in document["actions"]:
-        leaf["data"] = base64.b64encode(zlib.compress(zlib.decompress(base64.b64decode(leaf["data"])), 1)).decode()
+        leaf["data"] = loose(leaf["data"])
     return Trace.model_validate(document).serialised()
+
+
+def loose(data: str) -> str:
+    """Numbers of a leaf, packed with less effort."""
+    return base64.b64encode(zlib.compress(zlib.decompress(base64.b64decode(data)), 1)).decode()
+
+
+def without_a_first_attempt(document: Document) -> Document:
+    """Of two attempts only the second."""
+    return {**document, "first_attempt": None}
 
 
 def with_cards(document: Document) -> Document:
@@ -340,6 +403,7 @@ def changes(setting: Setting) -> dict[str, list[Change]]:
         "verdict": [failed],
         "erased_sha256": to("erased_sha256", "cd" * 32),
         "first_attempt.verdict": to("first_attempt.verdict", "ok", "crashed", "timeout"),
+        "first_attempt.message": [without_a_first_attempt],
         "first_attempt.wall_seconds": to("first_attempt.wall_seconds", -1.0, 2.5),
         "continued_after": to("continued_after", [1], [0], [99999]),
         "gpus.wanted": [with_cards],
@@ -358,9 +422,17 @@ def changes(setting: Setting) -> dict[str, list[Change]]:
         "matches.winner": [lambda one: put(one, "matches.winner", lambda side: 0 if side is None else 1 - side)],
         "matches.offenders": to("matches.offenders", [0], [1]),
         "players.cost.steps": [shifted_steps],
-        "moves": [other_moves],
+        "moves": [other_moves, repacked_moves],
         "milliseconds": [slower],
     }  # fmt: skip
+
+
+# Changes of the duel in which rules were broken.
+OF_A_BROKEN_DUEL: dict[str, list[Change]] = {
+    "matches.refused": [with_another_refused_move],
+    "matches.offenders": [forfeited_by_the_other_side],
+    "matches.winner": [forfeited_by_the_other_side],
+}
 
 
 # Changed after everything else was made anew.
@@ -375,8 +447,10 @@ def accepted(setting: Setting, root: Path, model: type[BaseModel]) -> set[str]:
         if name == ENCRYPTED:
             continue
         honest, trace = (setting.duel, None) if model is Duel else setting.script if "script." in name else setting.result
-        document = honest.document()
-        for change in own.get(name) or [lambda one, name=name: put(one, name, other)]:  # type: ignore[misc]
+        generic: list[Change] = [lambda one, name=name: put(one, name, other)]  # type: ignore[misc]
+        tries = [(honest.document(), change) for change in own.get(name) or generic]
+        tries += [(setting.broken.document(), change) for change in OF_A_BROKEN_DUEL.get(name, ())]
+        for document, change in tries:
             if is_verified(setting.challenge, root, name, change(document), document, trace):
                 names.add(name)
     return names
@@ -410,7 +484,9 @@ KINDS = [("result", Result), ("duel", Duel)]
 
 def test_the_honest_records_are_verified_with_history_and_without(setting: Setting, tmp_path: Path) -> None:
     for root in (tmp_path, setting.clone.path):
-        for record, trace in (setting.result, setting.script, (setting.duel, None)):
+        for record, trace in (
+            setting.result, setting.script, (setting.duel, None), (setting.broken, None), (setting.failed, None)
+        ):  # fmt: skip
             assert standing(setting.challenge, root, record, trace) == (VerificationStatus.VERIFIED, "")
 
 
@@ -436,6 +512,47 @@ def test_ends_of_episodes_that_no_order_of_steps_allows_are_refuted(setting: Set
     for ends in ([0, *result.script.ended_at[1:]], [*result.script.ended_at[:-1], 10**6], [1]):
         changed = put(result.document(), "script.ended_at", lambda _, ends=ends: ends)  # type: ignore[misc]
         assert not is_verified(setting.challenge, tmp_path, "script.ended_at", changed, result.document(), trace)
+
+
+@pytest.mark.attack(
+    "forfeit_that_its_offender_wins", family="cheating", outcome="refuted",
+    tries="Names the side that forfeited twice, or both sides in another order, so that the match has any winner.",
+)  # fmt: skip
+@pytest.mark.parametrize("offenders", [[1, 1], [1, 0]])
+def test_who_forfeited_a_match_did_not_win_it(setting: Setting, offenders: list[int]) -> None:
+    document = setting.broken.document()
+    forfeited = [match["end"] == "forfeit" for match in document["matches"]]
+    assert [match["offenders"] for match in document["matches"] if match["end"] == "forfeit"] == [[1]] * sum(forfeited)
+    assert any(forfeited)
+    won = [
+        {**match, "offenders": offenders, "winner": 1} if is_forfeit else match
+        for match, is_forfeit in zip(document["matches"], forfeited, strict=True)
+    ]
+    both = [{**player, "verdict": "crashed"} for player in document["players"]]
+
+    with pytest.raises(ValueError, match="in order, each once"):
+        forged({**document, "players": both, "matches": won}, None, {})
+
+
+def test_a_forfeit_is_that_of_all_who_failed_and_of_nobody_else(setting: Setting, tmp_path: Path) -> None:
+    document = setting.broken.document()
+    both = [{**player, "verdict": "crashed"} for player in document["players"]]
+
+    changed, _ = forged({**document, "players": both}, None, {})
+
+    status, why = standing(setting.challenge, tmp_path, changed, None)
+    assert status is VerificationStatus.REFUTED
+    assert "is forfeited by others than the players that could not go on" in why
+
+
+@pytest.mark.parametrize("change", [to("season", "2"), to("beacon", "a" * 40), to("submission_digest", "cd" * 32)])
+def test_a_result_without_a_score_is_compared_with_mains_history_alone(
+    setting: Setting, tmp_path: Path, change: list[Change]
+) -> None:
+    changed, _ = forged(change[0](setting.failed.document()), None, {})
+
+    assert standing(setting.challenge, tmp_path, changed, None)[0] is VerificationStatus.VERIFIED
+    assert standing(setting.challenge, setting.clone.path, changed, None)[0] is VerificationStatus.REFUTED
 
 
 @pytest.mark.attack(

@@ -12,7 +12,7 @@ from evaluator.host.verification import (
     is_stale,
 )
 from evaluator.model.base import reason
-from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, WantedDuel
+from evaluator.model.records.duel_record import SIDES, Duel, MatchEnd, MatchRecord, WantedDuel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
@@ -121,8 +121,8 @@ def _end_fault(duel: Duel, match: MatchRecord, now: ReplayedGame, max_plies: int
         case MatchEnd.TOO_LONG:
             return None if match.winner is None else "has a winner though it was too long"
         case MatchEnd.FORFEIT:
-            able = any(duel.players[side].verdict is Verdict.OK for side in match.offenders)
-            return "is forfeited by a player that could go on" if able else None
+            unable = tuple(side for side in SIDES if duel.players[side].verdict is not Verdict.OK)
+            return None if match.offenders == unable else "is forfeited by others than the players that could not go on"
         case MatchEnd.ILLEGAL | MatchEnd.MALFORMED | MatchEnd.LATE:
             if match.offenders != (now.mover,):
                 return "blames a side that was not to move"

@@ -66,6 +66,8 @@ class MatchRecord(Frozen):
     def _coherent(self) -> Self:
         if (self.end in (MatchEnd.PLAYED, MatchEnd.TOO_LONG)) != (self.offenders == ()):
             raise ValueError("a match that was played to its end has no offender, any other has one")
+        if list(self.offenders) != sorted(set(self.offenders)):
+            raise ValueError("offenders are named in order, each once")
         if len(self.offenders) == 1 and self.winner != 1 - self.offenders[0]:
             raise ValueError("the offender's opponent wins")
         if self.offenders == (0, 1) and self.winner is not None:

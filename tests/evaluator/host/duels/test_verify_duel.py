@@ -356,7 +356,7 @@ def test_blame_on_the_other_side_is_found(cheated: Duel) -> None:
     blamed = rematched(cheated, 0, offenders=[1], winner=0)
     assert faults(blamed, game) == ("match 0 blames a side that was not to move",)
     forfeited = rematched(cheated, 0, end="forfeit", refused=None)
-    assert faults(forfeited, game) == ("match 0 is forfeited by a player that could go on",)
+    assert faults(forfeited, game) == ("match 0 is forfeited by others than the players that could not go on",)
     with pytest.raises(ValueError, match="the offender's opponent wins"):
         rematched(cheated, 0, winner=0)
 

@@ -118,14 +118,18 @@ def test_a_header_in_the_code_is_not_written_twice(form):
     expect(fault(page, "source")).to_have_text("agent.py:2: has a header already; remove it, since the form writes one")
 
 
-def test_from_a_tasks_page_to_githubs_last_button_takes_eight_actions(visit):
+@pytest.mark.parametrize(
+    ("begins", "link", "tasks"),
+    [("tasks/CartPole-v1/", "Submit to this task", ("CartPole-v1",)), ("", "Submit an agent", "all")],
+)
+def test_from_submit_to_githubs_last_button_takes_eight_actions(visit, begins, link, tasks):
     """Each press and each field counts. GitHub's own page is a stand-in: what follows there takes five."""
     actions = 0
-    page = visit("tasks/CartPole-v1/")
+    page = visit(begins)
     page.context.route(
         "https://github.com/**", lambda route: route.fulfill(body="<h1>GitHub</h1>", content_type="text/html")
     )
-    page.get_by_role("link", name="Submit to this task").click()
+    page.get_by_role("link", name=link).first.click()
     actions += 1
     expect(page.locator("#pr-submit-source")).to_have_value(re.compile("acts at random"))
     page.get_by_label("Your GitHub login").fill("alice")
@@ -143,12 +147,13 @@ def test_from_a_tasks_page_to_githubs_last_button_takes_eight_actions(visit):
     presses = sum(line.count("“") for line in at_github) + 1  # “Create pull request” is pressed twice
 
     assert asked["filename"] == ["submissions/alice/my-first-agent/agent.py"]
-    assert (submission.name, submission.algorithm, submission.tasks) == ("My first agent", "random", ("CartPole-v1",))
+    assert (submission.name, submission.algorithm, submission.tasks) == ("My first agent", "random", tasks)
     assert actions + presses == 8
 
 
-def test_a_changed_agent_is_not_called_random(form):
-    page = form("submit/?task=CartPole-v1")
+@pytest.mark.parametrize("path", ["submit/", "submit/?task=CartPole-v1"])
+def test_a_changed_agent_is_not_called_random(form, path):
+    page = form(path)
     expect(page.locator("#pr-submit-source")).to_have_value(re.compile("acts at random"))
     fill(page, algorithm="random")
     check(page)
@@ -161,7 +166,7 @@ def test_an_unknown_task_in_the_address_changes_nothing(form, task):
     page = form(f"submit/?task={quote(task)}")
     expect(page.locator("#pr-submit-all")).to_be_checked()
 
-    expect(page.locator("#pr-submit-name")).to_have_value("")
+    assert page.locator("[data-task]:checked").count() == 0
 
 
 def test_the_two_ways_are_tabs(form):
@@ -220,6 +225,11 @@ def test_what_is_wrong_is_said_in_the_words_of_check(form):
         ('"""open\nclass Agent:\n    def act(self, o): ...\n', "agent.py:1: a text begins here and does not end"),
         ("class Agent:\n    def act(self, o):\n        return (1]\n", "agent.py:3: unmatched ']'"),
         ("class Agent:\n \tdef act(self, o): ...\n", "agent.py:2: indents with tabs and spaces"),
+        ("class Agent:\n    def act(self, o)\n        return 0\n", "agent.py:2: expected ':' at the end of the line"),
+        ("class Agent:\n    def act(\n        self, o\n    ):\n        return {1: 2}[1] if o else 0\n", ""),
+        ("class Agent:\n    def act(self, o):\n        return “left”\n", "agent.py:3: invalid character '“' (U+201C)"),
+        ("class Agent:\n    def act(self, o):\n        return\u00a00\n", "agent.py:3: invalid character '\u00a0' (U+00A0)"),
+        ("class Agent:\n    def act(self, größe):\n        return '“'  # “\n", ""),
         ("class Agent:\n    def act_batch(self, o):\n        return f'{o[\"a\"]}'\n", ""),
         ("", "agent.py: the entry file does not exist"),
     ],
@@ -271,8 +281,13 @@ def test_whatever_is_typed_is_read_back_as_it_was(form, name):
 def test_the_beginning_that_it_offers_passes(form):
     page = form("submit/")
     fill(page)
+    source = page.locator("#pr-submit-source")
+    page.once("dialog", lambda dialog: dialog.dismiss())
     page.get_by_role("button", name="Start from a working agent").click()
-    expect(page.locator("#pr-submit-source")).to_have_value(re.compile("acts at random"))
+    expect(source).to_have_value(AGENT)
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Start from a working agent").click()
+    expect(source).to_have_value(re.compile("acts at random"))
     check(page)
     blob = SubmissionFile(path="agent.py", executable=False, content=written(page))
 

@@ -59,7 +59,8 @@ export function faults(draft, rules) {
   const problems = [];
   const add = (field, words) => words && problems.push({ field, words });
   const matches = (pattern, text) => new RegExp(`^(?:${pattern})$`, "u").test(text);
-  add("login", matches(rules.patterns.login, draft.login) ? "" : `must be ${LOGIN_RULE}`);
+  if (draft.login.startsWith("@")) add("login", "leave out the @");
+  else add("login", matches(rules.patterns.login, draft.login) ? "" : `must be ${LOGIN_RULE}`);
   if (draft.login.toLowerCase() === "local") {
     add("login", "the login local stands for the example agents; submit under another account");
   }
@@ -127,6 +128,7 @@ function sourceFaults(draft, rules) {
   if (code.open) problems.push(`${name}:${code.open}: a text begins here and does not end; correct the syntax`);
   const bracket = unbalanced(code.text);
   if (bracket && !code.open) problems.push(`${name}:${bracket.line}: ${bracket.words}; correct the syntax`);
+  if (!code.open) problems.push(...[strange(code.text), bracket ? "" : unopened(code.text)].filter(Boolean).map((words) => `${name}:${words}`));
   const mixed = source.split("\n").findIndex((line) => /^ +\t|^\t+ /.test(line));
   if (mixed >= 0) problems.push(`${name}:${mixed + 1}: indents with tabs and spaces; use one of them`);
   if (draft.kind === "policy" && draft.adapter in DEFINES) {
@@ -162,6 +164,28 @@ function unbalanced(code) {
     else if (sign in pairs && open.pop()?.sign !== pairs[sign]) return { line, words: `unmatched '${sign}'` };
   }
   return open.length ? { line: open[open.length - 1].line, words: `'${open[open.length - 1].sign}' was never closed` } : null;
+}
+
+/** A character outside of texts and comments that Python's code never has, such as the quotes and blanks of a word processor. */
+function strange(code) {
+  const match = /[^\0-\x7f\p{L}\p{M}\p{N}\p{Pc}]/u.exec(code);
+  if (!match) return "";
+  return `${lineOf(code, match.index)}: invalid character '${match[0]}' (${named(match[0])}); write a plain quote, blank or sign`;
+}
+
+/** A statement that opens a block and has no colon; brackets are balanced. */
+function unopened(code) {
+  let flat = code.replace(/\\\n/g, "  ");
+  for (let before = ""; before !== flat;) {
+    before = flat;
+    flat = flat.replace(/[([{][^()[\]{}]*[)\]}]/g, (inner) => "_".repeat(inner.length));
+  }
+  const match = /^[ \t]*(async[ \t]+)?(def|class|if|elif|else|for|while|try|except|finally|with)\b[^:\n]*$/m.exec(flat);
+  return match ? `${lineOf(code, match.index)}: expected ':' at the end of the line` : "";
+}
+
+function lineOf(text, at) {
+  return text.slice(0, at).split("\n").length;
 }
 
 /** As `name_fault` in evaluator/model/visible_text.py; texts are brought into the form NFC before. */

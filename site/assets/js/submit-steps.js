@@ -25,7 +25,7 @@ export function page(rules, file) {
 export function steps(draft, rules, file) {
   const head = [
     el("h3", {}, "Your file looks fine. The pull request will run your agent."),
-    el("p", {}, "Everything that can be checked without running it is correct. The preview of the pull request runs it."),
+    el("p", {}, "This page looks for common mistakes only. The preview of the pull request reads the whole file and runs it."),
     written(file),
   ];
   if (!hasRepository(rules)) {

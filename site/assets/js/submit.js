@@ -5,7 +5,7 @@ import { faults, file, fits, folder, folderName, tooLarge } from "./manifest.js"
 import { fetched, root } from "./site.js";
 import { page, steps } from "./submit-steps.js";
 
-/** What stands in the form of somebody who comes from a task's page, so that the starter can be sent as it is. */
+/** What stands in the form at first, so that the working agent in it can be sent as it is. */
 const FIRST = { name: "My first agent", algorithm: "random" };
 
 /** Milliseconds without a key after which a form that was checked once is checked again: long code takes long to look at. */
@@ -49,7 +49,7 @@ function fill(rules) {
         [["", "no"], ...texts.map((name) => [name, name])])),
     tasksOf(rules),
     el("div", { id: "pr-submit-file-part" },
-      wrapped("source", "Code of the agent", "Paste it, choose a file, or start from a working agent.", source),
+      wrapped("source", "Code of the agent", "A working agent; change it, paste your own, or choose a file.", source),
       el("p", { class: "pr-row" },
         el("label", { class: "pr-file" }, "Choose a file ", el("input", { type: "file", id: "pr-submit-file", accept: ".py,text/x-python,text/plain" })),
         el("button", { type: "button", class: "md-button", id: "pr-submit-template" }, "Start from a working agent"))),
@@ -111,7 +111,7 @@ function fill(rules) {
     clearTimeout(checking);
     const now = draft();
     const problems = check(now);
-    if (starter && now.algorithm === FIRST.algorithm && asked && now.source !== starter && !problems.length) {
+    if (starter && now.algorithm === FIRST.algorithm && now.source !== starter && !problems.length) {
       problems.push({ field: "algorithm", words: "still says random, but the code was changed; name its method" });
       show(problems);
     }
@@ -133,6 +133,7 @@ function fill(rules) {
   form.addEventListener("input", (event) => {
     if (event.target === at("agent")) follows = at("agent").value === "";
     if (event.target === at("name") && follows) at("agent").value = folderName(at("name").value);
+    if (event.target === at("kind") && source.value === starter) start();
     look();
     if (event.target.id !== "pr-submit-file") result.replaceChildren();
   });
@@ -148,22 +149,32 @@ function fill(rules) {
   });
   async function start() {
     const name = draft().kind === "script" ? "submission.py" : "agent.py";
+    const before = source.value;
     const answer = await fetch(new URL(`assets/start/${name}`, root()));
-    if (answer.ok) source.value = starter = await answer.text();
+    const code = answer.ok ? await answer.text() : "";
+    // Somebody may have typed or pasted in the meantime.
+    if (code && source.value === before) source.value = starter = code;
     look();
   }
-  at("template").addEventListener("click", start);
-  if (asked) choose();
+  at("template").addEventListener("click", () => {
+    const isOwn = source.value.trim() && source.value !== starter;
+    if (!isOwn || confirm("Replace the code in the form by a working agent?")) start();
+  });
+  begun();
   look();
 
-  /** From a task's page: that task, and a working agent that needs a login only. */
-  function choose() {
-    if (asked.kind === "script") at("kind").value = "script";
-    at("all").checked = false;
-    form.querySelector(`[data-task="${CSS.escape(asked.id)}"]`).checked = true;
+  /** A working agent that needs a login only; from a task's page, for that task. */
+  function begun() {
     for (const [id, value] of Object.entries(FIRST)) at(id).value = value;
-    if (asked.kind === "script") at("algorithm").value = "";
     at("agent").value = folderName(FIRST.name);
+    if (asked) {
+      at("all").checked = false;
+      form.querySelector(`[data-task="${CSS.escape(asked.id)}"]`).checked = true;
+      if (asked.kind === "script") {
+        at("kind").value = "script";
+        at("algorithm").value = "";
+      }
+    }
     start();
   }
 }

@@ -10,7 +10,7 @@ from rich.text import Text
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
-from evaluator.model.records.result import Result
+from evaluator.model.records.result import ASKED_AGAIN, Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import printable_line
 from leaderboard.charts.interval_bars import is_other_claim
@@ -37,6 +37,7 @@ SHOWN_LOG_LINES = 15
 FILE_WIDTH = 1 << 14
 # In place of an author, for an agent that has none.
 EXAMPLE = "(example)"
+INTERNAL_ERROR_WORDS = "This machine or the evaluator failed, not the agent."
 # Columns that are left out of tables that would be wider than the terminal, one after the other.
 _SPARE_COLUMNS = ("steps", "episodes", "cpu s", "thinking s", "points", "memory")
 
@@ -94,7 +95,10 @@ def _cost_cells(outcome: Result | PlayerRecord) -> list[str]:
 
 def _print_failure(out: Console, name: str, outcome: Result | PlayerRecord) -> None:
     """Print the reason and the end of the log."""
-    out.print(_typed(f"\n{name}: {outcome.verdict}. {outcome.verdict.plain_words}\n  {outcome.message}"), soft_wrap=True)
+    words, message = outcome.verdict.plain_words, outcome.message
+    if outcome.verdict is Verdict.INTERNAL_ERROR:  # only an official run tries it again
+        words, message = INTERNAL_ERROR_WORDS, message.removesuffix(f"; {ASKED_AGAIN}")
+    out.print(_typed(f"\n{name}: {outcome.verdict}. {words}\n  {message}"), soft_wrap=True)
     _print_log(out, outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:])
 
 
@@ -169,10 +173,16 @@ def expected_places(state: Previewed, *, official: bool, debugged: str | None = 
         advice = phrases.advice(verdict)
         if verdict is Verdict.CRASHED:  # a comment tells to run what has just been run here
             advice = f"'pullrank evaluate {debugged} --pdb' opens the debugger where it failed." if debugged else ""
+        if verdict is Verdict.INTERNAL_ERROR:
+            advice = "The same command tries it again. It does not count against the agent."
         if advice:
             out.print(_plain(f"{verdict}: {advice}"), soft_wrap=True)
     if rows or any(game.estimate for game in agent.games):
-        among = "on the leaderboard as it was fetched" if official else "among the submissions and baselines that were evaluated in this clone"
+        among = (
+            "on the leaderboard as it was fetched"
+            if official
+            else "among the submissions and baselines that were evaluated in this clone"
+        )
         out.print(f"Places are {among}; the official score is computed after the merge, on other seeds.", soft_wrap=True)
 
 
@@ -246,7 +256,11 @@ def standings_tables(standings: Standings) -> None:
     console = _console()
     console.print(_typed(f"{standings.challenge.title}, season {standings.challenge.season}", style="bold"))
     if not standings.official:
-        console.print(_typed(f"A local leaderboard: public seeds, measured on this machine. {EXAMPLE} marks agents of example_agents/."))
+        console.print(
+            _typed(
+                f"A local leaderboard: public seeds, measured on this machine. {EXAMPLE} marks agents of example_agents/."
+            )
+        )
     if standings.overall:
         _print_table(console, _overall_table(standings))
     for task in standings.tasks:

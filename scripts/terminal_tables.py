@@ -145,12 +145,13 @@ def _print_log(out: Console, lines: Sequence[str]) -> None:
             out.print(Text(printable_line(f"  | {line}")), soft_wrap=True)
 
 
-def expected_places(state: Previewed, *, official: bool, debugged: str | None = None) -> None:
+def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, debugged: str | None = None) -> None:
     """Print the end of an evaluation as a pull request's comment has it: headline, places, what to do about failures.
 
     Args:
         state: the comment's state, with one agent.
         official: whether its places are among official results.
+        in_clone: whether there is a board around it, and not only an installed command.
         debugged: the folder that `--pdb` can play; None where it cannot.
     """
     out, (agent,) = _console(), state.agents
@@ -178,11 +179,8 @@ def expected_places(state: Previewed, *, official: bool, debugged: str | None = 
         if advice:
             out.print(_plain(f"{verdict}: {advice}"), soft_wrap=True)
     if rows or any(game.estimate for game in agent.games):
-        among = (
-            "on the leaderboard as it was fetched"
-            if official
-            else "among the submissions and baselines that were evaluated in this clone"
-        )
+        here = "submissions and baselines that were evaluated in this clone" if in_clone else "results in this folder"
+        among = "on the leaderboard as it was fetched" if official else f"among the {here}"
         out.print(f"Places are {among}; the official score is computed after the merge, on other seeds.", soft_wrap=True)
 
 
@@ -256,11 +254,7 @@ def standings_tables(standings: Standings) -> None:
     console = _console()
     console.print(_typed(f"{standings.challenge.title}, season {standings.challenge.season}", style="bold"))
     if not standings.official:
-        console.print(
-            _typed(
-                f"A local leaderboard: public seeds, measured on this machine. {EXAMPLE} marks agents of example_agents/."
-            )
-        )
+        console.print(_typed(f"A local leaderboard: public seeds, measured on this machine. {EXAMPLE}: of example_agents/."))
     if standings.overall:
         _print_table(console, _overall_table(standings))
     for task in standings.tasks:

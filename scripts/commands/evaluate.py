@@ -116,7 +116,8 @@ def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], 
     recorded, official = recorded_here(with_recorded(checkout))
     state = expected(recorded, entry, results, duels)
     is_policy = entry.folder.submission.kind is SubmissionKind.POLICY
-    expected_places(state, official=official, debugged=entry.shown if is_policy else None)
+    in_clone = (checkout.root / "challenge.yml").is_file()
+    expected_places(state, official=official, in_clone=in_clone, debugged=entry.shown if is_policy else None)
     if question := narrower_tasks(entry, state.agents[0]):
         say(question)
 

@@ -32,7 +32,7 @@ def test_an_example_agent_has_no_author_called_local(capsys, monkeypatch, task):
     standings_tables(build_standings(make.challenge(task), [ours, theirs], results, duels=duels, official=False))
 
     out = capsys.readouterr().out
-    assert "(example) marks agents of example_agents/." in out
+    assert "(example): of example_agents/." in out
     rows = [line.split() for line in out.splitlines()]
     assert any("(example)" in row for row in rows)
     assert not any("local" in row for row in rows[2:])

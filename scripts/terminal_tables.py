@@ -10,12 +10,13 @@ from rich.text import Text
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
-from evaluator.model.records.result import Result
+from evaluator.model.records.result import ASKED_AGAIN, Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import printable_line
 from leaderboard.charts.interval_bars import is_other_claim
 from leaderboard.comments import phrases
 from leaderboard.comments.states import Previewed
+from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
@@ -34,6 +35,9 @@ SHOWN_FAULTS = 5
 SHOWN_LOG_LINES = 15
 # Width in columns where the output is no terminal: no line is broken there.
 FILE_WIDTH = 1 << 14
+# In place of an author, for an agent that has none.
+EXAMPLE = "(example)"
+INTERNAL_ERROR_WORDS = "This machine or the evaluator failed, not the agent."
 # Columns that are left out of tables that would be wider than the terminal, one after the other.
 _SPARE_COLUMNS = ("steps", "episodes", "cpu s", "thinking s", "points", "memory")
 
@@ -91,7 +95,10 @@ def _cost_cells(outcome: Result | PlayerRecord) -> list[str]:
 
 def _print_failure(out: Console, name: str, outcome: Result | PlayerRecord) -> None:
     """Print the reason and the end of the log."""
-    out.print(_typed(f"\n{name}: {outcome.verdict}. {outcome.verdict.plain_words}\n  {outcome.message}"), soft_wrap=True)
+    words, message = outcome.verdict.plain_words, outcome.message
+    if outcome.verdict is Verdict.INTERNAL_ERROR:  # only an official run tries it again
+        words, message = INTERNAL_ERROR_WORDS, message.removesuffix(f"; {ASKED_AGAIN}")
+    out.print(_typed(f"\n{name}: {outcome.verdict}. {words}\n  {message}"), soft_wrap=True)
     _print_log(out, outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:])
 
 
@@ -138,12 +145,13 @@ def _print_log(out: Console, lines: Sequence[str]) -> None:
             out.print(Text(printable_line(f"  | {line}")), soft_wrap=True)
 
 
-def expected_places(state: Previewed, *, official: bool, debugged: str | None = None) -> None:
+def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, debugged: str | None = None) -> None:
     """Print the end of an evaluation as a pull request's comment has it: headline, places, what to do about failures.
 
     Args:
         state: the comment's state, with one agent.
         official: whether its places are among official results.
+        in_clone: whether there is a board around it, and not only an installed command.
         debugged: the folder that `--pdb` can play; None where it cannot.
     """
     out, (agent,) = _console(), state.agents
@@ -166,10 +174,13 @@ def expected_places(state: Previewed, *, official: bool, debugged: str | None = 
         advice = phrases.advice(verdict)
         if verdict is Verdict.CRASHED:  # a comment tells to run what has just been run here
             advice = f"'pullrank evaluate {debugged} --pdb' opens the debugger where it failed." if debugged else ""
+        if verdict is Verdict.INTERNAL_ERROR:
+            advice = "The same command tries it again. It does not count against the agent."
         if advice:
             out.print(_plain(f"{verdict}: {advice}"), soft_wrap=True)
     if rows or any(game.estimate for game in agent.games):
-        among = "on the leaderboard as it was fetched" if official else "among what was evaluated in this clone"
+        here = "submissions and baselines that were evaluated in this clone" if in_clone else "results in this folder"
+        among = "on the leaderboard as it was fetched" if official else f"among the {here}"
         out.print(f"Places are {among}; the official score is computed after the merge, on other seeds.", soft_wrap=True)
 
 
@@ -243,13 +254,17 @@ def standings_tables(standings: Standings) -> None:
     console = _console()
     console.print(_typed(f"{standings.challenge.title}, season {standings.challenge.season}", style="bold"))
     if not standings.official:
-        console.print(_typed("A local leaderboard: public seeds, measured on this machine."))
+        console.print(_typed(f"A local leaderboard: public seeds, measured on this machine. {EXAMPLE}: of example_agents/."))
     if standings.overall:
         _print_table(console, _overall_table(standings))
     for task in standings.tasks:
         _print_table(console, task_table(task))
     for game in standings.games:
         game_tables(game)
+
+
+def _author(login: str) -> Text:
+    return _typed(EXAMPLE if login == LOCAL else login)
 
 
 def _overall_table(standings: Standings) -> Table:
@@ -261,7 +276,7 @@ def _overall_table(standings: Standings) -> Table:
         score, low, high = (_number(value, 3) for value in (row.estimate.score, row.estimate.low, row.estimate.high))
         table.add_row(
             *_place_cells(row), f"{row.played}/{len(row.normalised)}", _typed(row.entry.submission.name),
-            _typed(row.entry.login), f"{score}{'*' if capped else ''}", _interval(low, high),
+            _author(row.entry.login), f"{score}{'*' if capped else ''}", _interval(low, high),
         )  # fmt: skip
         if capped:
             table.caption, table.caption_justify = f"*: the score of a task counts as {MOST_COUNTED:g}, the most", "left"
@@ -284,12 +299,12 @@ def task_table(standings: TaskStandings) -> Table:
     gap = [""] * len(other_metrics(task))
     for failure in standings.failures:
         entry = failure.entry
-        table.add_row("", "", _typed(entry.submission.name), _typed(entry.login), "", "", *gap, failure.result.verdict)
+        table.add_row("", "", _typed(entry.submission.name), _author(entry.login), "", "", *gap, failure.result.verdict)
     for excluded in standings.excluded:
-        table.add_row("", "", _typed(excluded.agent), _typed(excluded.login), "", "", *gap, "excluded")
+        table.add_row("", "", _typed(excluded.agent), _author(excluded.login), "", "", *gap, "excluded")
     for withdrawn in standings.withdrawn:
         score = "" if withdrawn.score is None else f"{withdrawn.score:.{digits(task)}f}"
-        table.add_row("", "", _typed(withdrawn.agent), _typed(withdrawn.login), score, "", *gap, "withdrawn")
+        table.add_row("", "", _typed(withdrawn.agent), _author(withdrawn.login), score, "", *gap, "withdrawn")
     return table
 
 
@@ -298,7 +313,7 @@ def _row_cells(task: Task, row: Row) -> list[str | Text]:
     score, low, high = (_number(value, digits(task)) for value in (estimate.score, estimate.low, estimate.high))
     others = [_number(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
     place = [NONE, NONE] if estimate.is_missing else _place_cells(row)
-    names = [_typed(row.entry.submission.name), _typed(row.entry.login)]
+    names = [_typed(row.entry.submission.name), _author(row.entry.login)]
     return [*place, *names, score, _interval(low, high), *others, HELD_TAG if row.held_by else tries_mark(row.tries) or "ok"]
 
 
@@ -413,14 +428,14 @@ def _ratings(standings: GameStandings) -> Table:
     for row in standings.rows:
         rating, count = row.rating, row.count
         table.add_row(
-            *_place_cells(row), _typed(row.entry.submission.name), _typed(row.entry.login), f"{rating.elo:.0f}",
+            *_place_cells(row), _typed(row.entry.submission.name), _author(row.entry.login), f"{rating.elo:.0f}",
             f"{rating.low:.0f} … {rating.high:.0f}", str(count.wins), str(count.ties), str(count.losses),
             str(count.errors), str(count.points), str(row.points_place), str(row.opponents),
         )  # fmt: skip
     for failure in standings.failures:
-        table.add_row("", "refused", _typed(failure.entry.submission.name), _typed(failure.entry.login))
+        table.add_row("", "refused", _typed(failure.entry.submission.name), _author(failure.entry.login))
     for excluded in standings.excluded:
-        table.add_row("", "excluded", _typed(excluded.agent), _typed(excluded.login))
+        table.add_row("", "excluded", _typed(excluded.agent), _author(excluded.login))
     return table
 
 

@@ -207,6 +207,7 @@ def test_new_writes_a_folder_that_it_scores(installed: Path, tmp_path: Path) -> 
     assert "No score" not in played.stdout
     assert "could not be fetched" not in played.stderr
     assert "run this in a clone of the board for the place" in played.stderr
+    assert "Places are among the results in this folder;" in played.stdout
 
 
 def test_the_image_that_it_would_build_is_the_boards(installed: Path, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from evaluator.host.attempts import request as requests
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.digests.image_files import ROOT
+from evaluator.host.digests.image_files import ROOT, build_context
 from evaluator.host.docker import evaluator_image
-from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.sandboxes.docker_sandbox import PYTHON
@@ -342,3 +342,30 @@ def test_an_agent_that_draws_from_torch_chooses_the_same_again(container: Select
     assert one.trace is not None
     assert (one.result.returns, one.trace) == (other.result.returns, other.trace)
     assert len(set(one.result.lengths)) > 1
+
+
+@pytest.mark.parametrize(
+    ("file", "extras", "beginning"),
+    [
+        ("extra-onnx.txt", ("onnx",), "the extras onnx cannot be had: the evaluator image cannot be built: "),
+        ("requirements.txt", (), "the evaluator image cannot be built: "),
+    ],
+)
+def test_a_build_that_fails_says_the_reason_of_pip(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, file: str, extras: tuple[str, ...], beginning: str
+) -> None:
+    files = build_context(extras)
+    assert file in files
+    # Without a version and a hash pip refuses it before it asks any index.
+    monkeypatch.setattr(evaluator_image, "build_context", lambda _: {**files, file: b"onnx\n"})
+    told: list[str] = []
+
+    with pytest.raises(EngineError) as caught:
+        evaluator_image.ensure_evaluator_image(engine, base(), told.append, extras)
+
+    message = str(caught.value)
+    assert message.startswith(f"{beginning}ERROR: In --require-hashes mode, all requirements must have their versions pinned")
+    assert "onnx" in message.removeprefix(beginning)
+    assert "pip install" not in message, "the reason, not the command"
+    assert len(message) < 400
+    assert any("pip install" in line for line in told), "the whole output is told as it comes"

@@ -1,5 +1,7 @@
 """Tables of standings for the terminal."""
 
+import pytest
+
 from leaderboard.build_standings import build_standings
 from scripts.terminal_tables import standings_tables
 from tests.leaderboard import make
@@ -18,3 +20,19 @@ def test_the_overall_table_counts_tasks_and_marks_what_counts_as_2(capsys, monke
     assert "1.000*" in best
     assert "0.250" in other
     assert ["*:", "the", "score", "of", "a", "task", "counts", "as", "2,", "the", "most"] in shown
+
+
+@pytest.mark.parametrize("task", [make.task("first"), make.game("first")], ids=["task", "game"])
+def test_an_example_agent_has_no_author_called_local(capsys, monkeypatch, task):
+    monkeypatch.setenv("COLUMNS", "160")
+    ours, theirs = make.entry("local", agent="random"), make.entry("alice")
+    results = [make.result(each, [1.0, 2.0], on=task) for each in (ours, theirs)] if task.game is None else []
+    duels = [make.duel(*pair, on=task) for pair in ((ours, None), (theirs, None), (ours, theirs))] if task.game else []
+
+    standings_tables(build_standings(make.challenge(task), [ours, theirs], results, duels=duels, official=False))
+
+    out = capsys.readouterr().out
+    assert "(example): of example_agents/." in out
+    rows = [line.split() for line in out.splitlines()]
+    assert any("(example)" in row for row in rows)
+    assert not any("local" in row for row in rows[2:])

@@ -4,14 +4,19 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from evaluator.host.docker.engine_errors import build_failure
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.task import Task
+from evaluator.model.records.result import ASKED_AGAIN
+from evaluator.model.records.verdict import Verdict
+from scripts import terminal_tables
 from scripts.commands import check
 from scripts.repository.checkout import Checkout
+from tests.leaderboard import make
 from tests.scripts.checkouts import GAMES, LEGAL, game_board, run
 from tests.weights_server import gives, serving, weights
 
@@ -252,6 +257,20 @@ def test_a_failure_of_the_machine_is_not_remembered_as_the_agents(board: Path) -
     assert not list(board.rglob("results/*/alice/machine/*"))
 
 
+def test_a_fault_of_the_machine_promises_no_second_try_at_home(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task, entry = make.task("CartPole-v1"), make.entry("alice")
+    message = "weights a.zip: a.example answers with status 503"
+    failed = make.result(entry, on=task).model_copy(
+        update={"verdict": Verdict.INTERNAL_ERROR, "message": f"{message}; {ASKED_AGAIN}", "log_tail": ""}
+    )
+
+    terminal_tables.evaluation_table(make.challenge(task), [failed])
+
+    assert capsys.readouterr().out.endswith(
+        f"\nCartPole-v1: internal_error. This machine or the evaluator failed, not the agent.\n  {message}\n"
+    )
+
+
 def test_a_player_is_not_beaten_by_what_the_machine_lacks(tmp_path: Path) -> None:
     board, source = game_board(tmp_path), "import torch\n" + LEGAL
     folder = put(board, "netted", {"submission.yml": HEAD + "tasks: [tictactoe]\nextras: [torch]\n", "agent.py": source})
@@ -282,12 +301,6 @@ def test_a_check_of_weights_that_cannot_be_fetched_now_promises_nothing(
 
 
 def test_a_table_in_a_narrow_terminal_cuts_no_verdict(board: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    from rich.console import Console
-
-    from evaluator.model.records.verdict import Verdict
-    from scripts import terminal_tables
-    from tests.leaderboard import make
-
     task = make.task("FrozenLake-v1-from-scratch")
     results = [
         make.result(make.entry("a"), [-499.8, -1.0], on=task).model_copy(update={"verdict": verdict}) for verdict in Verdict
@@ -303,11 +316,6 @@ def test_a_table_in_a_narrow_terminal_cuts_no_verdict(board: Path, monkeypatch: 
 
 
 def test_a_heading_in_a_narrow_terminal_is_broken_between_words(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    from rich.console import Console
-
-    from scripts import terminal_tables
-    from tests.leaderboard import make
-
     one, other, task = make.entry("alice"), make.entry("somebody"), make.game("connect_four")
     for width in range(80, 100):
         console = Console(highlight=False, width=width, force_terminal=False)

@@ -23,7 +23,7 @@ from evaluator.model.records.preview import AGENTS, DUELS, Preview, PreviewedAge
 from evaluator.model.records.result import Result, Tier, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.agent_reports import OfficialLeaderboard, preview_state
+from leaderboard.comments.agent_reports import preview_state
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, NoRunReason, Refused, WithdrawnEntry
@@ -32,6 +32,7 @@ from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.store import write_atomically
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import AdmissionContext
 from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import OK, CommandError, say

@@ -7,7 +7,6 @@ from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.agent_reports import OfficialLeaderboard
 from leaderboard.comments.states import (
     Broken,
     CommentState,
@@ -20,6 +19,7 @@ from leaderboard.comments.states import (
 )
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from leaderboard.planning.quota import OwnerAccounts

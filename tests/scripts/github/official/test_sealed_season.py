@@ -26,9 +26,10 @@ from evaluator.model.records.result import Result, SandboxKind, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
 from leaderboard.comments import render_comment
-from leaderboard.comments.agent_reports import OfficialLeaderboard, official_state, preview_state
+from leaderboard.comments.agent_reports import official_state, preview_state
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import ResultStore
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext
 from scripts.commands import bot

@@ -25,10 +25,10 @@ from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from leaderboard.planning.quota import OwnerAccounts
 from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc
-from scripts.git.beacon import VersionOrigins
+from scripts.git.beacon import VersionOrigins, admission_at
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.workflow.plan_context import MembershipLookup, admission_at, members_of
+from scripts.github.workflow.plan_context import MembershipLookup, members_of
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
 VERDICT_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)

@@ -427,7 +427,7 @@ class PreviewGames:
             return named[0]
         # As in the official run, agents of one login or team do not meet.
         one_side = owner_groups((*self.recorded.entries, submission.entry()), self.recorded.duels)
-        others = (row for row in board.rows if not one_side.are_one(submission.name, row.entry.name))
+        others = (row for row in board.rows if not one_side.are_same_owner(submission.name, row.entry.name))
         rated = [row for row in others if row.entry.name in self.standing and row.entry.name not in gone]
         if not rated:
             return None

@@ -84,6 +84,6 @@ def _record(environment: WorkflowEnvironment, official: OfficialRun, accepted: P
     recorded, already_recorded = len(published.recorded), published.known
     write_summary(environment.summary_path, empty_rounds.publish_summary(accepted, recorded, already_recorded))
     say(f"{recorded} results were recorded, {already_recorded} were recorded already.")
-    if published.filled_in:
-        say(f"{published.filled_in} older results have their commits confirmed by GitHub now.")
+    if published.amended:
+        say(f"{published.amended} older results have their commits confirmed by GitHub now.")
     return recorded

@@ -32,7 +32,7 @@ def _seconds(command: list[str]) -> float:
 
 
 _BARE_STARTS = {"python": "pass", "imports": "import pydantic.main, typer.main"}
-_VERBS = {
+_COMMANDS = {
     "--help": ["--help"],
     "--version": ["--version"],
     "check": ["check", "example_agents/cartpole-angle-rule"],
@@ -50,16 +50,16 @@ def _processor_seconds(command: list[str], folder: str) -> float:
 
 
 def starts(count: int = 5) -> dict[str, dict[str, float]]:
-    """Processor time of verbs on the board here, as ratios to that of bare programs of the same round."""
+    """Processor time of commands on the board here, as ratios to that of bare programs of the same round."""
     ratios: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as empty:
         for _ in range(count):
             bare = {name: _processor_seconds([sys.executable, "-c", code], empty) for name, code in _BARE_STARTS.items()}
-            rounds = _VERBS | {"new": ["new", f"{empty}/agent"]}
-            for verb, words in rounds.items():
+            rounds = _COMMANDS | {"new": ["new", f"{empty}/agent"]}
+            for command, words in rounds.items():
                 seconds = _processor_seconds([sys.executable, "-m", "scripts.cli", *words], ".")
                 for name, least in bare.items():
-                    ratios.setdefault(f"start of {verb} / bare {name}", []).append(seconds / least)
+                    ratios.setdefault(f"start of {command} / bare {name}", []).append(seconds / least)
             shutil.rmtree(f"{empty}/agent")
     return {name: {"median": statistics.median(each), "min": min(each), "max": max(each)} for name, each in ratios.items()}
 

@@ -124,7 +124,7 @@ def _masked(board: StandingsInput) -> StandingsInput:
         board,
         entries=tuple(_entry(entry, mask.get(AgentName(entry.login, entry.agent))) for entry in board.entries),
         results=tuple(_result(result, masked(result)) for result in board.results),
-        duels=tuple(_duel(duel, masked) for duel in board.duels if not groups.is_between_own(duel)),
+        duels=tuple(_duel(duel, masked) for duel in board.duels if not groups.is_within_one_owner(duel)),
         moderation=_moderation(board, mask, names - mask.keys()),
     )
 

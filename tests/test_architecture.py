@@ -28,7 +28,7 @@ OWNERS = {
     "jinja2": {"leaderboard.pages.page_templates", "leaderboard.comments.render_comment"},
     "cryptography": {"evaluator.host.seeds.encryption"},
 }
-# One module for each verb, adapter and document: a reader looks for one by its name.
+# One module for each command, adapter and document: a reader looks for one by its name.
 MANY = {"scripts.commands", "evaluator.sandbox.adapters", "leaderboard.api"}
 # The number of modules that a reader takes in at one look.
 SIDE_BY_SIDE = 12

@@ -140,7 +140,7 @@ class RemoteEnv(gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode, whose seed the referee chooses."""
         self._check_open()
-        ignore(self._link, seed, options)
+        notice_ignored(self._link, seed, options)
         super().reset(seed=seed)
         stacked = self._link.reset([self._handle])
         self._live = True
@@ -204,7 +204,7 @@ def spec_of(hello: dict[str, Any]) -> EnvSpec:
     return spec
 
 
-def ignore(link: RefereeLink, seed: Any, options: Any) -> None:
+def notice_ignored(link: RefereeLink, seed: Any, options: Any) -> None:
     """Note that seed and options of a reset are ignored."""
     if seed is not None:
         link.notice("a seed was given to reset(); the referee chooses the episodes, so it is ignored")

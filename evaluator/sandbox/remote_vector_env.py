@@ -9,7 +9,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, ignore, spec_of, step_head
+from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, notice_ignored, spec_of, step_head
 from evaluator.sandbox.values import gymnasium_space
 
 Step = tuple[Any, Any, Any, Any, dict[str, Any]]
@@ -49,7 +49,7 @@ class RemoteVectorEnv(VectorEnv):
         """Begin an episode in each; in DISABLED mode `options={"reset_mask": …}` begins only those."""
         self._check_open()
         mask = (options or {}).get("reset_mask")
-        ignore(self._link, seed, {k: v for k, v in (options or {}).items() if k != "reset_mask"})
+        notice_ignored(self._link, seed, {k: v for k, v in (options or {}).items() if k != "reset_mask"})
         if mask is not None:
             chosen = np.asarray(mask)
             if self._seen is None or chosen.dtype != np.bool_ or chosen.shape != self._ended.shape or not chosen.any():

@@ -1,12 +1,9 @@
 """Standings for a comment: where a preview's agents would rank if merged, and where merged agents rank."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
@@ -28,11 +25,12 @@ from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, entries_of
 from leaderboard.games.game_drawings import moves_of, position_text
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.reasons import Reason, reason_in_words
 from leaderboard.ratings.duel_results import count_matches, side_fault, validation_fault
 from leaderboard.scoring.counting_results import counting_draws
 from leaderboard.scoring.intervals import intervals, measured_estimate
-from leaderboard.visibility import anonymous_name, hidden
+from leaderboard.visibility import anonymous_name
 
 # A longer drawing of a position is left out.
 MAX_POSITION_CHARACTERS = 1200
@@ -53,11 +51,14 @@ _NO_PLACE = {name: _NOWHERE[name] for name in ("place", "rank_low", "rank_high",
 _AnyReport = TypeVar("_AnyReport", TaskReport, GameReport)
 
 
-def redact(agent: AgentReport, challenge: Challenge, hidden: Collection[str], at: datetime) -> AgentReport:
-    """Remove places and leaders of hidden leaderboards, and names that are not shown yet.
+def redact(agent: AgentReport, recorded: OfficialLeaderboard) -> AgentReport:
+    """Remove places and leaders of leaderboards that are hidden now, and names that are not shown yet.
 
     The scores of the agent's own preview stay: anybody can play them at home.
     """
+    if (at := recorded.at) is None:
+        return agent
+    challenge, hidden = recorded.challenge, recorded.hidden
 
     def shown(name: str | None) -> str | None:
         return name and anonymous_name(challenge, name, at)
@@ -85,43 +86,6 @@ def without_hidden_scores(agent: AgentReport, hidden: Collection[str]) -> AgentR
     return replace(agent, rows=rows, games=games)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OfficialLeaderboard:
-    """The official leaderboard as it is recorded on main and on the branch `results`: whole, and asked for what is shown."""
-
-    challenge: Challenge
-    entries: tuple[Entry, ...]
-    """Those on main, less those that moderation excludes."""
-    results: tuple[Result, ...]
-    duels: tuple[Duel, ...] = ()
-    at: datetime | None = None
-    """The moment that decides what is hidden or not named; everything is shown if left out."""
-    final_beacon: str | None = None
-    """As in `build_standings`; then the entries are those of that commit."""
-
-    @cached_property
-    def now(self) -> Standings:
-        """The official standings now, as comments need them: without interquartile means."""
-        return build_standings(
-            self.challenge, self.flagged(self.entries), self.results, official=True, duels=self.duels,
-            final_beacon=self.final_beacon, with_iqm=False,
-        )  # fmt: skip
-
-    def flagged(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Entries with the flag of the hosts' own, which take no place from others."""
-        people = self.challenge.people
-        return [replace(entry, host=people.is_host(entry.login)) for entry in entries] if people.hosts else list(entries)
-
-    @cached_property
-    def hidden(self) -> frozenset[str]:
-        """The tasks whose leaderboards are not shown."""
-        return frozenset(task.id for task in hidden(self.challenge, self.at)) if self.at else frozenset()
-
-    def masked(self, agent: AgentReport) -> AgentReport:
-        """An agent without what a comment may not show now."""
-        return agent if self.at is None else redact(agent, self.challenge, self.hidden, self.at)
-
-
 def preview_state(
     preview: Preview, recorded: OfficialLeaderboard, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
 ) -> Previewed:
@@ -131,7 +95,7 @@ def preview_state(
         head_sha=preview.head_sha,
         evaluator_sha=preview.evaluator_sha,
         agents=tuple(
-            recorded.masked(_agent(recorded, then, agent, overall=not preview.skipped and not recorded.hidden))
+            redact(_agent(recorded, then, agent, overall=not preview.skipped and not recorded.hidden), recorded)
             for agent in preview.agents
         ),
         skipped=preview.skipped,
@@ -327,7 +291,7 @@ def standing(recorded: OfficialLeaderboard, login: str, agent: str) -> AgentRepo
         login=entry.login, agent=entry.agent, name=entry.submission.name, rows=tuple(rows), overall=overall,
         games=_official_games(recorded.now, entry),
     )  # fmt: skip
-    return recorded.masked(without_hidden_scores(preview, recorded.hidden))
+    return redact(without_hidden_scores(preview, recorded.hidden), recorded)
 
 
 def _before(recorded: OfficialLeaderboard, task: Task, result: Result) -> Estimate | None:

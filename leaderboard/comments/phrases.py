@@ -235,8 +235,8 @@ def command(agents: Iterable[AgentReport], head_sha: str) -> Markup | None:
     safe = [a for a in agents if LOGIN.fullmatch(a.login) and AGENT.fullmatch(a.agent)]
     if not safe or not re.fullmatch(r"[0-9a-f]{40}", head_sha):
         return None
-    verb = "check" if all(agent.faults for agent in safe) else "evaluate"
-    commands = "; ".join(f"pullrank {verb} submissions/{agent.login}/{agent.agent}" for agent in safe)
+    command = "check" if all(agent.faults for agent in safe) else "evaluate"
+    commands = "; ".join(f"pullrank {command} submissions/{agent.login}/{agent.agent}" for agent in safe)
     return Markup(f"git fetch origin {head_sha} && git switch --detach FETCH_HEAD && {commands}")
 
 

@@ -172,15 +172,15 @@ class PersonIndex:
 
     _number: Mapping[str, int]
 
-    def of(self, login: str) -> str:
+    def person_of(self, login: str) -> str:
         """One id for all logins of an account; a login without a recorded number is its own id."""
         folded = login.casefold()
         number = self._number.get(folded)
         return folded if number is None else f"#{number}"
 
-    def of_side(self, side: Result | PlayerRecord) -> str:
+    def person_of_side(self, side: Result | PlayerRecord) -> str:
         """The id of whoever was recorded, by the number in the record itself if it has one."""
-        return self.of(side.login) if side.login_id is None else f"#{side.login_id}"
+        return self.person_of(side.login) if side.login_id is None else f"#{side.login_id}"
 
 
 def person_index(records: Iterable[Result | Duel]) -> PersonIndex:
@@ -203,36 +203,38 @@ class OwnerGroups:
     _members: Mapping[str, frozenset[str]]
     _baselines: frozenset[AgentName]
 
-    def of(self, name: AgentName) -> frozenset[str]:
+    def people_behind(self, name: AgentName) -> frozenset[str]:
         """The people behind an agent; empty for the examples and the baselines, which belong to no group."""
         if name.login == LOCAL or name in self._baselines:
             return frozenset()
-        return self._members.get(name.login) or frozenset([self._persons.of(name.login)])
+        return self._members.get(name.login) or frozenset([self._persons.person_of(name.login)])
 
-    def are_one(self, first: AgentName, second: AgentName) -> bool:
+    def are_same_owner(self, first: AgentName, second: AgentName) -> bool:
         """Whether two agents belong to one account or team."""
-        return not self.of(first).isdisjoint(self.of(second))
+        return not self.people_behind(first).isdisjoint(self.people_behind(second))
 
-    def is_between_own(self, duel: Duel) -> bool:
+    def is_within_one_owner(self, duel: Duel) -> bool:
         """Whether the two agents of a duel belong to one account or team; False for a validation.
 
         The account numbers in the record count too, since a player may have left.
         """
         first, second = duel.players
         name, other_name = AgentName(*first.name), AgentName(*second.name)
-        if name == other_name or not (self.of(name) and self.of(other_name)):
+        if name == other_name or not (self.people_behind(name) and self.people_behind(other_name)):
             return False
-        return self._persons.of_side(first) == self._persons.of_side(second) or self.are_one(name, other_name)
+        return self._persons.person_of_side(first) == self._persons.person_of_side(second) or self.are_same_owner(
+            name, other_name
+        )
 
 
 def owner_groups(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> OwnerGroups:
     """Group the entries on main, with the account numbers of the records."""
     entries, persons = list(entries), person_index(records)
-    members = {login: frozenset(map(persons.of, team)) for login, team in teams_of(entries).items()}
+    members = {login: frozenset(map(persons.person_of, team)) for login, team in teams_of(entries).items()}
     return OwnerGroups(persons, members, frozenset(entry.name for entry in entries if entry.baseline))
 
 
-def held_places(
+def held_by_another(
     groups: OwnerGroups, entries: Iterable[Entry], chosen_by: Callable[[Entry], tuple[Any, ...]]
 ) -> dict[AgentName, str]:
     """An owner holds one place on a leaderboard: that of its first entry by `chosen_by`, a sort key.
@@ -242,24 +244,24 @@ def held_places(
     Returns:
         The names of the owner's other entries, each with the one that holds the place in its stead, `login/agent`.
     """
-    leads: dict[str, str] = {}
+    parents: dict[str, str] = {}
 
-    def lead(person: str) -> str:
-        while leads.setdefault(person, person) != person:
-            person = leads[person]
+    def root(person: str) -> str:
+        while parents.setdefault(person, person) != person:
+            person = parents[person]
         return person
 
     by_person: list[tuple[str, Entry]] = []
     for entry in entries:
-        people = groups.of(entry.name)
+        people = groups.people_behind(entry.name)
         if people and not entry.is_aside:
             # Somebody may be in a team under one login, and alone under an earlier one.
-            first, *others = sorted(map(lead, people))
-            leads |= dict.fromkeys(others, first)
+            first, *others = sorted(map(root, people))
+            parents |= dict.fromkeys(others, first)
             by_person.append((first, entry))
     by_owner: dict[str, list[Entry]] = defaultdict(list)
     for person, entry in by_person:
-        by_owner[lead(person)].append(entry)
+        by_owner[root(person)].append(entry)
     several = [(min(owned, key=chosen_by), owned) for owned in by_owner.values() if len(owned) > 1]
     return {entry.name: holder.shown for holder, owned in several for entry in owned if entry is not holder}
 
@@ -281,7 +283,7 @@ class OwnerAttempts:
         self._by_name: dict[AgentName, set[OwnerDraw]] = defaultdict(set)
         self._by_person: dict[str, set[OwnerDraw]] = defaultdict(set)
         for draw in draws:
-            people = groups.of(draw.name)
+            people = groups.people_behind(draw.name)
             if not people:
                 self._by_name[draw.name].add(draw)
                 continue
@@ -290,9 +292,9 @@ class OwnerAttempts:
             for person in people:
                 self._by_person[person].add(draw)
 
-    def of(self, name: AgentName) -> int:
+    def versions(self, name: AgentName) -> int:
         """The versions of its account or team; for an example or a baseline, those of its own folder."""
-        draws = self._of_owner(name) if self._groups.of(name) else self._by_name.get(name, ())
+        draws = self._of_owner(name) if self._groups.people_behind(name) else self._by_name.get(name, ())
         return len(draws) if len(draws) < 2 else len({draw[:2] for draw in draws})
 
     def tries(self, name: AgentName) -> int:
@@ -304,7 +306,7 @@ class OwnerAttempts:
         return 1 if len(draws) < 2 else max(1, sum(draw.beacon != PREVIEW_BEACON for draw in draws))
 
     def _of_owner(self, name: AgentName) -> set[OwnerDraw]:
-        people = self._groups.of(name)
+        people = self._groups.people_behind(name)
         if len(people) == 1:
             (person,) = people
             return self._by_person.get(person, set())

@@ -44,7 +44,7 @@ def wanted_pairings(
     validations = [(entry, entry) for entry in entered]
     if len(players) <= task.opponents + 1:
         pairs = itertools.combinations(players, 2)
-        return [*validations, *(pair for pair in pairs if not groups.are_one(pair[0].name, pair[1].name))]
+        return [*validations, *(pair for pair in pairs if not groups.are_same_owner(pair[0].name, pair[1].name))]
     # Imported late: only here are ratings needed.
     from leaderboard.planning.opponents import MatchmakingInput, chosen_opponents
 

@@ -97,7 +97,7 @@ def _by_person(given: MatchmakingInput) -> list[list[int]]:
     """The positions of each person's players."""
     positions: dict[str, list[int]] = {}
     for index, player in enumerate(given.players):
-        for person in given.groups.of(player.name):
+        for person in given.groups.people_behind(player.name):
             positions.setdefault(person, []).append(index)
     return list(positions.values())
 

@@ -129,25 +129,25 @@ class OwnerAccounts:
         self._accounts: dict[tuple[str | None, frozenset[str]], OwnerAccount] = {}
         if any(quota for _, quota in self._quotas):
             for record in counted_draws(challenge, results, duels):
-                person = self._persons.of_side(record.side)
+                person = self._persons.person_of_side(record.side)
                 for account in self._of(record.side.login.casefold(), person, [record.task_id]):
                     first = account.first.get(record.draw)
                     account.first[record.draw] = min(first or record.at, record.at)
 
     def of(self, login: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
         """The accounts charged for an owner's versions on those tasks: the season's, then the phases'."""
-        return self._of(login.casefold(), self._persons.of(login), task_ids)
+        return self._of(login.casefold(), self._persons.person_of(login), task_ids)
 
     def _of(self, owner: str, person: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
         """The accounts of a login and the person behind it: a login that somebody registered anew is another person's."""
         tasks, accounts = set(task_ids), []
-        is_same_person = person == self._persons.of(owner)
+        is_same_person = person == self._persons.person_of(owner)
         for phase, quota in self._quotas:
             if quota is None or (phase is not None and not tasks.intersection(phase.tasks)):
                 continue
             is_team = quota.of == "team" and is_same_person
             owners = self._teams.get(owner, frozenset([owner])) if is_team else frozenset([owner])
-            people = frozenset(map(self._persons.of, owners)) if is_same_person else frozenset([person])
+            people = frozenset(map(self._persons.person_of, owners)) if is_same_person else frozenset([person])
             account = OwnerAccount(quota=quota, phase=phase, owners=owners)
             accounts.append(self._accounts.setdefault((phase.id if phase else None, people), account))
         return accounts

@@ -21,7 +21,7 @@ from leaderboard.core.game_standings import (
     RatingSnapshot,
     WinCount,
 )
-from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, held_places, owner_groups
+from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, held_by_another, owner_groups
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.duel_results import (
     AgentVersion,
@@ -118,11 +118,11 @@ def build_game_standings(
     meetings = [meeting for meeting in played if final_beacon in (None, meeting.duel.beacon)]
     last, since = newest_duels(meetings), _since(played)
     judged, groups = judge_duels(entered, last), owner_groups(entries, (meeting.duel for meeting in played))
-    attempts, held = _attempts(played, groups), _held_places(entered, played, groups, final_beacon)
+    attempts, held = _attempts(played, groups), _held_by_another(entered, played, groups, final_beacon)
     validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
     tries = {version: 1 if final_beacon else attempts.tries(version.name) for version in validated}
     zero = anchor_ratings(task, baselines)
-    if (silent := held) == {} and held_places(groups, entered, name_order):  # Else it is rated once.
+    if (silent := held) == {} and held_by_another(groups, entered, name_order):  # Else it is rated once.
         silent = _held_by_rating(entered, rate_players(validated, last, zero), since, groups)
     now = rate_players(validated, last, zero, tries, silent)
     rows = _rows(now, judged, since, attempts, tries, held) if now else ()
@@ -140,7 +140,7 @@ def build_game_standings(
     )  # fmt: skip
 
 
-def _held_places(
+def _held_by_another(
     entered: Sequence[Entry], played: Sequence[CountedDuel], groups: OwnerGroups, final_beacon: str | None
 ) -> dict[AgentName, str]:
     """The players without a place in the final ranks; the rating of the duels before the end decides."""
@@ -162,7 +162,7 @@ def _held_by_rating(
         version = version_of(entry)
         return version not in elo, -elo.get(version, 0), version not in since, since.get(version), name_order(entry)
 
-    return held_places(groups, entered, by_rating)
+    return held_by_another(groups, entered, by_rating)
 
 
 def _waiting(judged: JudgedEntries, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
@@ -184,7 +184,7 @@ def _attempts(meetings: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerAtte
 
 def _failures(judged: JudgedEntries, attempts: OwnerAttempts) -> tuple[GameFailure, ...]:
     return tuple(
-        GameFailure(entry=entry, duel=meeting.duel, reason=reason, attempts=attempts.of(entry.name))
+        GameFailure(entry=entry, duel=meeting.duel, reason=reason, attempts=attempts.versions(entry.name))
         for entry, meeting, reason in judged.refused
     )
 
@@ -221,7 +221,7 @@ def _rows(
             count=counts[i],
             points_place=points[i],
             opponents=opponents[i],
-            attempts=attempts.of(version.name),
+            attempts=attempts.versions(version.name),
             tries=tries[version],
             held_by=held.get(version.name),
             since=since[version],

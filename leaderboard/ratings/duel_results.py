@@ -112,7 +112,7 @@ def counting_duels(
     ]
     groups = owner_groups(entries, fitting)
     at_once = is_simultaneous(task)
-    counted = [CountedDuel(duel, folders, at_once, task.opening) for duel in fitting if not groups.is_between_own(duel)]
+    counted = [CountedDuel(duel, folders, at_once, task.opening) for duel in fitting if not groups.is_within_one_owner(duel)]
     return sorted(counted, key=lambda meeting: (meeting.at, meeting.duel.key, meeting.duel.self_sha256))
 
 

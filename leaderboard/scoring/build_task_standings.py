@@ -80,7 +80,7 @@ def sort_results(
             waiting.append(entry)
             continue
         counted = CountedResult(
-            entry=entry, draws=draws, attempts=attempts.of(entry.name),
+            entry=entry, draws=draws, attempts=attempts.versions(entry.name),
             tries=1 if final else attempts.tries(entry.name), held_by=held.get(entry.name),
         )  # fmt: skip
         if counted.result.verdict is Verdict.OK:

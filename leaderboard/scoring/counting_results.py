@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import OwnerGroups, held_places
+from leaderboard.core.owners import OwnerGroups, held_by_another
 from leaderboard.scoring.intervals import Draws, pooled_values
 from leaderboard.scoring.metrics import MISSING, by_value, metrics_of, ranking
 from leaderboard.scoring.ranking import Key, name_order
@@ -62,7 +62,7 @@ def precedence(result: Result) -> tuple[bool, str, str, str]:
 
 
 Held = Mapping[AgentName, str]
-"""As in `held_places`."""
+"""As in `held_by_another`."""
 
 
 class FinalPlaces:
@@ -81,12 +81,12 @@ class FinalPlaces:
 
     def of(self, task: Task) -> Held:
         """The versions without a place on a task."""
-        return held_places(self._groups, self._playing([task]), partial(self._live_place, task))
+        return held_by_another(self._groups, self._playing([task]), partial(self._live_place, task))
 
     def overall(self, tasks: Iterable[Task]) -> Held:
         """The versions without a place across tasks: the better live score of all tasks together decides."""
         scaled = [task for task in tasks if any(common_scale(task))]
-        return held_places(self._groups, self._playing(scaled), partial(self._live_overall, scaled))
+        return held_by_another(self._groups, self._playing(scaled), partial(self._live_overall, scaled))
 
     def draws(self, results: Sequence[Result]) -> list[Result]:
         """The final draws among the results of an entry."""

@@ -15,15 +15,13 @@ from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from scripts.console import OK, USAGE, CommandError, escape_commands, say
 from scripts.git import merged_pulls
 from scripts.git.git_repository import Credentials, GitRepository
-from scripts.git.main_entries import read_entries
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api import pull_snapshots
 from scripts.github.api.client import GitHub
 from scripts.github.doctor.season_checks import TEAMS_VARIABLE
-from scripts.github.due import announcement_reason, site_reason, start_due_run
-from scripts.github.official import commit_facts, empty_rounds, shard_jobs
-from scripts.github.official.check_shards import check_shards
-from scripts.github.official.record_results import record_accepted
+from scripts.github.due import output_what_is_due, start_due_run
+from scripts.github.official import commit_facts, shard_jobs
+from scripts.github.official.publish_round import PublishStep, publish_round
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
@@ -33,13 +31,12 @@ from scripts.github.pull_request.judge_preview import WORKFLOW_DISPATCH, dispatc
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from scripts.github.pull_request.report_previews import report_recent, wait_for_more
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
-from scripts.github.workflow.outputs import write_output, write_summary
+from scripts.github.workflow.outputs import write_output
 from scripts.github.workflow.plan_context import parse_plan_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.github.workflow.release_files import write_release
 from scripts.options import Jobs
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
-from scripts.runs.kept_weights import keep_weights
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.standings.recorded_standings import recorded_standings
@@ -214,20 +211,9 @@ def plan(sandbox: SandboxOrDefault = None) -> int:
     for line in planned.held[:MAX_DEFERRED_LINES]:
         say(f"Not now: {escape_commands(line)}")
     say(f"{planned.count} evaluations in {len(planned.shards)} shards, {planned.expected_minutes:.0f} minutes expected.")
-    _output_what_is_due(planned)
-    return OK
-
-
-def _output_what_is_due(planned: shard_jobs.PlannedShards) -> None:
-    """Output whether the site is to be built and comments to be written; both always after something is recorded."""
     context = replace(_bot_context(), members=parse_plan_context(planned.plan_context).members)
-    records = bool(planned.count or planned.unasked)
-    site = records or site_reason(context, _site_url())
-    announcements = records or announcement_reason(context)
-    for name, reason in (("site", site), ("announce", announcements)):
-        write_output(context.workflow.output_path, name, bool(reason))
-        if isinstance(reason, str):
-            say(f"{name}: {reason or 'nothing is due'}.")
+    output_what_is_due(context, planned, _site_url())
+    return OK
 
 
 @run.command()
@@ -276,54 +262,10 @@ def publish(
     environment = read_workflow_environment(os.environ)
     work = replace(_official_run(environment, sandbox), plan_context=parse_plan_context(plan_context))
     assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards)
-    github = _github(environment)
+    steps = {PublishStep.CHECK, PublishStep.RECORD} if only == "both" else {PublishStep(only)}
     with scratch_folder("accepted") as temporary:
-        target = accepted or Path(temporary)
-        with empty_rounds.report_failures(github, environment, target):
-            if only in ("check", "both"):
-                _check(environment, work, assignment, paths, target)
-            if only in ("record", "both"):
-                recorded = _record(environment, work, target)
-                if not recorded:
-                    empty_rounds.refuse_empty_round(empty_rounds.missing_items(work, assignment, target))
-        if only in ("record", "both"):
-            empty_rounds.close_publish_issue(github, environment)
-            # If nothing was new, another round now would end the same way; the hourly run tries again.
-            again = bool(recorded) and shard_jobs.is_more_wanted(work, datetime.now(UTC))
-            write_output(environment.output_path, "again", again)
+        publish_round(work, assignment, paths, accepted or Path(temporary), _github(environment), environment, steps)
     return OK
-
-
-def _check(
-    environment: WorkflowEnvironment,
-    work: OfficialRun,
-    assignment: shard_jobs.ShardAssignment,
-    paths: list[Path],
-    target: Path,
-) -> None:
-    checked = check_shards(work, assignment, paths, target, datetime.now(UTC))
-    empty_rounds.write_round_report(target, assignment.shards, checked)
-    for line in checked.refused:
-        say(f"Refused: {line}")
-    say(f"{len(checked.accepted)} results passed; {len(checked.lost)} shards handed in nothing usable.")
-    if checked.late:
-        say(f"There was no time to replay {checked.late} results; the next round plays them again.")
-    write_output(environment.output_path, "manifests", list(range(checked.manifests)))
-
-
-def _record(environment: WorkflowEnvironment, work: OfficialRun, target: Path) -> int:
-    challenge = open_checkout(environment.workspace.resolve()).challenge
-    entries, _ = read_entries(work.clone, work.clone.resolve("HEAD") or "", challenge)
-    # Before anything is recorded: what ranks can then be played again, whatever becomes of its address.
-    keep_weights(work.clone, (file for entry in entries for file in entry.submission.weights), datetime.now(UTC))
-    season = challenge.season
-    published = record_accepted(work, season, target, datetime.now(UTC))
-    recorded, already_recorded = len(published.recorded), published.known
-    write_summary(environment.summary_path, empty_rounds.publish_summary(target, recorded, already_recorded))
-    say(f"{recorded} results were recorded, {already_recorded} were recorded already.")
-    if published.filled_in:
-        say(f"{published.filled_in} older results have their commits confirmed by GitHub now.")
-    return recorded
 
 
 def _site_url() -> str:

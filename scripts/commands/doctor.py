@@ -82,7 +82,7 @@ def _print_findings(findings: list[SettingFinding], repairs: list[Repair], name:
 def commands(finding: SettingFinding, name: str) -> list[str]:
     """The changes as `gh api` commands, ready to paste."""
     return [
-        f"gh api -X {change.verb} repos/{name}{change.path} --input - <<< '{json.dumps(change.body)}'"
+        f"gh api -X {change.method} repos/{name}{change.path} --input - <<< '{json.dumps(change.body)}'"
         for change in finding.changes
     ]
 

@@ -7,8 +7,10 @@ and comes back begins another period, with other seeds: otherwise one could merg
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from leaderboard.core.entry import AgentName
+from leaderboard.planning.admission import AdmissionContext
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.folder_history import FolderHistory, FolderState
 from scripts.git.git_repository import GitRepository
@@ -142,3 +144,21 @@ def beacon_order(repository: GitRepository, main_sha: str) -> dict[str, int]:
     """Each commit's position in main's history: of two players' beacons the later one counts."""
     commits = repository.first_parent(main_sha)
     return {sha: len(commits) - age for age, sha in enumerate(commits)}
+
+
+def admission_at(
+    now: datetime, origins: VersionOrigins, members: Mapping[str, frozenset[str]] | None = None
+) -> AdmissionContext:
+    """What admission depends on at a moment: merge times of the versions on main and, if asked for, the teams' members."""
+    return AdmissionContext(
+        now=now,
+        arrived={AgentName.folded(*name): _merged_at(beacon) for name, beacon in origins.versions.items()},
+        entered={
+            (AgentName.folded(*name), task_id): _merged_at(periods[0]) for (name, task_id), periods in origins.tasks.items()
+        },
+        members=members,
+    )
+
+
+def _merged_at(beacon: SeedBeacon) -> datetime:
+    return datetime.fromisoformat(beacon.committed_at).astimezone(UTC)

@@ -21,7 +21,7 @@ _SERVICES = {
     **dict.fromkeys(("fetch", "clone", "ls-remote"), "--upload-pack=git-upload-pack"),
     "push": "--receive-pack=git-receive-pack",
 }
-VERB_SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
+COMMAND_SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
 DEFAULT_SECONDS = 600.0
 
 # No hooks, monitors or helpers run, whatever the repository's configuration says.
@@ -51,14 +51,14 @@ _SET_VARIABLES = {
 class GitError(CommandError):
     """Git failed; one line says why."""
 
-    def __init__(self, verb: str, stderr: str, output: str = "") -> None:
+    def __init__(self, command: str, stderr: str, output: str = "") -> None:
         lines = [line for line in stderr.splitlines() if line.strip()]
         lines = lines or ["it gave no reason"]
         reason = next((line for line in lines if re.match(r"(remote: )?(fatal|error)", line)), lines[-1])
         if "not a git repository" in reason:
             super().__init__(USAGE, "this is no git clone; run it in a clone of the leaderboard's repository")
         else:
-            super().__init__(OUR_FAULT, f"git {verb} failed: {reason.strip()[:300]}")
+            super().__init__(OUR_FAULT, f"git {command} failed: {reason.strip()[:300]}")
         self.stderr = stderr
         self.output = output
 
@@ -152,7 +152,7 @@ class GitRepository:
         at_most: int = OUTPUT_BYTES,
         seconds: float | None = None,
     ) -> bytes:
-        """What git prints, within a limit of bytes and seconds; the default time limit depends on the verb.
+        """What git prints, within a limit of bytes and seconds; the default time limit depends on the command.
 
         Raises:
             GitLimitError: it was stopped at a limit.
@@ -162,8 +162,8 @@ class GitRepository:
         command = ["git", *(word for setting in (*_SETTINGS, *self.settings) for word in ("-c", setting)), *words]
         if self.largest_file is not None:  # in blocks of 512 bytes; what git starts inherits it
             command = ["sh", "-c", 'ulimit -f "$0" && exec "$@"', str(self.largest_file // 512), *command]
-        verb = arguments[0]
-        seconds = VERB_SECONDS.get(verb, DEFAULT_SECONDS) if seconds is None else seconds
+        name = arguments[0]
+        seconds = COMMAND_SECONDS.get(name, DEFAULT_SECONDS) if seconds is None else seconds
         done = run_bounded(
             command,
             folder=self.path,
@@ -173,12 +173,12 @@ class GitRepository:
             at_most=at_most,
         )
         if done.is_late:
-            raise GitLimitError(verb, f"error: it took longer than {seconds:g} seconds")
+            raise GitLimitError(name, f"error: it took longer than {seconds:g} seconds")
         if done.is_too_long:
-            raise GitLimitError(verb, f"error: it printed more than {at_most} bytes")
+            raise GitLimitError(name, f"error: it printed more than {at_most} bytes")
         if done.code != 0:
             stderr = done.errors.decode(errors="replace")
-            raise GitError(verb, stderr or _signal_message(done.code), done.output.decode(errors="replace"))
+            raise GitError(name, stderr or _signal_message(done.code), done.output.decode(errors="replace"))
         return done.output
 
     def _environment(self) -> dict[str, str]:

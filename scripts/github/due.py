@@ -1,4 +1,4 @@
-"""`pullrank bot due`: whether an official run has something to do, so that an idle hour costs one job.
+"""What is due: whether an official run has something to do, so that an idle hour costs one job.
 
 Only what the deployed site was built from is stored; everything else is found by comparing what is there with what should
 be there. If a check fails, the part counts as due.
@@ -17,6 +17,7 @@ from scripts.github.official import shard_jobs
 from scripts.github.official.workload import OfficialRun
 from scripts.github.pull_request import announce
 from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.workflow.outputs import write_output
 from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 from scripts.static_site.deployed_commit import current_site_inputs, read_note
 
@@ -92,6 +93,17 @@ def _evaluation_reason(work: OfficialRun) -> str:
     if planned.count:
         return f"{planned.count} evaluations are wanted and not recorded"
     return f"GitHub is to be asked about {planned.unasked} results" if planned.unasked else ""
+
+
+def output_what_is_due(context: BotContext, planned: shard_jobs.PlannedShards, address: str) -> None:
+    """Output whether the site is to be built and comments to be written; both always after something is recorded."""
+    records = bool(planned.count or planned.unasked)
+    site = records or site_reason(context, address)
+    announcements = records or announcement_reason(context)
+    for name, reason in (("site", site), ("announce", announcements)):
+        write_output(context.workflow.output_path, name, bool(reason))
+        if isinstance(reason, str):
+            say(f"{name}: {reason or 'nothing is due'}.")
 
 
 def failure_pause(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:

@@ -1,6 +1,6 @@
 """The file season.json, and the results of sealed seasons: encrypted until the secret is revealed, then decrypted.
 
-Every verb reads season files, so cryptography, environments and numpy are imported only in the functions that need them.
+Every command reads season files, so cryptography, environments and numpy are imported only in the functions that need them.
 """
 
 import json

@@ -13,9 +13,8 @@ from leaderboard.core.owners import Place, participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
 from leaderboard.planning.reasons import reason_in_words
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
-from scripts.git.beacon import known_origins
+from scripts.git.beacon import admission_at, known_origins
 from scripts.git.git_repository import GitRepository
-from scripts.github.workflow.plan_context import admission_at
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS
 

@@ -9,10 +9,11 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.agent_reports import OfficialLeaderboard, preview_state
+from leaderboard.comments.agent_reports import preview_state
 from leaderboard.comments.states import AgentReport, Previewed
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from scripts.console import CommandError, say
 from scripts.git.data_branches import export_files, newest_results
 from scripts.git.git_repository import GitRepository

@@ -143,7 +143,7 @@ def _frames(data: bytes) -> bool:
     else:
         player = PlayerConnection(body)
         player.ask(b"", 24)
-        while player.pump() is None:
+        while player.read_answer() is None:
             pass
     return True
 
@@ -561,7 +561,7 @@ def _commands(data: bytes) -> bool:
     command = parse_command(text)
     if command is None:
         return False
-    assert command.verb in ("retry", "evaluate", "rank", "help")
+    assert command.name in ("retry", "evaluate", "rank", "help")
     assert len(command.argument) <= 100
     assert not re.search(r"\s", command.argument)
     return True

@@ -11,7 +11,7 @@ import pytest
 
 from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen, read_body, read_error_frame
+from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen, parse_error_frame, read_body
 from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream
 from evaluator.host.sandboxes.watchdog import BoundedLog
 from evaluator.model.records.verdict import Verdict
@@ -23,7 +23,7 @@ NO_REASON = "the agent's side reported a fault without a reason; see the end of 
 def said(body: bytes) -> tuple[Verdict, str]:
     """Verdict and message of an ERROR frame."""
     try:
-        fault: AgentFault = read_error_frame(body)
+        fault: AgentFault = parse_error_frame(body)
     except AgentFault as error:
         fault = error
     return fault.verdict, str(fault)
@@ -49,7 +49,7 @@ def test_trouble_that_there_is_not_is_a_protocol_error(value: object) -> None:
 
 @pytest.mark.parametrize("value", [None, "0", 0.5, [0], {"a": 1}])
 def test_lane_that_is_no_number_is_dropped(value: object) -> None:
-    assert read_error_frame(json.dumps({"trouble": "crashed", "message": "x", "lane": value}).encode()).lane is None
+    assert parse_error_frame(json.dumps({"trouble": "crashed", "message": "x", "lane": value}).encode()).lane is None
 
 
 @pytest.mark.parametrize(

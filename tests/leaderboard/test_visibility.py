@@ -13,8 +13,9 @@ from evaluator.model.records.result import FirstAttempt
 from leaderboard.api.game_leaderboards import game_document
 from leaderboard.build_standings import build_standings
 from leaderboard.comments import render_comment
-from leaderboard.comments.agent_reports import OfficialLeaderboard, official_state, standing
+from leaderboard.comments.agent_reports import official_state, standing
 from leaderboard.comments.states import CommentContext, Ranked
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext

@@ -32,7 +32,7 @@ from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.github.api.client import GitHub
-from scripts.github.official import check_shards, shard_jobs
+from scripts.github.official import check_shards, publish_round, shard_jobs
 from scripts.github.official.workload import OfficialRun, Workload
 from scripts.github.preview import run_preview
 from scripts.github.pull_request import judge_preview
@@ -428,6 +428,7 @@ class CrowdedBoard:
         kept = {
             (bot, "GitHub"): functools.partial(GitHub, sleep=slept.append),
             (bot, "open_checkout"): self._open_checkout,
+            (publish_round, "open_checkout"): self._open_checkout,
             (run_preview, "open_checkout"): self._open_checkout,
             (run_preview, "_official_board"): self._official_board,
             (run_preview, "inspect_pull"): self._inspect_pull,

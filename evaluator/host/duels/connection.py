@@ -7,7 +7,7 @@ from collections import deque
 
 from evaluator import wire
 from evaluator.host.errors import SandboxClosed
-from evaluator.host.sandboxes.channel import ByteStream, read_error_frame, require_error_frame
+from evaluator.host.sandboxes.channel import ByteStream, parse_error_frame, require_error_frame
 
 
 class PlayerConnection:
@@ -21,7 +21,7 @@ class PlayerConnection:
         self._view = memoryview(b"")
         self._have = 0
         self._size = 0
-        self._complains = False
+        self._is_error_report = False
         self.waiting = False
 
     def fileno(self) -> int:
@@ -29,11 +29,11 @@ class PlayerConnection:
         return self._stream.fileno()
 
     @property
-    def clogged(self) -> bool:
+    def send_blocked(self) -> bool:
         """Whether data waits to be sent."""
         return bool(self._out) and not self._broken
 
-    def tell(self, frame: bytes) -> None:
+    def send(self, frame: bytes) -> None:
         """Send a frame that has no answer."""
         self._out.append(memoryview(frame))
         self._flush()
@@ -42,13 +42,13 @@ class PlayerConnection:
         """Send a frame whose answer's body has `size` bytes."""
         self._view, self._have, self._size = memoryview(bytearray(wire.HEADER.size + size)), 0, size
         self.waiting = True
-        self.tell(frame)
+        self.send(frame)
 
     def _flush(self) -> None:
         """Send what can be sent. A closed connection is noted only: the reason may still be read from it."""
         try:
             while self._out and not self._broken:
-                count = self._stream.push(self._out[0])
+                count = self._stream.send_nowait(self._out[0])
                 if not count:
                     return
                 self._out[0] = self._out[0][count:]
@@ -57,7 +57,7 @@ class PlayerConnection:
         except SandboxClosed:
             self._broken = True
 
-    def pump(self) -> memoryview | None:
+    def read_answer(self) -> memoryview | None:
         """The body of the awaited answer; None while it is incomplete.
 
         Raises:
@@ -69,37 +69,37 @@ class PlayerConnection:
         if not self.waiting:
             return None
         while self._have < len(self._view):
-            count = self._stream.pump(self._view[self._have :])
+            count = self._stream.fill_nowait(self._view[self._have :])
             if not count:
                 return None
             begun = self._have < wire.HEADER.size
             self._have += count
             if begun and self._have >= wire.HEADER.size:
-                self._head()
+                self._read_header()
         self.waiting = False
         body = self._view[wire.HEADER.size :]
-        if self._complains:
-            raise read_error_frame(bytes(body))
+        if self._is_error_report:
+            raise parse_error_frame(bytes(body))
         return body
 
     def close_politely(self, until: float) -> None:
         """Send CLOSE and wait until the player ends, at most until `until`: it may still be told of its last matches."""
-        self.tell(wire.frame(wire.Op.CLOSE))
+        self.send(wire.frame(wire.Op.CLOSE))
         scrap = memoryview(bytearray(256))
         poll = select.poll()
         with contextlib.suppress(SandboxClosed):
             while (left := until - time.monotonic()) > 0:
                 self._flush()
-                if not self._stream.pump(scrap):
-                    poll.register(self.fileno(), select.POLLIN | select.POLLOUT * self.clogged)
+                if not self._stream.fill_nowait(scrap):
+                    poll.register(self.fileno(), select.POLLIN | select.POLLOUT * self.send_blocked)
                     poll.poll(1000 * left)
 
-    def _head(self) -> None:
+    def _read_header(self) -> None:
         length, got = wire.HEADER.unpack_from(self._view)
         if got == wire.Op.ACTIONS and length == self._size:
             return
         require_error_frame(length, got, wire.Op.ACTIONS, self._size)
-        self._complains = True
+        self._is_error_report = True
         report = memoryview(bytearray(wire.HEADER.size + length))
         self._have = min(self._have, len(report))
         report[: self._have] = self._view[: self._have]

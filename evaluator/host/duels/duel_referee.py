@@ -224,7 +224,7 @@ class MatchLoop:
         if side in self._early or self.troubles[side] is not None:
             return
         try:
-            body = self._connections[side].pump()
+            body = self._connections[side].read_answer()
         except (AgentFault, SandboxClosed) as trouble:
             self._set_trouble(side, trouble)
             return
@@ -236,8 +236,8 @@ class MatchLoop:
         poll = select.poll()
         for side in sides:
             peer = self._connections[side]
-            if peer.waiting or peer.clogged:
-                poll.register(peer.fileno(), select.POLLIN * peer.waiting | select.POLLOUT * peer.clogged)
+            if peer.waiting or peer.send_blocked:
+                poll.register(peer.fileno(), select.POLLIN * peer.waiting | select.POLLOUT * peer.send_blocked)
         poll.poll(1000 * max(0.0, min(seconds, TICK)) + 1)
 
     def _check_clocks(self, sides: Iterable[int]) -> bool:
@@ -349,7 +349,7 @@ class MatchLoop:
         for side in DUEL_SIDES:
             matches = [match for match in ended if match.asked(side)] if self._connections[side].ends else []
             if matches:
-                self._connections[side].tell(wire.frame(wire.Op.OVER, *over_body(matches, side, self._pool.encoder)))
+                self._connections[side].send(wire.frame(wire.Op.OVER, *over_body(matches, side, self._pool.encoder)))
         for match in ended:
             match.position.close()
             self._start_next(match.lane)

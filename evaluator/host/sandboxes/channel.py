@@ -26,7 +26,7 @@ SPIN = 0.0001
 _SO_PASSRIGHTS = 83
 _NO_REASON = "the agent's side reported a fault without a reason; see the end of its log"
 _MISSING_MODULE = re.compile(r"No module named '([A-Za-z0-9_]+)([.A-Za-z0-9_]*)'")
-_TROUBLES = {
+_VERDICTS = {
     wire.ErrorReason.INVALID: Verdict.INVALID,
     wire.ErrorReason.CRASHED: Verdict.CRASHED,
     wire.ErrorReason.MEMORY: Verdict.OUT_OF_MEMORY,
@@ -49,10 +49,10 @@ class ByteStream(Protocol):
     def fileno(self) -> int:
         """The descriptor for `poll`, to wait for several streams."""
 
-    def push(self, view: memoryview) -> int:
+    def send_nowait(self, view: memoryview) -> int:
         """Write as much as possible without waiting; returns how many bytes. Raises SandboxClosed."""
 
-    def pump(self, view: memoryview) -> int:
+    def fill_nowait(self, view: memoryview) -> int:
         """Read as much as possible without waiting; returns how many bytes. Raises SandboxClosed."""
 
 
@@ -69,7 +69,7 @@ def send_all(connection: socket.socket, data: bytes, deadline: float, closed: tu
         try:
             view = view[connection.send(view) :]
         except (BlockingIOError, TimeoutError):
-            deadline = with_progress(deadline, since)
+            deadline = checked_deadline(deadline, since)
         except closed as error:
             raise SandboxClosed from error
 
@@ -107,7 +107,7 @@ class SocketStream:
             if count == 0:
                 raise SandboxClosed
             if count < 0 or have:
-                deadline = with_progress(deadline, since)
+                deadline = checked_deadline(deadline, since)
             have += max(count, 0)
         return have
 
@@ -127,7 +127,7 @@ class SocketStream:
         """See `ByteStream`."""
         return self._connection.fileno()
 
-    def push(self, view: memoryview) -> int:
+    def send_nowait(self, view: memoryview) -> int:
         """See `ByteStream`."""
         try:
             return self._connection.send(view, socket.MSG_DONTWAIT)
@@ -136,7 +136,7 @@ class SocketStream:
         except (BrokenPipeError, ConnectionResetError) as error:
             raise SandboxClosed from error
 
-    def pump(self, view: memoryview) -> int:
+    def fill_nowait(self, view: memoryview) -> int:
         """See `ByteStream`."""
         try:
             count = self._connection.recv_into(view, 0, socket.MSG_DONTWAIT)
@@ -166,7 +166,7 @@ def listen(place: Path) -> socket.socket:
     return listener
 
 
-def with_progress(deadline: float, since: float) -> float:
+def checked_deadline(deadline: float, since: float) -> float:
     """Check the deadline after a wait that began at `since`; extend it by any time the machine was suspended.
 
     Raises:
@@ -192,7 +192,7 @@ def read_body(stream: ByteStream, op: wire.Op, size: int, deadline: float) -> me
     length, got = wire.HEADER.unpack_from(view)
     if got != op or length != size:
         require_error_frame(length, got, op, size)
-        raise read_error_frame(_rest(stream, view[wire.HEADER.size : have], length, deadline))
+        raise parse_error_frame(_read_rest(stream, view[wire.HEADER.size : have], length, deadline))
     if have < len(view):
         stream.fill(view[have:], len(view) - have, deadline)
     return view[wire.HEADER.size :]
@@ -209,7 +209,7 @@ def require_error_frame(length: int, got: int, op: int, size: int) -> None:
         raise AgentFault(Verdict.PROTOCOL_ERROR, f"the answer is not a frame of this protocol: {expected}")
 
 
-def _rest(stream: ByteStream, begun: memoryview, length: int, deadline: float) -> bytes:
+def _read_rest(stream: ByteStream, begun: memoryview, length: int, deadline: float) -> bytes:
     body = memoryview(bytearray(length))
     have = min(len(begun), length)
     body[:have] = begun[:have]
@@ -230,9 +230,9 @@ def read_json(stream: ByteStream, op: wire.Op, deadline: float) -> dict[str, Any
     length, got = wire.HEADER.unpack(head)
     if got not in (op, wire.Op.ERROR) or length > wire.ERROR_BYTES:
         raise AgentFault(Verdict.PROTOCOL_ERROR, f"the first frame has opcode {got} and {length} bytes")
-    body = _rest(stream, memoryview(b""), length, deadline)
+    body = _read_rest(stream, memoryview(b""), length, deadline)
     if got == wire.Op.ERROR:
-        raise read_error_frame(body)
+        raise parse_error_frame(body)
     return parse_object(body)
 
 
@@ -259,11 +259,11 @@ class AgentReportedFault(AgentFault):
         self.lane = lane
 
 
-def read_error_frame(body: bytes) -> AgentReportedFault:
+def parse_error_frame(body: bytes) -> AgentReportedFault:
     """An ERROR frame's body as a fault of the agent, whatever the frame says."""
     value = parse_object(body)
     try:
-        verdict = _TROUBLES[wire.ErrorReason(str(value.get("trouble")))]
+        verdict = _VERDICTS[wire.ErrorReason(str(value.get("trouble")))]
     except ValueError:
         verdict = Verdict.PROTOCOL_ERROR
     lane = value.get("lane")

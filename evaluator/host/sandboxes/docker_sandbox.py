@@ -22,7 +22,7 @@ from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.docker.image_registry import is_common
 from evaluator.host.errors import AgentFault, MachineFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
-from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, send_all, with_progress
+from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, checked_deadline, listen, send_all
 from evaluator.host.sandboxes.sandbox import (
     ExitError,
     OwnImage,
@@ -101,14 +101,14 @@ class ContainerStream:
             since = time.monotonic()
             self._receive()
             if len(self._ready) < minimum:
-                deadline = with_progress(deadline, since)
+                deadline = checked_deadline(deadline, since)
         return self._take(view)
 
     def fileno(self) -> int:
         """See `ByteStream`."""
         return self._connection.fileno()
 
-    def push(self, view: memoryview) -> int:
+    def send_nowait(self, view: memoryview) -> int:
         """See `ByteStream`."""
         if not select.select([], [self._connection], [], 0)[1]:
             return 0
@@ -119,7 +119,7 @@ class ContainerStream:
         except OSError as error:
             raise SandboxClosed from error
 
-    def pump(self, view: memoryview) -> int:
+    def fill_nowait(self, view: memoryview) -> int:
         """See `ByteStream`."""
         if not self._ready and select.select([self._connection], [], [], 0)[0]:
             self._receive()

@@ -12,7 +12,7 @@ from evaluator.host.attempts.attempt import prefer_specific
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
-from evaluator.host.sandboxes.channel import ByteStream, clean_text, parse_object, read_error_frame
+from evaluator.host.sandboxes.channel import ByteStream, clean_text, parse_error_frame, parse_object
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import ExitError, Pin, Sandbox, shared_processor
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptEpisode, ScriptTask
@@ -124,7 +124,7 @@ def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) 
         if op == wire.Op.DONE:
             return _done(body)
         if op == wire.Op.ERROR:
-            raise read_error_frame(bytes(body))
+            raise parse_error_frame(bytes(body))
         stream.send(server.answer(op, body), deadline)
         if server.steps - shown >= REPORT_STEPS:
             shown = server.steps

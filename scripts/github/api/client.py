@@ -342,9 +342,9 @@ class GitHub:
         """A list of settings, such as `/rulesets`."""
         return list(self._all(path))
 
-    def change_setting(self, verb: str, path: str, body: dict[str, Any]) -> None:
+    def change_setting(self, method: str, path: str, body: dict[str, Any]) -> None:
         """Create (POST), replace (PUT) or change (PATCH) a setting."""
-        self._ask(verb, path, body)
+        self._ask(method, path, body)
 
     # How it is sent
 
@@ -423,10 +423,10 @@ class GitHub:
                 refused[int(place[1:])] = " ".join(str(error.get("message")).split())[:200]
         return refused
 
-    def _ask(self, verb: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
+    def _ask(self, method: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
         """The answer to one request; None for 404 if `missing` allows it."""
         try:
-            return self._send(verb, self._url(path), {}, body)[1]
+            return self._send(method, self._url(path), {}, body)[1]
         except GitHubError as error:
             if missing and error.status == 404:
                 return None
@@ -450,21 +450,21 @@ class GitHub:
             links = parse_header_links(headers.get("link", ""))
             url, query = next((link["url"] for link in links if link.get("rel") == "next"), None), {}
 
-    def _send(self, verb: str, url: str, parameters: dict[str, Any], body: Any = None) -> tuple[dict[str, Any], Any]:
+    def _send(self, method: str, url: str, parameters: dict[str, Any], body: Any = None) -> tuple[dict[str, Any], Any]:
         for left in reversed(range(REQUEST_TRIES)):
             try:
-                headers, answer = self._requester.requestJsonAndCheck(verb, url, parameters=parameters, input=body)
+                headers, answer = self._requester.requestJsonAndCheck(method, url, parameters=parameters, input=body)
             except GithubException as error:
                 raise GitHubError(
-                    error.status, f"GitHub answered {error.status} to {verb} {url}: {_error_message(error)}"
+                    error.status, f"GitHub answered {error.status} to {method} {url}: {_error_message(error)}"
                 ) from error
             except requests.exceptions.ChunkedEncodingError as error:  # urllib3 does not retry within a body.
                 if not left:
-                    raise GitHubError(0, f"GitHub's answer to {verb} {url} was cut off {REQUEST_TRIES} times") from error
+                    raise GitHubError(0, f"GitHub's answer to {method} {url} was cut off {REQUEST_TRIES} times") from error
                 self._sleep(1.0)
             except requests.RequestException as error:
                 raise GitHubError(
-                    0, f"GitHub did not answer {verb} {url}: {type(error).__name__}; try again later"
+                    0, f"GitHub did not answer {method} {url}: {type(error).__name__}; try again later"
                 ) from error
             else:
                 if (remaining := str(headers.get("x-ratelimit-remaining", ""))).isdigit():

@@ -17,7 +17,7 @@ class SettingsReader(Protocol):
     def settings(self, path: str) -> list[Any]:
         """A list of settings."""
 
-    def change_setting(self, verb: str, path: str, body: dict[str, Any]) -> None:
+    def change_setting(self, method: str, path: str, body: dict[str, Any]) -> None:
         """Change a setting."""
 
 
@@ -35,7 +35,7 @@ class SettingState(StrEnum):
 class SettingChange:
     """One request that corrects a setting."""
 
-    verb: str
+    method: str
     path: str
     """Below the repository."""
     body: Mapping[str, Any]
@@ -151,7 +151,7 @@ def _apply_changes(asks: SettingsReader, finding: SettingFinding) -> str:
     """GitHub's error message, or ""; later changes of a finding build on earlier ones."""
     for change in finding.changes:
         try:
-            asks.change_setting(change.verb, change.path, dict(change.body))
+            asks.change_setting(change.method, change.path, dict(change.body))
         except CommandError as error:
             if getattr(error, "status", 0) in _FATAL_STATUSES:
                 raise

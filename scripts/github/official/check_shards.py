@@ -74,20 +74,20 @@ def sealed_record(
     return (record, trace) if isinstance(record, Duel) else seal_result(challenge, secret, record, trace)
 
 
-def decrypted_copies(handed: Iterable[ShardFile], place: Path, secret: SeasonSecret) -> list[ShardFile]:
+def decrypted_copies(files: Iterable[ShardFile], place: Path, secret: SeasonSecret) -> list[ShardFile]:
     """The shards' files, decrypted into a private folder; undecryptable ones are copied unchanged, and refused later."""
     opened = []
-    for item in handed:
-        copy = ShardFile(shard=place / item.shard.name, item=item.item, path=item.path, fault=item.fault)
-        opened.append(item if item.fault or not _decrypt_copy(item, copy, secret) else copy)
+    for file in files:
+        copy = ShardFile(shard=place / file.shard.name, item=file.item, path=file.path, fault=file.fault)
+        opened.append(file if file.fault or not _decrypt_copy(file, copy, secret) else copy)
     return opened
 
 
-def _decrypt_copy(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
+def _decrypt_copy(file: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
     """Copy a file; False if it cannot be read, so that the original is refused."""
     try:
-        content = item.result.read_bytes()
-        trace = item.trace.read_bytes() if item.trace.exists() else None
+        content = file.result.read_bytes()
+        trace = file.trace.read_bytes() if file.trace.exists() else None
     except OSError:
         return False
     try:
@@ -120,7 +120,7 @@ class CheckedRound:
     """Shards without usable results; the next round plays them again."""
     manifests: int = 0
     """Number of hash lists to attest, from 0.sha256 on."""
-    filled_in: int = 0
+    amended: int = 0
     """Older records that now have GitHub's facts about their commits; they are among the accepted files."""
     late: int = 0
     """Results that there was no time to replay; the next round plays them again."""
@@ -136,20 +136,20 @@ def check_shards(
     """
     work = read_workload(official, assignment.sha, assignment.results_sha)
     received = receive_shards(assignment, work, paths)
-    handed, secret = received.handed, season_secret(official.secret, work.challenge)
-    facts = gather_facts(official, work, [item.item for item in handed])
+    files, secret = received.files, season_secret(official.secret, work.challenge)
+    facts = gather_facts(official, work, [file.item for file in files])
     check = RoundCheck(official=official, work=work, facts=facts, now=now)
     with scratch_folder("opened") as place:
         if secret:
-            handed = decrypted_copies(handed, Path(place), secret)
-        records, lines = _replay(check, [_inspect_file(check, item) for item in handed], secret)
-    older = list(amended_records(official, work, assignment.results_sha, facts, secret))
-    manifests = _write_accepted(records, older, accepted)
+            files = decrypted_copies(files, Path(place), secret)
+        records, lines = _replay(check, [_inspect_file(check, file) for file in files], secret)
+    amended = list(amended_records(official, work, assignment.results_sha, facts, secret))
+    manifests = _write_accepted(records, amended, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
     refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
     return CheckedRound(
         accepted=tuple(record for record, _ in records), refused=refusals, lost=lost, manifests=manifests,
-        filled_in=len(older), late=len(handed) - len(records),
+        amended=len(amended), late=len(files) - len(records),
     )  # fmt: skip
 
 
@@ -157,19 +157,19 @@ def check_shards(
 class _InspectedFile:
     """A file of a shard and its faults before any replay."""
 
-    handed: ShardFile
+    file: ShardFile
     faults: tuple[str, ...]
 
 
-def _inspect_file(check: RoundCheck, handed: ShardFile) -> _InspectedFile:
-    if handed.fault:
-        return _InspectedFile(handed=handed, faults=(handed.fault,))
+def _inspect_file(check: RoundCheck, file: ShardFile) -> _InspectedFile:
+    if file.fault:
+        return _InspectedFile(file=file, faults=(file.fault,))
     try:
-        record = parse_for_item(handed.item, handed.result.read_bytes())
-        return _InspectedFile(handed=handed, faults=tuple(check.mismatches(handed.item, record)))
+        record = parse_for_item(file.item, file.result.read_bytes())
+        return _InspectedFile(file=file, faults=tuple(check.mismatches(file.item, record)))
     except READ_ERRORS as error:  # Only this file is lost.
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return _InspectedFile(handed=handed, faults=(f"{why}{reason(error, 300)}",))
+        return _InspectedFile(file=file, faults=(f"{why}{reason(error, 300)}",))
 
 
 RecordAndTrace = tuple[ResultOrDuel, bytes | None]
@@ -183,50 +183,50 @@ def _replay(
 
     A refused file becomes an internal error, so that it is not tried for ever. Files without time for a replay are left out.
     """
-    challenge, sound = check.work.challenge, [item.handed for item in inspected if not item.faults]
+    challenge, sound = check.work.challenge, [item.file for item in inspected if not item.faults]
     jobs = [VerificationJob(challenge=challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
     findings = {finding.path: finding for finding in verify_jobs(jobs, quiet=True, seconds=REPLAY_SECONDS)}
     accepted: list[RecordAndTrace] = []
     refused: list[str] = []
     unsealed: list[str] = []
     for item in inspected:
-        handed, finding = item.handed, findings.get(str(item.handed.result))
+        file, finding = item.file, findings.get(str(item.file.result))
         if finding is None and not item.faults:
             continue
         if finding and finding.status is VerificationStatus.VERIFIED:
-            record = parse_for_item(handed.item, handed.result.read_bytes())
+            record = parse_for_item(file.item, file.result.read_bytes())
             traced = isinstance(record, Result) and record.trace_sha256
-            passed = check.with_facts(handed.item, record), handed.trace.read_bytes() if traced else None
+            passed = check.with_facts(file.item, record), file.trace.read_bytes() if traced else None
         else:
             faults = item.faults or (finding.faults if finding else ())
             # A fault's text could reveal a sealed season's episode, and the log is public.
-            refused.append(f"{handed.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
-            passed = _failed_record(check, handed, faults[0]), None
+            refused.append(f"{file.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
+            passed = _failed_record(check, file, faults[0]), None
         if secret:
-            plain, passed = passed, _sealed_again(check, secret, handed, passed)
-            unsealed += [f"{handed.path}: cannot be sealed"] if plain[0].verdict != passed[0].verdict else []
+            plain, passed = passed, _sealed_again(check, secret, file, passed)
+            unsealed += [f"{file.path}: cannot be sealed"] if plain[0].verdict != passed[0].verdict else []
         accepted.append(passed)
     return accepted, [*refused, *unsealed]
 
 
-def _failed_record(check: RoundCheck, handed: ShardFile, fault: str) -> ResultOrDuel:
+def _failed_record(check: RoundCheck, file: ShardFile, fault: str) -> ResultOrDuel:
     """The internal error for a refused file; the fault may quote the file, so it is cleaned."""
-    return check.failed_record(handed.item, f"publish refused it: {escape_commands(fault)}")
+    return check.failed_record(file.item, f"publish refused it: {escape_commands(fault)}")
 
 
-def _sealed_again(check: RoundCheck, secret: SeasonSecret, handed: ShardFile, accepted: RecordAndTrace) -> RecordAndTrace:
+def _sealed_again(check: RoundCheck, secret: SeasonSecret, file: ShardFile, accepted: RecordAndTrace) -> RecordAndTrace:
     """An accepted record, sealed; an internal error if it has no score and so cannot be sealed."""
     try:
         return sealed_record(check.work.challenge, secret, *accepted)
     except (ValueError, CommandError):
-        failed = _failed_record(check, handed, "it cannot be sealed, for it has no score")
+        failed = _failed_record(check, file, "it cannot be sealed, for it has no score")
         return sealed_record(check.work.challenge, secret, failed, None)
 
 
-def _write_accepted(records: Sequence[RecordAndTrace], older: list[AmendedRecord], accepted: Path) -> int:
+def _write_accepted(records: Sequence[RecordAndTrace], amended: list[AmendedRecord], accepted: Path) -> int:
     """Write what passed to a folder, with hash lists to attest; returns their number."""
     store = record_store(accepted)
     paths = [
         store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace) for record, trace in records
     ]
-    return write_manifests([*paths, *write_amended(older, accepted)], accepted)
+    return write_manifests([*paths, *write_amended(amended, accepted)], accepted)

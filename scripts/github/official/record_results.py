@@ -117,7 +117,7 @@ class PublishedRound:
     recorded: tuple[ResultOrDuel, ...]
     known: int = 0
     """Records that another run had recorded before; those stay."""
-    filled_in: int = 0
+    amended: int = 0
     """Older records that now have GitHub's facts about their commits."""
 
 
@@ -148,16 +148,16 @@ def record_accepted(
     store = record_store(accepted)
     files: list[AcceptedFile] = [*_read_results(list(store.files()))]
     files += [(path, parse_duel(path.read_bytes())) for path in store.duel_files()]
-    older = read_replaced(accepted)
+    replaced = read_replaced(accepted)
     fresh: list[NewFile] = []
     moderation = read_moderation(official.clone, official.clone.resolve("HEAD") or "")
     with open_branches(official.clone, season) as branches:
         for part in _parts(store, files):
-            fresh += _push_part(branches, store, part, (older, moderation), now, patience)
-    recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in older)
-    filled_in = len(fresh) - len(recorded)
-    known = len(files) - len(older) - len(recorded)
-    return PublishedRound(recorded=recorded, known=known, filled_in=filled_in)
+            fresh += _push_part(branches, store, part, (replaced, moderation), now, patience)
+    recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in replaced)
+    amended = len(fresh) - len(recorded)
+    known = len(files) - len(replaced) - len(recorded)
+    return PublishedRound(recorded=recorded, known=known, amended=amended)
 
 
 AcceptedFile = tuple[Path, ResultOrDuel]
@@ -204,13 +204,13 @@ def _push_part(
     now: datetime,
     patience: PushPatience,
 ) -> list[NewFile]:
-    """Push one part; returns the new files in it. `replacing`: amended objects by path, and what is in quarantine."""
-    older, moderation = replacing
+    """Push one part; returns the new files in it. `replacing`: replaced objects by path, and what is in quarantine."""
+    replaced, moderation = replacing
     for attempt in range(patience.tries):
         tips = branches.tips()
         existing = branches.objects(tips.get(RESULTS_BRANCH))
-        fresh = _new_files(part, _without_replayed(branches, part, existing, moderation), older)
-        if not fresh or branches.push(_build_commits(branches, tips, store, fresh, older, now)):
+        fresh = _new_files(part, _without_replayed(branches, part, existing, moderation), replaced)
+        if not fresh or branches.push(_build_commits(branches, tips, store, fresh, replaced, now)):
             return fresh
         patience.pause(attempt + 1)
     raise CommandError(OUR_FAULT, f"others pushed first {patience.tries} times; nothing is lost, the next run records it")
@@ -231,7 +231,7 @@ def _without_replayed(
     return {path: name for path, name in existing.items() if path not in replayed}
 
 
-def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], older: Mapping[str, str]) -> list[NewFile]:
+def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], replaced: Mapping[str, str]) -> list[NewFile]:
     """The files that are not recorded. An internal error never replaces a result: it gets the next free try number.
 
     An amended record is pushed only if its original is still on the branch.
@@ -239,8 +239,8 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], older
     fresh = []
     for file, record in files:
         path = record.path()
-        if path + RESULT in older:
-            if existing.get(path + RESULT) == older[path + RESULT]:
+        if path + RESULT in replaced:
+            if existing.get(path + RESULT) == replaced[path + RESULT]:
                 fresh.append((file, record, path + RESULT))
             continue
         if path + RESULT in existing:
@@ -256,8 +256,8 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], older
     return fresh
 
 
-def _commit_line(record: ResultOrDuel, *, is_older: bool) -> str:
-    verb = "fill in" if is_older else "record"
+def _commit_line(record: ResultOrDuel, *, is_amended: bool) -> str:
+    verb = "fill in" if is_amended else "record"
     if isinstance(record, Duel):
         return f"{verb}: {player_names(record)} {duel_outcome(record)} on {record.task}"
     return f"{verb}: {record.login}/{record.agent} {record.verdict} on {record.task}"
@@ -277,15 +277,15 @@ def _build_commits(
     tips: dict[str, str],
     store: ResultStore,
     fresh: Sequence[NewFile],
-    older: Mapping[str, str],
+    replaced: Mapping[str, str],
     now: datetime,
 ) -> dict[str, str]:
     """One commit on each branch: every commit writes its tasks' lists of folders again, as long as the board is large."""
-    message = _commit_message([_commit_line(record, is_older=path in older) for _, record, path in fresh])
+    message = _commit_message([_commit_line(record, is_amended=path in replaced) for _, record, path in fresh])
     recorded, traced = [], []
     for file, record, path in fresh:
         recorded.append((path, file))
-        if isinstance(record, Result) and record.trace_sha256 and path not in older:
+        if isinstance(record, Result) and record.trace_sha256 and path not in replaced:
             traced.append((path.removesuffix(RESULT) + TRACE, store.trace_of(file)))
     built = {}
     for branch, files in ((RESULTS_BRANCH, recorded), (branches.traces, traced)):

@@ -104,15 +104,15 @@ def read_shard(folder: Path, assignment: ShardAssignment, work: Workload) -> tup
     files, strange = _survey(folder, {CLAIM_FILE, *results, *traces})
     if _read_claim(folder, files) != expected:
         raise ClaimError(f"{CLAIM_FILE} is not what shard {number} of this round was asked")
-    handed = []
+    shard_files = []
     for path, item in items.items():
         if (result := f"results/{path}{RESULT}") in files:
             trace = f"traces/{path}{TRACE}"
             fault = files[result] or files.get(trace, "")
             if trace not in files and os.path.lexists(folder / trace):
                 fault = fault or f"{trace!r} lies behind a link"
-            handed.append(ShardFile(shard=folder, item=item, path=path, fault=fault))
-    return handed, strange
+            shard_files.append(ShardFile(shard=folder, item=item, path=path, fault=fault))
+    return shard_files, strange
 
 
 def _survey(folder: Path, expected_files: set[str]) -> tuple[dict[str, str], list[str]]:
@@ -166,7 +166,7 @@ def _read_claim(folder: Path, files: dict[str, str]) -> ShardClaim:
 class ShardUploads:
     """What the shards of a round handed in, unread."""
 
-    handed: list[ShardFile] = field(default_factory=list)
+    files: list[ShardFile] = field(default_factory=list)
     good: set[int] = field(default_factory=set)
     refused: list[str] = field(default_factory=list)
     """A line for everything that is not looked at."""
@@ -184,11 +184,11 @@ def receive_shards(assignment: ShardAssignment, work: Workload, paths: Sequence[
         if number in doubled:
             continue
         try:
-            handed, strange = read_shard(folder, assignment, work)
+            files, strange = read_shard(folder, assignment, work)
         except ClaimError as error:
             received.refused.append(f"shard {number}: {error}")
             continue
-        received.handed += handed
+        received.files += files
         received.good.add(number)
         received.refused += [f"shard {number}: {line}" for line in strange]
     return received

@@ -22,7 +22,7 @@ from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkI
 from leaderboard.planning.quota import Deferred
 from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, machine_parts, pack_shards
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
-from scripts.git.beacon import VersionOrigins, beacon_order, version_origins
+from scripts.git.beacon import VersionOrigins, admission_at, beacon_order, version_origins
 from scripts.git.data_branches import read_recorded
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
@@ -32,7 +32,6 @@ from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.plan_context import (
     MembershipLookup,
     PlanContext,
-    admission_at,
     current_plan_context,
     members_of,
     refuse_changed_seeds,

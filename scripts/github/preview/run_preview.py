@@ -23,7 +23,7 @@ from evaluator.model.records.preview import AGENTS, DUELS, Preview, PreviewedAge
 from evaluator.model.records.result import Result, Tier, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.agent_reports import OfficialLeaderboard, preview_state
+from leaderboard.comments.agent_reports import preview_state
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, NoRunReason, Refused, WithdrawnEntry
@@ -32,6 +32,7 @@ from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.store import write_atomically
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import AdmissionContext
 from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import OK, CommandError, say
@@ -426,7 +427,7 @@ class PreviewGames:
             return named[0]
         # As in the official run, agents of one login or team do not meet.
         one_side = owner_groups((*self.recorded.entries, submission.entry()), self.recorded.duels)
-        others = (row for row in board.rows if not one_side.are_one(submission.name, row.entry.name))
+        others = (row for row in board.rows if not one_side.are_same_owner(submission.name, row.entry.name))
         rated = [row for row in others if row.entry.name in self.standing and row.entry.name not in gone]
         if not rated:
             return None

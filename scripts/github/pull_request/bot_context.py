@@ -7,10 +7,10 @@ from functools import cached_property
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.comments.agent_reports import OfficialLeaderboard
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import KnownFolders, read_entries

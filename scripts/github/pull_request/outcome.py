@@ -7,7 +7,6 @@ from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.agent_reports import OfficialLeaderboard
 from leaderboard.comments.states import (
     Broken,
     CommentState,
@@ -20,15 +19,16 @@ from leaderboard.comments.states import (
 )
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from leaderboard.planning.quota import OwnerAccounts
 from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc
-from scripts.git.beacon import VersionOrigins
+from scripts.git.beacon import VersionOrigins, admission_at
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.workflow.plan_context import MembershipLookup, admission_at, members_of
+from scripts.github.workflow.plan_context import MembershipLookup, members_of
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
 VERDICT_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)

@@ -27,7 +27,7 @@ REQUESTS_RESERVED, POINTS_RESERVED = 40, 100
 # After this many attempts a comment does not start a run again.
 MAX_ATTEMPTS = 10
 
-_COMMAND = re.compile(r"/(?P<verb>retry|evaluate|rank|help)(?:[ \t]+(?P<argument>\S{1,100}))?[ \t]*")
+_COMMAND = re.compile(r"/(?P<name>retry|evaluate|rank|help)(?:[ \t]+(?P<argument>\S{1,100}))?[ \t]*")
 
 
 class Reaction(enum.StrEnum):
@@ -44,16 +44,16 @@ class Reaction(enum.StrEnum):
 class SlashCommand:
     """What a comment asks for."""
 
-    verb: str
+    name: str
     argument: str = ""
 
 
 def parse_command(body: str) -> SlashCommand | None:
     """The command on the first line, as readers see lines; None if there is none."""
     match = _COMMAND.fullmatch(body.partition("\n")[0].removesuffix("\r"))
-    if match is None or (match["argument"] and match["verb"] != "evaluate"):
+    if match is None or (match["argument"] and match["name"] != "evaluate"):
         return None
-    return SlashCommand(verb=match["verb"], argument=match["argument"] or "")
+    return SlashCommand(name=match["name"], argument=match["argument"] or "")
 
 
 def run_slash_command(context: BotContext) -> int:
@@ -81,8 +81,8 @@ def _execute(
     context: BotContext, comment: CommentEvent, snapshot: PullSnapshot, command: SlashCommand, *, is_short: bool
 ) -> Iterator[GraphQLChange]:
     """Execute a command; returns what answers it: a comment, if it has one, and the reaction."""
-    if command.verb in ("rank", "help"):
-        state = _places(context, snapshot.pull) if command.verb == "rank" else HelpText()
+    if command.name in ("rank", "help"):
+        state = _places(context, snapshot.pull) if command.name == "rank" else HelpText()
         body = render_comment(state, context.comment_context(snapshot.pull))
         yield GraphQLChange(name="addComment", input={"subjectId": snapshot.node_id, "body": bounded_body(body)})
         reaction = Reaction.DONE
@@ -101,7 +101,7 @@ def _start(
     if is_short:
         say("Few of the hour's requests are left, and the official run needs them: write the command again in an hour.")
         return Reaction.LATER
-    if command.verb == "retry":
+    if command.name == "retry":
         return _retry(context, comment, pull)
     return _evaluate(context, comment, pull, command.argument)
 

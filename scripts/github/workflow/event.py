@@ -257,4 +257,4 @@ def _sha(event: Mapping[str, Any], *steps: str) -> str:
 
 
 def _refuse(kind: str, steps: tuple[str, ...]) -> NoReturn:
-    raise CommandError(USAGE, f"the event has no {kind} at {'.'.join(steps)}; is this verb right for this trigger?")
+    raise CommandError(USAGE, f"the event has no {kind} at {'.'.join(steps)}; is this command right for this trigger?")

@@ -10,10 +10,7 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.core.entry import AgentName
-from leaderboard.planning.admission import AdmissionContext
 from scripts.console import OUR_FAULT, USAGE, CommandError
-from scripts.git.beacon import SeedBeacon, VersionOrigins
 
 MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
@@ -68,24 +65,6 @@ def members_of(challenge: Challenge, logins: Iterable[str], is_member: Membershi
             unlisted = sorted(owners - listed - known_members)
             members[team] = known_members | {login for login in unlisted if is_member(login, team)}
     return members
-
-
-def admission_at(
-    now: datetime, origins: VersionOrigins, members: Mapping[str, frozenset[str]] | None = None
-) -> AdmissionContext:
-    """What admission depends on at a moment: merge times of the versions on main and, if asked for, the teams' members."""
-    return AdmissionContext(
-        now=now,
-        arrived={AgentName.folded(*name): _merged_at(beacon) for name, beacon in origins.versions.items()},
-        entered={
-            (AgentName.folded(*name), task_id): _merged_at(periods[0]) for (name, task_id), periods in origins.tasks.items()
-        },
-        members=members,
-    )
-
-
-def _merged_at(beacon: SeedBeacon) -> datetime:
-    return datetime.fromisoformat(beacon.committed_at).astimezone(UTC)
 
 
 # The end of a job is public, and an agent can be slow on purpose to signal something: jobs end at full multiples of this.

@@ -38,7 +38,7 @@ print(json.dumps(found))
 
 
 def replays(profile: dict[str, str]) -> dict[str, list[str]]:
-    """What a process gives that was started under a profile and then pins itself, as every verb does."""
+    """What a process gives that was started under a profile and then pins itself, as every command does."""
     program = (
         "import os, sys\nfrom evaluator.host.deterministic import run_pinned\nrun_pinned(os.environ, ['-c', PROGRAM])\n"
     )

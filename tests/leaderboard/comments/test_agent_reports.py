@@ -10,15 +10,11 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
-from leaderboard.comments.agent_reports import (
-    OfficialLeaderboard,
-    official_state,
-    preview_state,
-    standing,
-)
+from leaderboard.comments.agent_reports import official_state, preview_state, standing
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.core.entry import AgentName, Entry, Estimate
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.scoring import overall
 from scripts.github.pull_request.outcome import StatusState, previewed_outcome
 from tests.leaderboard.make import challenge, digest, entry, hypothetical_row, result, task

@@ -9,9 +9,10 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.config.challenge import Challenge, Sealed
 from evaluator.model.config.phase import Phase
 from leaderboard.comments import render_comment
-from leaderboard.comments.agent_reports import OfficialLeaderboard, official_state, standing
+from leaderboard.comments.agent_reports import official_state, standing
 from leaderboard.comments.phrases import official_headline
 from leaderboard.comments.states import CommentContext, OfficialScore, Ranked
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)

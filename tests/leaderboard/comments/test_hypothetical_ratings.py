@@ -7,9 +7,10 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import SandboxKind, Tier
 from leaderboard.build_standings import build_standings
-from leaderboard.comments.agent_reports import OfficialLeaderboard, official_state, preview_state, standing
+from leaderboard.comments.agent_reports import official_state, preview_state, standing
 from leaderboard.comments.states import GameReport
 from leaderboard.core.entry import Entry
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from tests.leaderboard.make import duel, entry, game
 
 GAME = game("tictactoe", title="Tic-tac-toe")

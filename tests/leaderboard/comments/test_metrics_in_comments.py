@@ -6,9 +6,10 @@ from evaluator.model.config.metric import Metric
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.training_script import ScriptRules
 from leaderboard.comments import phrases as words
-from leaderboard.comments.agent_reports import OfficialLeaderboard, official_state
+from leaderboard.comments.agent_reports import official_state
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from tests.leaderboard.make import challenge, entry, hypothetical_row, result, task
 
 OWN = "module:function"

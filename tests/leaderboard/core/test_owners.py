@@ -2,7 +2,7 @@
 
 from evaluator.model.records.result import PREVIEW_BEACON
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, PersonIndex, held_places, owner_groups
+from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, PersonIndex, held_by_another, owner_groups
 from tests.leaderboard import make
 
 ALICE, BOB = make.entry("alice"), make.entry("bob")
@@ -20,14 +20,14 @@ def test_a_try_is_a_version_with_a_draw_in_any_folder() -> None:
         OwnerDraw(B, "3", "c"),
     )  # fmt: skip
 
-    assert (attempts.of(A), attempts.tries(A)) == (3, 4)
+    assert (attempts.versions(A), attempts.tries(A)) == (3, 4)
     assert (attempts.tries(B), attempts.tries(BOB.name)) == (4, 1)
 
 
 def test_public_seeds_are_no_draw() -> None:
     attempts = counted(OwnerDraw(A, "1", PREVIEW_BEACON), OwnerDraw(A, "2", PREVIEW_BEACON))
 
-    assert (attempts.of(A), attempts.tries(A)) == (2, 1)
+    assert (attempts.versions(A), attempts.tries(A)) == (2, 1)
 
 
 def test_an_example_has_one_try() -> None:
@@ -43,6 +43,6 @@ def test_who_shares_a_person_with_others_is_one_owner_with_all_of_them() -> None
     members = {"ann": frozenset(["1", "2"]), "bob": frozenset(["3", "4"]), "cyd": frozenset(["2", "3"])}
     groups = OwnerGroups(PersonIndex({}), members, frozenset())
 
-    held = held_places(groups, entries, lambda entry: (-ord(entry.login[0]),))
+    held = held_by_another(groups, entries, lambda entry: (-ord(entry.login[0]),))
 
     assert held == {entries[0].name: "cyd/agent", entries[1].name: "cyd/agent"}

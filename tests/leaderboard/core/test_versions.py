@@ -91,8 +91,8 @@ def test_examples_and_baselines_are_counted_by_folder(baseline: bool) -> None:
 def test_the_newest_record_says_whose_a_login_is() -> None:
     known = person_index([make.result(ALICE, [1.0], at=LATE, login_id=8), make.result(ALICE, [1.0], at=EARLY, login_id=7)])
 
-    assert (known.of("ALICE"), known.of("bob")) == ("#8", "bob")
-    assert known.of_side(make.result(ALICE, [1.0], login_id=7)) == "#7"
+    assert (known.person_of("ALICE"), known.person_of("bob")) == ("#8", "bob")
+    assert known.person_of_side(make.result(ALICE, [1.0], login_id=7)) == "#7"
 
 
 def test_the_whole_challenge_agrees_whatever_the_order() -> None:

@@ -10,6 +10,7 @@ import pytest
 from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.github.api.failure_issues import FAILURE_LABEL, PUBLISH_ISSUE_TITLE
+from scripts.github.official import publish_round
 from scripts.github.pull_request import judge_preview
 from scripts.github.workflow.event import pull_event
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, Fault, Opened, WorkflowRun
@@ -206,7 +207,7 @@ def test_a_check_that_breaks_is_told_too(step: Step, monkeypatch: pytest.MonkeyP
     def breaks(*rest: object) -> None:
         raise KeyError("::error::@everybody")
 
-    monkeypatch.setattr(bot, "check_shards", breaks)
+    monkeypatch.setattr(publish_round, "check_shards", breaks)
     with pytest.raises(KeyError):
         step.publish("check")
 

@@ -33,29 +33,29 @@ def test_an_answer_may_come_in_pieces(pair: Pair) -> None:
     line, theirs = pair
     line.ask(b"question", 16)
     answer = wire.frame(wire.Op.ACTIONS, bytes(range(16)))
-    bodies = [line.pump()]
+    bodies = [line.read_answer()]
     for piece in (answer[:3], answer[3:9], answer[9:]):
         theirs.send(piece)
-        bodies.append(line.pump())
+        bodies.append(line.read_answer())
 
     assert bodies[:3] == [None, None, None]
     assert bytes(bodies[3] or b"") == bytes(range(16))
-    assert (theirs.recv(99), line.waiting, line.pump()) == (b"question", False, None)
+    assert (theirs.recv(99), line.waiting, line.read_answer()) == (b"question", False, None)
 
 
 def test_a_player_that_does_not_read_blocks_nobody(pair: Pair) -> None:
     line, theirs = pair
     large = bytes(range(256)) * 40_000
-    line.tell(large)
+    line.send(large)
     line.ask(b"end", 8)
-    clogged = line.clogged
+    was_blocked = line.send_blocked
     got = bytearray()
     while len(got) < len(large) + 3:
         got += theirs.recv(1 << 20)
-        line.pump()
+        line.read_answer()
 
-    assert clogged
-    assert not line.clogged
+    assert was_blocked
+    assert not line.send_blocked
     assert bytes(got) == large + b"end"
 
 
@@ -64,11 +64,11 @@ def test_a_complaint_is_read_whatever_the_answers_size(pair: Pair, size: int) ->
     line, theirs = pair
     line.ask(b"question", size)
     theirs.send(error("crashed")[:7])
-    assert line.pump() is None
+    assert line.read_answer() is None
     theirs.send(error("crashed")[7:])
 
     with pytest.raises(AgentReportedFault, match="no") as caught:
-        line.pump()
+        line.read_answer()
 
     assert (caught.value.verdict, caught.value.lane) == (Verdict.CRASHED, 3)
 
@@ -80,10 +80,10 @@ def test_last_words_are_read_after_a_hangup(pair: Pair) -> None:
     line.ask(b"question", 8)
 
     with pytest.raises(AgentReportedFault) as caught:
-        line.pump()
+        line.read_answer()
 
     assert caught.value.verdict is Verdict.OUT_OF_MEMORY
-    assert not line.clogged
+    assert not line.send_blocked
 
 
 def test_a_hangup_is_one(pair: Pair) -> None:
@@ -92,7 +92,7 @@ def test_a_hangup_is_one(pair: Pair) -> None:
     theirs.close()
 
     with pytest.raises(SandboxClosed):
-        line.pump()
+        line.read_answer()
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,6 @@ def test_what_is_not_of_the_protocol_is_a_fault(pair: Pair, frame: bytes) -> Non
     theirs.send(frame)
 
     with pytest.raises(AgentFault, match="not a frame of this protocol") as caught:
-        line.pump()
+        line.read_answer()
 
     assert caught.value.verdict is Verdict.PROTOCOL_ERROR

@@ -14,7 +14,7 @@ import pytest
 
 from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.host.sandboxes.channel import ByteStream, SocketStream, clean_text, read_body, read_error_frame, read_json
+from evaluator.host.sandboxes.channel import ByteStream, SocketStream, clean_text, parse_error_frame, read_body, read_json
 from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream, Demultiplexer
 from evaluator.host.sandboxes.watchdog import BoundedLog
 from evaluator.model.records.verdict import Verdict
@@ -166,7 +166,7 @@ def test_a_handshake_that_is_no_object_is_refused(pair: tuple[SocketStream, sock
 
 def test_text_of_the_other_side_is_cleaned_and_cut() -> None:
     assert clean_text("a\x1b[31m\u202eb" + "x" * 5000) == ("a�[31m�b" + "x" * 5000)[:1000]
-    fault = read_error_frame(json.dumps({"trouble": "ok", "message": ["\x07"], "lane": "7"}).encode())
+    fault = parse_error_frame(json.dumps({"trouble": "ok", "message": ["\x07"], "lane": "7"}).encode())
     assert (fault.verdict, fault.lane) == (Verdict.PROTOCOL_ERROR, None)
 
 

@@ -344,7 +344,7 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
     after = origin_branch(begun.clone, RESULTS_BRANCH)
 
     assert (later.planned.count, later.planned.unasked, later.planned.outputs()["unasked"]) == (0, 4, 4)
-    assert (checked.filled_in, published.filled_in, published.recorded, published.known) == (4, 4, (), 0)
+    assert (checked.amended, published.amended, published.recorded, published.known) == (4, 4, (), 0)
     assert facts_of(begun.clone) == {
         f"{login} {task}": (True, number)
         for login, number in (("alice", 11), ("bob", 22))
@@ -376,7 +376,7 @@ def test_filling_in_twice_or_after_somebody_else_changes_nothing(
     tip = newest_results(begun.clone.repository)
     again = later.record()
 
-    assert (again.recorded, again.filled_in, again.known) == ((), 0, 0)
+    assert (again.recorded, again.amended, again.known) == ((), 0, 0)
     assert newest_results(begun.clone.repository) == tip
 
 
@@ -423,7 +423,7 @@ def test_duels_are_filled_in_once_both_players_commits_are_known(
 
     assert {one.beacon_verified for one in before} == {None}
     assert {one.beacon_verified for one in after} == {True}
-    assert published.filled_in == len(before) == len(after) > 0
+    assert published.amended == len(before) == len(after) > 0
     ids = {(player.login, player.login_id) for one in after for player in one.players}  # type: ignore[union-attr]
     assert ("bob", 22) in ids
     assert {number for login, number in ids if login == "bob"} == {22}

@@ -26,9 +26,10 @@ from evaluator.model.records.result import Result, SandboxKind, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
 from leaderboard.comments import render_comment
-from leaderboard.comments.agent_reports import OfficialLeaderboard, official_state, preview_state
+from leaderboard.comments.agent_reports import official_state, preview_state
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import ResultStore
+from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext
 from scripts.commands import bot
@@ -493,7 +494,7 @@ def test_a_sealed_result_is_filled_in_and_opens_as_before(tmp_path: Path) -> Non
     after = origin_branch(clone, "results")
     old, new = ([parse_result(content) for content in files.values()] for files in (before, after))
 
-    assert (later.planned.count, later.planned.unasked, checked.filled_in, published.filled_in) == (0, 1, 1, 1)
+    assert (later.planned.count, later.planned.unasked, checked.amended, published.amended) == (0, 1, 1, 1)
     assert [(one.beacon_verified, one.login_id) for one in (*old, *new)] == [(None, None), (True, 11)]
     assert new[0].sealed is not None
     assert old[0].sealed is not None

@@ -35,10 +35,10 @@ def sha(scene: Scene) -> str:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("/retry", SlashCommand(verb="retry")),
-        ("/help \r\nthank you", SlashCommand(verb="help")),
-        (f"/evaluate {'a' * 40}", SlashCommand(verb="evaluate", argument="a" * 40)),
-        ("/evaluate", SlashCommand(verb="evaluate")),
+        ("/retry", SlashCommand(name="retry")),
+        ("/help \r\nthank you", SlashCommand(name="help")),
+        (f"/evaluate {'a' * 40}", SlashCommand(name="evaluate", argument="a" * 40)),
+        ("/evaluate", SlashCommand(name="evaluate")),
         ("/retry now", None),
         (" /retry", None),
         ("> /retry", None),
@@ -48,7 +48,7 @@ def sha(scene: Scene) -> str:
         ("/shrug", None),
         ("/evaluate a b", None),
         ("/evaluate " + "a" * 101, None),
-        ("/evaluate $(touch${IFS}x)", SlashCommand(verb="evaluate", argument="$(touch${IFS}x)")),
+        ("/evaluate $(touch${IFS}x)", SlashCommand(name="evaluate", argument="$(touch${IFS}x)")),
         ("", None),
         ("\n/retry", None),
         ("/rank\x00", None),

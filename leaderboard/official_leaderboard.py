@@ -1,0 +1,47 @@
+"""The official leaderboard as it is recorded: what its standings are built from, and what of them is hidden now."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
+from leaderboard.build_standings import build_standings
+from leaderboard.core.entry import Entry
+from leaderboard.core.standings import Standings
+from leaderboard.visibility import hidden
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfficialLeaderboard:
+    """The official leaderboard as it is recorded on main and on the branch `results`: whole, and asked for what is shown."""
+
+    challenge: Challenge
+    entries: tuple[Entry, ...]
+    """Those on main, less those that moderation excludes."""
+    results: tuple[Result, ...]
+    duels: tuple[Duel, ...] = ()
+    at: datetime | None = None
+    """The moment that decides what is hidden or not named; everything is shown if left out."""
+    final_beacon: str | None = None
+    """As in `build_standings`; then the entries are those of that commit."""
+
+    @cached_property
+    def now(self) -> Standings:
+        """The official standings now, as comments need them: without interquartile means."""
+        return build_standings(
+            self.challenge, self.flagged(self.entries), self.results, official=True, duels=self.duels,
+            final_beacon=self.final_beacon, with_iqm=False,
+        )  # fmt: skip
+
+    def flagged(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Entries with the flag of the hosts' own, which take no place from others."""
+        people = self.challenge.people
+        return [replace(entry, host=people.is_host(entry.login)) for entry in entries] if people.hosts else list(entries)
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The tasks whose leaderboards are not shown."""
+        return frozenset(task.id for task in hidden(self.challenge, self.at)) if self.at else frozenset()

@@ -20,7 +20,9 @@ from evaluator.host.loading.weights_store import WeightsStore
 from evaluator.host.public_https import PublicHttps, is_public
 from evaluator.model.config.submission import WeightsFile
 
-HOSTS = ("models.example", "metadata.example", "elsewhere.example")
+HOSTS = (
+    "models.example", "metadata.example", "elsewhere.example", "gitlab.com", "release-assets.githubusercontent.com", "hf.co"
+)  # fmt: skip
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
 

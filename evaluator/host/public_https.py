@@ -108,15 +108,19 @@ class PublicHttps:
     until: float | None = None
     """When several downloads must be done, by the monotonic clock; None for only one."""
 
-    def download(self, url: str, most: int, take: Callable[[bytes], object]) -> int:
+    def download(
+        self, url: str, most: int, take: Callable[[bytes], object], asks: Callable[[str], object] = lambda host: None
+    ) -> int:
         """Pass the body to `take` piece by piece; returns its size, which is more than `most` where it was cut off.
+
+        `asks`: called with the name of each host before it is asked, those of redirects included.
 
         Raises:
             AgentFault: it cannot be had.
         """
         until = self.until or time.monotonic() + self.seconds
         try:
-            with self._answer(url, until) as response:
+            with self._answer(url, until, asks) as response:
                 size = _read(response, most, take)
             if time.monotonic() >= until:  # a body without a length ends where the clock hung up
                 raise TimeoutError
@@ -128,10 +132,11 @@ class PublicHttps:
             raise AgentFault(Verdict.INTERNAL_ERROR, f"{words}; {ASKED_AGAIN}") from error
 
     @contextlib.contextmanager
-    def _answer(self, url: str, until: float) -> Iterator[http.client.HTTPResponse]:
+    def _answer(self, url: str, until: float, asks: Callable[[str], object]) -> Iterator[http.client.HTTPResponse]:
         """The final answer, after redirects."""
         for _ in range(_MAX_REDIRECTS + 1):
             host, target = _parts(url)
+            asks(host)
             connection = _PinnedConnection(host, self._address(host), self, max(0.01, until - time.monotonic()))
             try:
                 connection.request("GET", target, headers={"Accept-Encoding": "identity", "User-Agent": "pullrank"})

@@ -394,6 +394,30 @@ def test_a_host_that_fails_is_its_owners_unless_it_serves_everybody_or_nothing_i
     assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
 
 
+@pytest.mark.attack(
+    "weights_host_behind_a_common_one", family="supply", outcome="is its owner's",
+    tries="Has a host that serves everybody redirect to its own web host, which then fails or is slow as it likes.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("target", "is_owners"), [("models.example", True), ("release-assets.githubusercontent.com", False), ("hf.co", False)]
+)
+def test_who_redirects_answers_for_where_the_files_come_from(
+    server: WeightsServer, tmp_path: Path, target: str, is_owners: bool
+) -> None:
+    """The first host alone was looked at."""
+    server.pages["/net.bin"] = sends_to(f"https://{target}/there.bin")
+    server.pages["/there.bin"] = overloaded
+    store = server.store(tmp_path / "store")
+    wanted = [weights(CONTENT, url="https://gitlab.com/net.bin")]
+
+    with pytest.raises(AgentFault) as caught:
+        store.fetch(wanted)
+
+    assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
+    server.pages["/there.bin"] = gives(CONTENT)
+    assert store.fetch(wanted) is is_owners
+
+
 class Clock:
     """A clock that the owner's server moves, instead of `time`."""
 

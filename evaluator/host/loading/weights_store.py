@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.submission import WeightsFile
@@ -25,8 +24,9 @@ if TYPE_CHECKING:
 _POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
 POINTER_BYTES = 1024
 # Run for everybody: no owner of a file lets them fail.
-_COMMON_HOSTS = ("github.com", "raw.githubusercontent.com", "media.githubusercontent.com", "huggingface.co", "gitlab.com",
-                 "zenodo.org")  # fmt: skip
+_COMMON_HOSTS = ("github.com", "huggingface.co", "gitlab.com", "zenodo.org")
+# Where these send to for the bytes: names that are one of these, or below one.
+_DELIVERING_HOSTS = (".githubusercontent.com", ".hf.co", ".huggingface.co", ".gitlab-static.net", ".storage.googleapis.com")
 # What a machine keeps; the oldest files are removed.
 KEPT_BYTES = 8 << 30
 _COPY_BYTES = 1 << 20
@@ -42,8 +42,8 @@ def default_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pullrank" / "weights"
 
 
-def _is_common(weights: WeightsFile) -> bool:
-    return urlsplit(weights.url).hostname in _COMMON_HOSTS
+def _is_common(host: str) -> bool:
+    return host in _COMMON_HOSTS or f".{host}".endswith(_DELIVERING_HOSTS)
 
 
 def reaches_others() -> bool:
@@ -90,9 +90,8 @@ class WeightsStore:
 
         https = self.https or PublicHttps()
         until = time.monotonic() + https.seconds
-        for weights in lacking:
-            self._download(weights, replace(https, until=until))
-        return not all(map(_is_common, lacking))
+        hosts = [host for weights in lacking for host in self._download(weights, replace(https, until=until))]
+        return not all(map(_is_common, hosts))
 
     def add(self, weights: WeightsFile, pieces: Iterable[bytes]) -> bool:
         """Keep a file; False, and nothing is kept, where its bytes are not those of the manifest."""
@@ -134,19 +133,22 @@ class WeightsStore:
             self.path(weights.sha256).unlink(missing_ok=True)
             raise AgentFault(Verdict.INTERNAL_ERROR, f"the copy of {weights.file} here was damaged; it is fetched again")
 
-    def _download(self, weights: WeightsFile, https: "PublicHttps") -> None:
+    def _download(self, weights: WeightsFile, https: "PublicHttps") -> list[str]:
+        """Fetch a file; returns the hosts that were asked."""
+        hosts: list[str] = []
         with self._incoming(weights) as incoming:
             try:
-                size = https.download(weights.url, weights.bytes, incoming.take)
+                size = https.download(weights.url, weights.bytes, incoming.take, hosts.append)
             except AgentFault as error:
-                raise self._fault(weights, error) from error
+                raise self._fault(weights, error, hosts) from error
             if fault := incoming.fault(size):
                 raise AgentFault(Verdict.INVALID, f"weights {weights.file}: {fault}")
+        return hosts
 
-    def _fault(self, weights: WeightsFile, error: AgentFault) -> AgentFault:
-        """The fault of a file that cannot be had; its owner's if the host is somebody's own and others are reached."""
+    def _fault(self, weights: WeightsFile, error: AgentFault, hosts: Iterable[str]) -> AgentFault:
+        """The fault of a file that cannot be had; its owner's if a host is somebody's own and others are reached."""
         words = f"weights {weights.file}: {error}"
-        if error.verdict is Verdict.INTERNAL_ERROR and not _is_common(weights) and self.reaches_others():
+        if error.verdict is Verdict.INTERNAL_ERROR and not all(map(_is_common, hosts)) and self.reaches_others():
             return RegistryFault(words)
         return AgentFault(error.verdict, words)
 

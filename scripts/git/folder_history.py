@@ -7,6 +7,7 @@ differ in the manifest alone, or for a digest.
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import groupby
 
 from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
@@ -22,6 +23,8 @@ from scripts.repository.layout import folder_of as folder_of
 # Versions whose files are read at once.
 VERSIONS_AT_ONCE = 50
 _GONE_MODE = "000000"
+# Whoever makes a commit writes what time he likes. Later ones, in seconds since 1970, are no dates that one can reckon with.
+_LATEST = int(datetime(9990, 1, 1, tzinfo=UTC).timestamp())
 
 FolderFile = tuple[str, str, str]
 """Mode, path inside the folder, and object name."""
@@ -256,12 +259,26 @@ FileChange = tuple[str, str, str]
 """New mode, new object name, and path."""
 
 
+def commit_time(seconds: int) -> datetime:
+    """The time of a commit by its seconds since 1970, at the latest in the year 9990."""
+    return datetime.fromtimestamp(min(seconds, _LATEST), UTC)
+
+
+def _as_written(committed_at: str, seconds: int) -> str:
+    """A commit's time as git writes it, if that is one; its zone may be none."""
+    try:
+        datetime.fromisoformat(committed_at)
+    except ValueError:
+        return commit_time(seconds).isoformat()
+    return committed_at if seconds <= _LATEST else commit_time(seconds).isoformat()
+
+
 def read_commits(repository: GitRepository, main_sha: str, *paths: str) -> Iterator[tuple[str, str, list[FileChange]]]:
     """Id, time and changes of each first-parent commit that changed those paths, oldest first.
 
     A path is never taken for a commit, whatever its name: exactly one follows each line that begins with a colon.
     """
-    form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H %cI")
+    form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H %cI %ct")
     raw = repository.run("log", *form, full_sha(main_sha), "--", *paths)
     tokens = iter(raw.decode("utf-8", "surrogateescape").split("\0"))
     sha, committed_at, changes = "", "", list[FileChange]()
@@ -273,7 +290,8 @@ def read_commits(repository: GitRepository, main_sha: str, *paths: str) -> Itera
         elif text:
             if sha:
                 yield sha, committed_at, changes
-            sha, committed_at = text.split(" ")
+            sha, written, seconds = text.split(" ")
+            committed_at = _as_written(written, int(seconds))
             changes = []
     if sha:
         yield sha, committed_at, changes

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, is_plac
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
-from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, folder_of
+from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, commit_time, folder_of
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.season_commits import season_commits
 
@@ -174,7 +174,7 @@ class MainHistory:
         """Position and time of each commit of main, by first parents, the oldest first."""
         log = self._clone.run("log", "--first-parent", "--reverse", "--format=%H %ct", self._main).decode()
         rows = (line.split() for line in log.splitlines())
-        return {sha: (position, datetime.fromtimestamp(int(at), UTC)) for position, (sha, at) in enumerate(rows)}
+        return {sha: (position, commit_time(int(at))) for position, (sha, at) in enumerate(rows)}
 
     def check(self, record: AnyRecord) -> HistoryFindings:
         """Check a record; history says nothing of records that are not official."""

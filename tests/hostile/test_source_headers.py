@@ -1,6 +1,7 @@
 """The manifest as a header of agent.py: whatever somebody writes there, we, Python and a reader see the same."""
 
 import ast
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -382,3 +383,25 @@ def test_a_folder_on_disk_is_read_by_its_header(tmp_path: Path) -> None:
 
     assert (read.submission.name, read.manifest.file, read.manifest.lines()["name",]) == ("Mine", "agent.py", 2)
     assert manifest_of({"agent.py": HEADER}).parse() == read.submission
+
+
+@pytest.mark.attack(
+    "header_above_millions_of_lines", family="supply", outcome="read without a list of its lines",
+    tries="Puts a header above megabytes of line ends, which git packs to nothing, so that no report of pull requests comes to an end.",
+)  # fmt: skip
+@pytest.mark.parametrize("end", [b"\r", b"\n", b"\r\n"])
+def test_what_a_file_has_below_its_header_takes_no_memory(end: bytes) -> None:
+    lines = end * (1 << 20)
+    for source in (HEADER + lines, lines, HEADER + lines + HEADER):
+        tracemalloc.start()
+        try:
+            folder(source)
+        except LoadError as error:
+            told = str(error)
+        else:
+            told = ""
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+        assert most < 4 * len(source) + (1 << 20)
+        assert told.startswith({HEADER + lines: "", lines: "submission.yml: is missing"}.get(source, "agent.py:1048581: a sec"))

@@ -209,6 +209,12 @@ def test_the_trusted_side_opens_no_model(
             marks=pytest.mark.attack(
                 "yaml_number_that_cannot_be_printed", family="supply", outcome="refused in one line",
                 tries="Gives the size of a file in 30,000 hexadecimal digits, which fail to be printed in the refusal.")),
+        *(
+            pytest.param(b'name: x\nalgorithm: "\\U%s"\n' % digits, marks=pytest.mark.attack(
+                "yaml_escape_of_no_character", family="supply", outcome="refused in one line",
+                tries="Escapes a character whose number no character has, on which the second of two parsers fails."))
+            for digits in (b"ffffffff", b"00110000", b"7fffffff")
+        ),
         pytest.param(b"\xef\xbb\xbf\xef\xbb\xbfname: x\nalgorithm: y\n", marks=pytest.mark.attack(
             "yaml_byte_order_mark", family="supply", outcome="refused in one line",
             tries="Begins a manifest with marks of byte order, which readers drop or keep.")),

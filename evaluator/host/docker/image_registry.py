@@ -79,12 +79,15 @@ class _Clock:
                 connection.close()
             self._watched.clear()
 
-    def adapter(self) -> requests.adapters.HTTPAdapter:
-        """What opens the connections of a session."""
+    def adapter(self, address_of: Callable[[str], str] | None) -> requests.adapters.HTTPAdapter:
+        """What opens the connections of a session; `address_of` gives the address of a host that it may connect to."""
         watch = self.watch
 
         def opened(new_connection: Callable[[Any], socket.socket]) -> Callable[[Any], socket.socket]:
             def new(connection: Any) -> socket.socket:
+                if address_of is not None and connection.proxy is None:
+                    # So that this and no later answer of the name's owner is connected; TLS asks for the name's certificate.
+                    connection._dns_host = address_of(connection.host)
                 made = new_connection(connection)
                 watch(made)
                 return made
@@ -119,7 +122,7 @@ class Registry:
         clock = _Clock(seconds)
         weakref.finalize(self, clock.end)
         for scheme in ("http://", "https://"):
-            self._session.mount(scheme, clock.adapter())
+            self._session.mount(scheme, clock.adapter(None if self._is_here else self._public_address))
 
     def manifest(self, digest: str) -> bytes:
         """The manifest with this digest.
@@ -254,9 +257,14 @@ class Registry:
         if split.scheme != "https":
             raise _invalid(f"the registry {self._host} sends to an address that is not https")
         with contextlib.suppress(socket.gaierror):  # a proxy may resolve a name that this machine cannot
-            addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-            if not all(is_public(str(address[4][0])) for address in addresses):
-                raise _invalid(f"the registry {self._host} lies in a private network; push the image to a public one")
+            self._public_address(host)
+
+    def _public_address(self, host: str) -> str:
+        """An address of the host, if all of them are public."""
+        addresses = [str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+        if not all(map(is_public, addresses)):
+            raise _invalid(f"the registry {self._host} lies in a private network; push the image to a public one")
+        return addresses[0]
 
 
 def is_common(host: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LineNumbers, LoadError, parse_submission, parse_yaml
-from evaluator.model.config.source_header import OPENING, SOURCE_NAME, HeaderError, SourceHeader, find_header, near_header
+from evaluator.model.config.source_header import SOURCE_NAME, HeaderError, SourceHeader, find_header, has_first_line, near_header
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, Submission
 from evaluator.model.suggestion import nearest
 
@@ -60,7 +60,7 @@ def manifest_of(files: Mapping[str, bytes]) -> ManifestText:
     advice = (
         f"{near} is there: rename it" if near else f"write it, or a header in {SOURCE_NAME}, or let 'pullrank new' do so"
     )
-    if OPENING.encode() in files.get(SOURCE_NAME, b"").splitlines():
+    if has_first_line(files.get(SOURCE_NAME, b"")):
         advice = f"and a header stands at the top of {SOURCE_NAME}, before any code: move it there"
     elif not near and (meant := near_header(files.get(SOURCE_NAME, b""))):
         raise LoadError(f"{SOURCE_NAME}:{meant.line}: {meant}")

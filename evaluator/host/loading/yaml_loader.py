@@ -156,15 +156,17 @@ def _text(content: bytes, name: str, limit: int) -> str:
 
 def _composed(text: str, name: str) -> yaml.Node | None:
     """The document's root. The parser in C is ten times as fast; the one in Python describes faults better."""
+    fault = yaml.YAMLError()
     for loader in (getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader):
         try:
             _refuse_clever_yaml(text, name, loader)
             node: yaml.Node | None = yaml.compose(text, Loader=loader)
             return node
-        except yaml.YAMLError:
-            if loader is yaml.SafeLoader:
-                raise
-    return None
+        except yaml.YAMLError as error:
+            fault = error
+        except (ValueError, OverflowError):  # The one in Python fails at an escape of no character, such as "\Uffffffff".
+            break
+    raise fault
 
 
 def _refuse_clever_yaml(text: str, name: str, loader: type[yaml.SafeLoader]) -> None:

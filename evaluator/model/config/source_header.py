@@ -18,7 +18,8 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 _ALIKE = re.compile(rb"[ \t]*#+[ \t]*/{3,}[ \t]*pullrank\b", re.IGNORECASE)
 _FENCE = re.compile(rb"[\W_]{0,12}pullrank[\W_]{0,12}", re.IGNORECASE)
 _KEY = re.compile(rb"[ \t]*#+[ \t]*(?:name|algorithm)[ \t]*:[ \t]*\S")
-_SECOND = re.compile(rb"^# /// pullrank[ \t]*$", re.MULTILINE)
+# On a line of its own. A file may have millions of lines, so nothing is made for each: a search begins at the words.
+_FIRST_LINE = re.compile(rb"# /// pullrank(?<![^\r\n]# /// pullrank)[ \t]*(?:[\r\n]|\Z)")
 # As Python looks for it in the first two lines (PEP 263).
 _CODING = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _UTF_8 = (b"utf-8", b"utf8")
@@ -59,9 +60,8 @@ def find_header(source: bytes) -> SourceHeader | None:
     head = source[: ends[end]]
     _check_text(head)
     _check_encoding(lines)
-    if second := _SECOND.search(_LINE_END.sub(b"\n", source), len(_LINE_END.sub(b"\n", source[: ends[begin]]))):
-        line = _LINE_END.sub(b"\n", source).count(b"\n", 0, second.start()) + 1
-        raise HeaderError(line, "a second header begins here; keep one")
+    if second := _FIRST_LINE.search(source, ends[begin]):
+        raise HeaderError(_line_ends(source, second.start()) + 1, "a second header begins here; keep one")
     start = ends[begin - 1] if begin else 0
     after = source[ends[end] :]
     blank = _LINE_END.match(after)
@@ -70,6 +70,16 @@ def find_header(source: bytes) -> SourceHeader | None:
         yaml=b"\n" * (begin + 1) + b"\n".join(content) + b"\n",
         rest=source[:start] + (after[blank.end() :] if blank else after),
     )
+
+
+def has_first_line(source: bytes) -> bool:
+    """Whether the first line of a header stands anywhere in a file."""
+    return _FIRST_LINE.search(source) is not None
+
+
+def _line_ends(source: bytes, end: int) -> int:
+    """The ends of lines before a place."""
+    return source.count(b"\n", 0, end) + source.count(b"\r", 0, end) - source.count(b"\r\n", 0, end)
 
 
 def header_of(yaml: bytes) -> bytes:

@@ -19,6 +19,8 @@ ZIP_BYTES = 1 << 20
 PREVIEW_FILE, PREVIEW_BYTES = "preview.json", 512 << 10
 LOG_FILE = "preview.log"
 # GitHub and common tools write these two; each other method has a decoder with errors of its own.
+# No number of a preview is larger: its square, and sums of many, are finite.
+LARGEST_NUMBER = 1e30
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # What zipfile and zlib raise on a bad archive: NotImplementedError for a missing feature, RuntimeError for a password.
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
@@ -81,6 +83,8 @@ def _read_log(archive: zipfile.ZipFile, member: zipfile.ZipInfo | None) -> str:
 def _parse_preview(content: bytes) -> Preview:
     try:
         document = canonical_json.parse_strict(content)
+        if _largest(document) > LARGEST_NUMBER:
+            raise ArtifactError(f"a number in {PREVIEW_FILE} is larger than {LARGEST_NUMBER:g}, so nothing can be reckoned with it")
         preview = Preview.model_validate(document)
     except ValidationError as error:
         raise ArtifactError(f"{PREVIEW_FILE} is not a preview: {reason(error, 300)}") from error
@@ -96,6 +100,15 @@ def _parse_preview(content: bytes) -> Preview:
         if measured.self_hash() != measured.self_sha256:
             raise ArtifactError(f"a result in {PREVIEW_FILE} does not fit its own hash")
     return preview
+
+
+def _largest(document: object) -> float:
+    """The greatest absolute value of the numbers in a document."""
+    if isinstance(document, dict):
+        return max(map(_largest, document.values()), default=0)
+    if isinstance(document, list):
+        return max(map(_largest, document), default=0)
+    return abs(document) if isinstance(document, int | float) else 0
 
 
 def _is_same_json(ours: object, theirs: object) -> bool:

@@ -1,5 +1,6 @@
 """Beacons are the first-parent commits of main that began the stays of a version; whole history or nothing."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from scripts.git.beacon import SeedBeacon, known_origins, version_origins
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits, season_commits
+from scripts.github.workflow.plan_context import admission_at
+from scripts.verification.verify_claims import MainHistory
 from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
 POLE = "CartPole-v1"
@@ -354,3 +357,21 @@ def test_a_season_begins_once_and_its_end_cannot_be_taken_back(board: Clone) -> 
         checked_season_commits(board.repository, board.head, RULES.model_copy(update={"season": "2"}))
     with pytest.raises(CommandError, match="no commit of main says so"):
         checked_season_commits(board.repository, board.head, RULES.model_copy(update={"season": "3", "final": "3"}))
+
+
+@pytest.mark.attack(
+    "commit_of_a_year_without_dates", family="supply", outcome="counts as of the year 9990",
+    tries="Dates a commit in the year 300,000, or in a zone of a hundred hours, for whoever brings it to main unchanged and plans.",
+)  # fmt: skip
+@pytest.mark.parametrize("at", ["@253402300799 -0500", "@253402300800 +0000", "@9999999999999 +0000", "@4102444800 +9999"])
+def test_a_commit_whose_time_is_no_date_keeps_nobody_from_planning(board: Clone, at: str) -> None:
+    name = AgentName("mallory", "a")
+    board.commit(agent_files("mallory"), at=at)
+    board.commit({"challenge.yml": b"title: Test\nseason: '2'\n"}, at=at)
+    origins = version_origins(board.repository, board.head, {name: digest(board, "mallory")}, {name: [POLE]})
+
+    admission = admission_at(datetime.now(UTC), origins)
+
+    assert datetime(2099, 1, 1, tzinfo=UTC) < admission.arrived[name] < datetime(9991, 1, 1, tzinfo=UTC)
+    assert season_commits(board.repository, board.head, "2").began == board.head
+    assert MainHistory(board.repository, board.head)._commits[board.head][1].year < 9991

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from leaderboard.text.serialise import csv_text
 from tests.docs.blocks import ROOT, blocks_of
 from tests.leaderboard.api.leaderboards import documents
 from tests.leaderboard.pages import samples
@@ -57,6 +58,27 @@ def test_the_page_for_machines_reads_and_draws_a_table(tmp_path: Path) -> None:
     assert names["top"]["agent"].tolist() == [row.entry.agent for row in placed[:10]][::-1]
     assert Path("top.png").read_bytes().startswith(PNG)
     assert names["returns"][board.tasks[0].task.id].tolist() == pytest.approx(list(placed[0].result.returns))
+
+
+@pytest.mark.attack(
+    "login_that_a_reader_takes_for_nothing", family="pages", outcome="read as text",
+    tries="Registers a login such as NULL or 007, and names an agent nan, which readers of tables take for nothing or for a number.",
+)  # fmt: skip
+def test_the_example_reads_texts_as_texts(tmp_path: Path) -> None:
+    heads = ["place", "login", "agent", "name", "algorithm", "score", "low", "high"]
+    odd = [("NULL", "nan"), ("007", "1e5"), ("None", "null"), ("NA", "0x10"), ("true", "2024-01-01"), ("1_000", "inf")]
+    rows = [[place, login, agent, "NaN", "n/a", 1.5, 1, 2] for place, (login, agent) in enumerate(odd, 1)]
+    path = tmp_path / "api/tasks/CartPole-v1/leaderboard.csv"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(csv_text([heads, *rows, [None, "late", "a", "b", "c", None, None, None]]))
+    names: dict[str, Any] = {}
+
+    exec(compile(shown("site/pages/machines.md")[0].replace(SITE, f"{tmp_path.as_uri()}/"), "machines.md", "exec"), names)
+
+    top = names["top"][::-1]
+    assert list(zip(top.login, top.agent, strict=True)) == odd
+    assert set(top["name"]) == {"NaN"}
+    assert top.score.tolist() == [1.5] * len(odd)
 
 
 def test_the_page_for_notebooks_draws_what_is_recorded(tmp_path: Path) -> None:

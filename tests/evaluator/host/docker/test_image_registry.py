@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -290,6 +291,38 @@ def test_redirects_end() -> None:
 def test_a_registry_in_a_private_network_is_refused(host: str) -> None:
     with pytest.raises(AgentFault, match="private network"):
         registry(host).manifest(DIGEST)
+
+
+@pytest.mark.attack(
+    "registry_rebinding",
+    family="images",
+    tries="Resolves its registry's name to a public address when it is checked, and to this machine when it is connected.",
+    outcome="invalid; nothing is connected",
+)
+@pytest.mark.parametrize("first", ["93.184.215.14", None])
+def test_a_name_that_is_resolved_elsewhere_later_is_not_connected(
+    monkeypatch: pytest.MonkeyPatch, first: str | None
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as inside:
+        port = inside.getsockname()[1]
+        answers = [first]
+
+        def resolve(host: str, *more: Any, **other: Any) -> list[Any]:
+            assert host == "registry.example"
+            address = answers.pop() if answers else "127.0.0.1"
+            if address is None:
+                raise socket.gaierror
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        inside.settimeout(0.3)
+
+        with pytest.raises(AgentFault, match="private network") as caught:
+            registry(f"registry.example:{port}").manifest(DIGEST)
+
+        assert caught.value.verdict is Verdict.INVALID
+        with pytest.raises(TimeoutError):
+            inside.accept()
 
 
 def test_a_runners_own_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

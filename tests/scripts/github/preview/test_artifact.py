@@ -226,3 +226,24 @@ def test_five_agents_are_more_than_a_preview_holds() -> None:
     assert len(read_artifact(of(preview(agents=agents[:4])))[0].agents) == 4
     with pytest.raises(ArtifactError, match="at most 4"):
         read_artifact(of(preview(agents=agents)))
+
+
+@pytest.mark.attack(
+    "preview_of_the_largest_numbers", family="bot", outcome="refused in one line",
+    tries="Hands in finite returns whose sum or square is not, so that the bot fails while it scores them, at every report.",
+)  # fmt: skip
+@pytest.mark.parametrize("returns", [[1.7e308, 1.7e308], [-1.7e308, 1.7e308], [1e200, 1.0], [-1e31, 0.0]])
+def test_numbers_that_nothing_can_be_reckoned_with_are_refused(returns: list[float]) -> None:
+    who = entry("alice")
+    document = preview()
+    document["agents"][0]["results"] = [result(who, returns, **{"class": "preview"}).document()]
+
+    with pytest.raises(ArtifactError, match=r"a number in preview\.json is larger than 1e\+30"):
+        read_artifact(of(document))
+
+
+def test_large_numbers_of_honest_games_are_read() -> None:
+    document = preview()
+    document["agents"][0]["results"] = [result(entry("alice"), [1e15, -1e20], **{"class": "preview"}).document()]
+
+    read_artifact(of(document))

@@ -13,6 +13,7 @@ from leaderboard.ratings.duel_results import duel_totals, refusal
 from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
+from scripts.git.path_guard import uncommitted_copy_faults
 from scripts.git.pull_steps import PullSteps, pull_steps, read_clone
 from scripts.options import AgentArgument, JsonDocument
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
@@ -85,25 +86,31 @@ def _path_faults(checkout: Checkout, entry: AgentFolder) -> list[str]:
         clone = read_clone(checkout, entry.login)
         if clone is None:
             return [f"this is no clone with a branch {MAIN_BRANCH}; clone your fork"]
-        ignored = clone.git.ignored(f"{SUBMISSIONS}/{entry.login}/{entry.agent}")
+        path = f"{SUBMISSIONS}/{entry.login}/{entry.agent}"
+        ignored = clone.git.ignored(path)
+        copied: list[str] = []
+        if any(each.startswith(f"{path}/") for each in clone.uncommitted):
+            copied = uncommitted_copy_faults(clone.git, str(clone.git.resolve(clone.base)), path, entry.folder.blobs)
     except CommandError as error:
         return [str(error)]
     folder = f"{SUBMISSIONS}/{entry.login}/"
     outside = [*clone.guarded.outside, *(path for path in clone.uncommitted if not path.startswith(folder))]
     files = {f"{folder}{entry.agent}/{blob.path}" for blob in entry.folder.blobs}
     return [
-        *clone.guarded.faults,
+        *dict.fromkeys([*clone.guarded.faults, *copied]),
         *(f"{path} lies outside of {folder}: undo it, or leave it out" for path in dict.fromkeys(outside)),
         *(f"{path} is ignored by git, which would leave it out: rename it" for path in ignored if path in files),
     ]
 
 
 def _recorded(checkout: Checkout, entry: AgentFolder) -> tuple[list[Result], list[Duel]]:
-    """The newest result of this version on each task, and its newest duel with each opponent."""
+    """The newest result of this version on each task that it enters, and its newest duel with each opponent."""
+    entered = {task.id for task in eligible_tasks(checkout.challenge, entry)}
     duels: dict[tuple[str, ...], Duel] = {}
     for duel in duels_of(checkout, entry, None):
         duels.setdefault((duel.task, *(f"{player.login}/{player.agent}" for player in duel.players)), duel)
-    return [result for _, result in newest_results(checkout, entry, None, may_be_none=True)], list(duels.values())
+    results = [result for _, result in newest_results(checkout, entry, None, may_be_none=True) if result.task in entered]
+    return results, [duel for duel in duels.values() if duel.task in entered]
 
 
 def _result_checks(checkout: Checkout, entry: AgentFolder) -> Iterator[ReadyCheck]:

@@ -17,6 +17,7 @@ from evaluator.host.loading.weights_store import POINTER_BYTES, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.usage import MIB
 from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.git.copied_folders import AlikeFolders, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
@@ -198,6 +199,21 @@ def _agents_on_main(repository: GitRepository, base: str) -> tuple[Mapping[str, 
     """The owners and the agents on main: listed once for all pull requests that a report looks at."""
     leaves = repository.leaves(base, SUBMISSIONS)
     return owners_on(leaves), AlikeFolders(by_folder(leaves))
+
+
+def uncommitted_copy_faults(repository: GitRepository, base: str, path: str, files: Iterable[SubmissionFile]) -> list[str]:
+    """What the guard will say of a folder that lies on the disk: whether it is the same agent as one on main.
+
+    Git stores the files as it does at `git add`, but adds them to nothing.
+    """
+    leaves = [
+        TreeLeaf(
+            mode=FILE_MODES[file.executable], size=len(file.content), path=f"{path}/{file.path}".encode(),
+            oid=repository.run("hash-object", "-w", "--stdin", given=file.content).decode().strip(),
+        )
+        for file in files
+    ]  # fmt: skip
+    return copy_faults(repository, _agents_on_main(repository, base)[1], {path: leaves}, removed={path})
 
 
 def _head_folders(repository: GitRepository, head: str, changed: set[str]) -> dict[str, list[TreeLeaf]]:

@@ -99,7 +99,7 @@ def narrower_tasks(entry: AgentFolder, agent: AgentReport) -> str | None:
     if entry.folder.submission.tasks != "all" or not (failed or games) or not played:
         return None
     shown = " and ".join(played) if len(played) < 3 else f"{len(played)} tasks"
-    return f"Only for {shown}? Write 'tasks: [{', '.join(played)}]' in submission.yml."
+    return f"Only for {shown}? Write 'tasks: [{', '.join(played)}]' in {entry.folder.manifest.file}."
 
 
 def _failed_at_once(result: Result) -> bool:

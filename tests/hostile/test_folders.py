@@ -331,7 +331,7 @@ def test_too_large_folder_is_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, a=b"x" * 40_000, b=b"x" * 40_000)
 
     held = "the folder holds 79 KiB of at most 64 KiB; largest: a 40 KiB"
-    assert refusal(folder) == [f"{held}; have it fetched: 'weights' in submission.yml"]
+    assert refusal(folder) == [f"{held}; have it fetched: 'weights' in the manifest"]
 
 
 @pytest.mark.attack(
@@ -349,7 +349,7 @@ def test_sparse_terabyte_is_not_read_whole(tmp_path: Path) -> None:
 
     assert time.monotonic() - begun < 20
     held = "the folder holds 3145728 MiB of at most 25 MiB; largest: a 1048576 MiB"
-    assert lines == [f"{held}; have it fetched: 'weights' in submission.yml"]
+    assert lines == [f"{held}; have it fetched: 'weights' in the manifest"]
 
 
 def test_missing_manifest_is_refused(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_a_blob_that_unpacks_to_much_more_is_refused_by_its_size(board: Clone, m
     (fault,) = judge(board, agent_files("alice")).faults
 
     held = "holds 32 MiB of at most 25 MiB; largest: weights.bin 32 MiB"
-    assert fault.endswith(f"{held}; have it fetched: 'weights' in submission.yml")
+    assert fault.endswith(f"{held}; have it fetched: 'weights' in the manifest")
     assert oid not in read
 
 

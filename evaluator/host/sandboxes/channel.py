@@ -281,7 +281,7 @@ def _extra_hint(words: str) -> str:
     if missing is None:
         return ""
     if extra := EXTRA_MODULES.get(missing[1]):
-        return f"; write 'extras: [{extra}]' in submission.yml"
+        return f"; write 'extras: [{extra}]' in the manifest"
     return "" if missing[2] else "; add its file, or bring an image that has it (kind: image)"
 
 

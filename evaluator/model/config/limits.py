@@ -73,7 +73,7 @@ class SubmissionLimits(Frozen):
         if (size := sum(sizes.values())) > self.kib * 1024:
             largest = max(sizes, key=sizes.__getitem__)
             share = f"{_in_units(size)} of at most {_in_units(self.kib * 1024)}"
-            fetched = "; have it fetched: 'weights' in submission.yml" if self.weights_mib else ""
+            fetched = "; have it fetched: 'weights' in the manifest" if self.weights_mib else ""
             return f"the folder holds {share}; largest: {largest} {_in_units(sizes[largest])}{fetched}"
         return None
 

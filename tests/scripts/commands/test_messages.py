@@ -60,7 +60,7 @@ CHECKED: dict[str, tuple[dict[str, str | bytes], str]] = {
         {"submission.yml": HEAD, "agent.py": GOOD, "weights.bin": bytes(26 << 20)},
         (
             ": the folder holds 26 MiB of at most 25 MiB; largest: weights.bin 26 MiB; "
-            "have it fetched: 'weights' in submission.yml"
+            "have it fetched: 'weights' in the manifest"
         ),
     ),
     "extra": (
@@ -177,7 +177,7 @@ PLAYED = {
         "import torch\n" + GOOD,
         (
             "importing agent.py raised ModuleNotFoundError: No module named 'torch' at agent.py:1; "
-            "write 'extras: [torch]' in submission.yml"
+            "write 'extras: [torch]' in the manifest"
         ),
     ),
     "tensorflow": (

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import json
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -423,3 +424,34 @@ def test_an_agents_folder_is_no_board(board: Path, place: str) -> None:
 
     assert not (board / "ran").exists()
     assert code == 0, err
+
+
+def test_a_copy_is_found_before_it_is_committed(board: Path) -> None:
+    shutil.rmtree(board / "submissions/alice/new")
+    put(board / "submissions/alice/new", LEGAL, "[CartPole-v1]")
+    run(board, "evaluate", "submissions/alice/new", "--sandbox", "process")
+
+    before = checks(board)["only your own folder is changed"]
+    git(board, "switch", "-qc", "new")
+    git(board, "add", "submissions/alice/new")
+    git(board, "commit", "-qm", "Enter new")
+
+    assert "submissions/bob/old" in before
+    assert checks(board)["only your own folder is changed"] == before, "as the bot will say"
+
+
+def test_a_task_that_is_no_longer_entered_is_no_part_of_it(board: Path) -> None:
+    second = "  - id: CartPole-second\n    env: CartPole-v1\n    max_episode_steps: 5\n    episodes: 1\n"
+    rules = board / "challenge.yml"
+    rules.write_text(rules.read_text().replace("tasks:\n", f"tasks:\n{second}", 1))
+    git(board, "commit", "-qam", "A second task")
+    for tasks in ("[CartPole-second]", "[CartPole-v1]"):
+        shutil.rmtree(board / "submissions/alice/new")
+        put(board / "submissions/alice/new", LEGAL + "# mine\n", tasks)
+        run(board, "evaluate", "submissions/alice/new", "--sandbox", "process")
+
+    _, out, _ = run(board, "show", "submissions/alice/new")
+    ready = run(board, "ready", "submissions/alice/new")
+
+    assert "CartPole-second" in out, "it stays in the records"
+    assert "CartPole-second" not in ready[1] + ready[2]

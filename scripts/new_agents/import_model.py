@@ -22,7 +22,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.identifiers import WeightsUrl
 from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
-from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
+from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.new_agents.saved_models import SavedModel, recognise
 from scripts.repository.checkout import Checkout
 from scripts.repository.starters import TEMPLATE_FOLDER
@@ -150,14 +150,24 @@ def _kept(source: ModelSource, model: SavedModel, store: WeightsStore) -> Weight
 def _tasks(model: SavedModel, ids: list[str] | None, checkout: Checkout) -> list[Task]:
     """The named tasks, or those whose spaces are the model's."""
     if ids:
-        return checkout.tasks(ids)
+        tasks = checkout.tasks(ids)
+        if model.observation_shape is not None:
+            for task in tasks:
+                if task.game is None and not _fits(model, task):
+                    say(f"{task.id}: has other spaces than the model, {_shapes(model)}; its agent has to convert them")
+        return tasks
     if model.observation_shape is None:
         raise CommandError(USAGE, "the file does not say what it was trained on; name that with --task")
     tasks = [task for task in checkout.challenge.solo_tasks if task.script is None and _fits(model, task)]
     if not tasks:
-        shapes = f"observations of shape {model.observation_shape} and actions {model.actions}"
-        raise CommandError(USAGE, f"no task of this board has {shapes}; name one with --task if it fits all the same")
+        raise CommandError(
+            USAGE, f"no task of this board has {_shapes(model)}; name one with --task if it fits all the same"
+        )
     return tasks
+
+
+def _shapes(model: SavedModel) -> str:
+    return f"observations of shape {model.observation_shape} and actions {model.actions}"
 
 
 def _fits(model: SavedModel, task: Task) -> bool:

@@ -58,6 +58,16 @@ def test_a_model_becomes_a_folder(
     assert read.submission.tasks == ("CartPole-v1",)  # an SB3 zip says its spaces itself
 
 
+def test_a_task_with_other_spaces_than_the_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = "tasks:\n  - id: Pendulum-v1\n"
+    (tmp_path / "challenge.yml").write_text(f"title: x\nseason: '1'\n{other}")
+
+    imported(Checkout(tmp_path), SB3, "Pendulum-v1")
+
+    words = "Pendulum-v1: has other spaces than the model, observations of shape (4,) and actions 2"
+    assert words in capsys.readouterr().err
+
+
 def test_a_folder_of_the_zoo_brings_its_statistics(board: Checkout, tmp_path: Path) -> None:
     zoo = tmp_path / "CartPole-v1_1"
     shutil.copytree(MODELS / "CartPole-v1_1", zoo / "CartPole-v1")

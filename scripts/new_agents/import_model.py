@@ -23,7 +23,7 @@ from evaluator.model.identifiers import WeightsUrl
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.new_agents.saved_models import SavedModel, recognise
 from scripts.repository.checkout import Checkout
-from scripts.repository.starters import TEMPLATE_FOLDER
+from scripts.repository.starter_agents import TEMPLATE_FOLDER
 
 STATISTICS = "vecnormalize.pkl"
 

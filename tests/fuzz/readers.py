@@ -66,7 +66,7 @@ from scripts.github.pull_request.slash_commands import parse_command
 from scripts.github.workflow import event as events
 from tests.fuzz.mutate import mutated, varied
 from tests.leaderboard.make import duel, entry, result
-from tests.scripts.github.preview.test_artifact import preview, zipped
+from tests.scripts.github.preview.test_preview_artifact import preview, zipped
 
 ROOT = Path(__file__).parents[2]
 

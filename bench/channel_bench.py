@@ -11,8 +11,8 @@ import gymnasium
 
 from bench import agents
 from evaluator.host.deterministic import pinned_environment
+from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
-from evaluator.host.envs.recorder import PlayedEpisode
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.derive import agent_seeds, environment_seed, episode_seeds

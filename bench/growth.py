@@ -38,7 +38,7 @@ from scripts.github.official.record_results import record_accepted
 from scripts.github.official.shard_jobs import is_more_wanted, plan_shards
 from scripts.github.official.workload import OfficialRun
 from scripts.repository.layout import record_store
-from scripts.runs.kept_weights import keep_weights
+from scripts.runs.weights_branch import keep_weights
 from tests.github.world import NAME, OWNER, REPOSITORY_ID, World
 
 SIZES = (100, 1_000, 10_000)

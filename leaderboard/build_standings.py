@@ -13,7 +13,7 @@ from leaderboard.core.eligibility import eligible_entries
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.standings import Standings
-from leaderboard.core.versions import VersionFolders, version_folders
+from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.ratings.build_game_standings import build_game_standings
 from leaderboard.scoring.build_task_standings import sort_results, task_standings
 from leaderboard.scoring.counting_results import FinalPlaces

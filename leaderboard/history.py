@@ -20,7 +20,7 @@ from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameStandings, RatingSnapshot
 from leaderboard.core.standings import Row, Standings, TaskStandings, entries_of
-from leaderboard.core.versions import VersionFolders, version_folders_of
+from leaderboard.core.version_folders import VersionFolders, version_folders_of
 from leaderboard.scoring.intervals import Draws, pooled_values
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
 from leaderboard.scoring.ranking import Key

@@ -11,7 +11,7 @@ from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.versions import version_folders
+from leaderboard.core.version_folders import version_folders
 
 # Entries of each task that have replays.
 REPLAYED_ENTRIES = 10

@@ -19,7 +19,7 @@ from evaluator.model.records.result import Provenance, Result
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
-from leaderboard.core.versions import version_folders
+from leaderboard.core.version_folders import version_folders
 
 # Digits of the hash: enough for ten thousand entries without a collision.
 ANONYMOUS_DIGITS = 8

@@ -72,7 +72,7 @@ def _run(command: str | None) -> int:
 
         run_pinned(os.environ, ["-m", "scripts.cli", *sys.argv[1:]])
     # Typer and the command are imported late: only the interpreter that runs the command needs them.
-    from scripts.application import run
+    from scripts.typer_application import run
 
     return run(command)
 

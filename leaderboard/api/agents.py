@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.entry_json import (
     Address,
     ClosedObject,
@@ -25,7 +26,6 @@ from leaderboard.api.entry_json import (
     place_document,
 )  # fmt: skip
 from leaderboard.api.game_leaderboards import PlayedJson, played_document
-from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import OverallScoresJson, overall_scores
 from leaderboard.api.table import failure_reason
 from leaderboard.api.task_leaderboards import ClaimJson, CostJson, MeasuredJson, claim_document, measured_document

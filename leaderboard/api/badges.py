@@ -5,8 +5,8 @@ from typing import Literal
 
 from evaluator.model.config.task import Task
 from leaderboard.api.agents import TaskOutcomes
+from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.entry_json import ClosedObject
-from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, Outcome, OverallRow, Row

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NotRequired
 from urllib.parse import quote
 
+from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.entry_json import ClosedObject, UtcTime
-from leaderboard.api.inputs import ApiInputs
 from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.scoring import metrics
 from leaderboard.text import format, serialise, urls

@@ -6,12 +6,12 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from leaderboard.api.agents import AgentJson, FormerAgentJson
+from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.badges import BadgeJson
 from leaderboard.api.feeds import FeedJson
 from leaderboard.api.game_leaderboards import DuelsJson, GameLeaderboardJson
 from leaderboard.api.index import HealthJson, IndexJson, OverallJson, TaskJson, document_links
-from leaderboard.api.inputs import ApiInputs
-from leaderboard.api.leaderboards import LeaderboardByDateJson
+from leaderboard.api.leaderboard_files import LeaderboardByDateJson
 from leaderboard.api.status import StatusJson
 from leaderboard.api.table import TableJson
 from leaderboard.api.task_leaderboards import LeaderboardJson

@@ -8,7 +8,7 @@ from datetime import datetime
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.inputs import ApiInputs
+from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import shown_duels
 from leaderboard.health import health

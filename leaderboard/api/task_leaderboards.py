@@ -9,6 +9,7 @@ from evaluator.model.config.metric import Direction
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
+from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.entry_json import (
     ClosedObject,
     EntryJson,
@@ -33,7 +34,6 @@ from leaderboard.api.entry_json import (
     waiting_document,
     withdrawn_document,
 )
-from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.standings import Failure, Row, TaskStandings
 from leaderboard.scoring.metrics import metrics_of, value_or_none
 from leaderboard.scoring.significance import compared_values, improvements_on_next

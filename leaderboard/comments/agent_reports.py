@@ -26,7 +26,7 @@ from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, entries_of
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.official_leaderboard import OfficialLeaderboard
-from leaderboard.planning.reasons import Reason, reason_in_words
+from leaderboard.planning.refusal_reasons import Reason, reason_in_words
 from leaderboard.ratings.duel_results import count_matches, side_fault, validation_fault
 from leaderboard.scoring.counting_results import counting_draws
 from leaderboard.scoring.intervals import intervals, measured_estimate

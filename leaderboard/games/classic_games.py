@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.games.svg import (
+from leaderboard.games.match_svg import (
     REFUSED_SYMBOL,
     BoardMark,
     BoardStyle,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.games.classic_games import CONNECT_FOUR, TICTACTOE, rounds_kind
+from leaderboard.games.match_svg import GameDrawing
 from leaderboard.games.quarto_board import QUARTO
-from leaderboard.games.svg import GameDrawing
 
 GAME_VERSION = re.compile(r"_v[0-9]+$")
 _DRAWINGS = {

@@ -11,7 +11,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Side
 from evaluator.model.records.verdict import Verdict
 from leaderboard.games.game_drawings import action_word, drawing_of, milliseconds_of, moves_of
-from leaderboard.games.svg import BoardMark, GameDrawing, final_position_svg, packed_marks, shared_ground
+from leaderboard.games.match_svg import BoardMark, GameDrawing, final_position_svg, packed_marks, shared_ground
 from leaderboard.site_context import AllFrames, ReplayFrames
 from leaderboard.text.format import plain
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.games.svg import (
+from leaderboard.games.match_svg import (
     DIRECTIONS,
     REFUSED_SYMBOL,
     BoardMark,

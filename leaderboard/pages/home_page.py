@@ -15,7 +15,7 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Row
 from leaderboard.games.game_drawings import drawing_of, moves_of
-from leaderboard.games.svg import BoardMark, GameDrawing, ground_paths
+from leaderboard.games.match_svg import BoardMark, GameDrawing, ground_paths
 from leaderboard.pages import episode_replays
 from leaderboard.site_context import REPLAYED_ENTRIES, SiteContext
 from leaderboard.text.escape_markdown import escape

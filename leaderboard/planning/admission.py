@@ -12,7 +12,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import ParticipantFault, is_participant, participant_faults, team_conflicts
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.quota import Deferred, OwnerAccounts, apply_quotas
-from leaderboard.planning.reasons import ParticipantRefusal, PhaseRefusal, PhaseRefusalKind
+from leaderboard.planning.refusal_reasons import ParticipantRefusal, PhaseRefusal, PhaseRefusalKind
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from evaluator.model.records.result import ASKED_AGAIN, Result, WantedResult
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
-from leaderboard.core.versions import AS_RECORDED, VersionFolders, version_folders
+from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
 from leaderboard.ratings.duel_results import counting_duels, judge_duels, newest_duels
 
 

@@ -15,7 +15,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import OwnerGroups
-from leaderboard.core.versions import VersionFolders
+from leaderboard.core.version_folders import VersionFolders
 from leaderboard.ratings.connectivity import Bools
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.duel_results import CountedDuel, Pair, version_of

@@ -18,7 +18,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant, person_index, teams_of
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
-from leaderboard.planning.reasons import QuotaExhausted, QuotaPeriod, QuotaUse, Reason, quota_name
+from leaderboard.planning.refusal_reasons import QuotaExhausted, QuotaPeriod, QuotaUse, Reason, quota_name
 
 ChargedDraw = tuple[str, str, str]
 """The owner's login in lower case, the digest of the version, and the beacon that its seeds come from."""

@@ -14,7 +14,7 @@ from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import WinCount
 from leaderboard.core.owners import owner_groups
-from leaderboard.core.versions import AS_RECORDED, VersionFolders, version_folders
+from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
 
 
 class AgentVersion(NamedTuple):

@@ -40,7 +40,7 @@ from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.standings.recorded_standings import recorded_standings
-from scripts.static_site import deployed_commit, episode_branch, render_episodes
+from scripts.static_site import deployed_site, episode_branch, render_episodes
 
 run = typer.Typer(help="Commands for the GitHub workflows.", no_args_is_help=True)
 
@@ -126,7 +126,7 @@ def built() -> int:
     """Output the commits that the site is about to be built from."""
     environment = read_workflow_environment(os.environ)
     challenge = open_checkout(environment.workspace.resolve()).challenge
-    commits = deployed_commit.current_site_inputs(_clone(environment), challenge, _site_url(), datetime.now(UTC))
+    commits = deployed_site.current_site_inputs(_clone(environment), challenge, _site_url(), datetime.now(UTC))
     write_output(environment.output_path, "built", commits.model_dump(mode="json"))
     say(f"The site is built from {commits.main[:12]} of main and {(commits.results or 'no')[:12]} of the results.")
     return OK
@@ -138,8 +138,8 @@ def deployed(
 ) -> int:
     """Record the commits that the deployed site was built from."""
     environment = read_workflow_environment(os.environ)
-    deployed_commit.write_note(_clone(environment), deployed_commit.parse_built(built), datetime.now(UTC))
-    say(f"The branch {deployed_commit.DEPLOYED_BRANCH} says what the deployed site was built from.")
+    deployed_site.write_note(_clone(environment), deployed_site.parse_built(built), datetime.now(UTC))
+    say(f"The branch {deployed_site.DEPLOYED_BRANCH} says what the deployed site was built from.")
     return OK
 
 

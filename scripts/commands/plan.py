@@ -18,7 +18,7 @@ from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.planning.quota import Deferred, OwnerAccounts
-from leaderboard.planning.reasons import reason_in_words
+from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OK, print_json, say
 from scripts.options import JsonList, LocalSandbox
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout

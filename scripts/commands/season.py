@@ -15,7 +15,7 @@ from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.season_file import RevealedSecret, SeasonFile
 from scripts.seasons.close_season import close_season, frozen_folder, write_final
-from scripts.seasons.publish_season import record_locally, record_on_branch
+from scripts.seasons.record_season import record_locally, record_on_branch
 
 SECRET_ENVIRONMENT = "season"
 run = typer.Typer(help="Seal, reveal, end, close and reopen a season.", no_args_is_help=True)

@@ -17,9 +17,9 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.source_header import HEADER_BYTES, SOURCE_NAME, without_header
 from evaluator.model.config.submission import SubmissionKind
-from leaderboard.core.versions import twin_fault
+from leaderboard.core.version_folders import twin_fault
 from scripts.git.git_repository import GitRepository, TreeLeaf
-from scripts.repository.starters import is_starter
+from scripts.repository.starter_agents import is_starter
 
 # Only the line ends of files up to this size are looked at; weights are compared as they are.
 _TEXT_BYTES = 128 << 10

@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.versions import twin_fault, without_twins
+from leaderboard.core.version_folders import twin_fault, without_twins
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
 from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, folder_of

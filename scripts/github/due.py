@@ -19,7 +19,7 @@ from scripts.github.pull_request import announce
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.workflow.outputs import write_output
 from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
-from scripts.static_site.deployed_commit import current_site_inputs, read_note
+from scripts.static_site.deployed_site import current_site_inputs, read_note
 
 # Latest runs to read; they limit the longest pause, 2 ** (RUNS_LOOKED_AT - 2) hours.
 RUNS_LOOKED_AT = 2 * INTERNAL_ERROR_TRIES

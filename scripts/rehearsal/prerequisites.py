@@ -10,7 +10,7 @@ from scripts.github.api.responses import GitHubAccount, PullRequest
 from scripts.github.doctor.actions_checks import check_actions, inactive_workflows
 from scripts.github.doctor.check_runner import SettingState
 from scripts.github.doctor.repository_checks import check_access, check_default_branch, check_identity
-from scripts.rehearsal.observations import printable
+from scripts.rehearsal.rehearsal_observations import printable
 from scripts.rehearsal.working_copy import REHEARSAL_BRANCH
 
 # How many of the newest pull requests are searched for an unfinished rehearsal.

@@ -18,8 +18,7 @@ from leaderboard.text.escape_markdown import cell
 from scripts.console import OK, STOPPED, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.api.responses import GitHubAccount, PullRequest
-from scripts.rehearsal import observations
-from scripts.rehearsal.observations import FetchPage, Observation, ObservedState, printable
+from scripts.rehearsal import rehearsal_observations
 from scripts.rehearsal.prerequisites import (
     FINISHED,
     SEARCHED_PULLS,
@@ -29,6 +28,7 @@ from scripts.rehearsal.prerequisites import (
     find_fork,
     find_unfinished,
 )
+from scripts.rehearsal.rehearsal_observations import FetchPage, Observation, ObservedState, printable
 from scripts.rehearsal.working_copy import (
     BRANCH_PREFIX,
     REHEARSAL_BRANCH,
@@ -174,7 +174,7 @@ class Rehearsal:
         Raises:
             CommandError: a step failed or GitHub refuses; the message is one line with what to do.
         """
-        self.site = observations.site_address(self.github)
+        self.site = rehearsal_observations.site_address(self.github)
         unfinished = self._find_unfinished()
         entered = self._entered(unfinished)
         if not entered.pull.merged:
@@ -312,10 +312,16 @@ class Rehearsal:
         checks = f"Look at {self._page(pull)} and {runs}/preview.yml. {RUN_AGAIN}"
         report = f"Look at {runs}/report.yml: it comments. {RUN_AGAIN}"
         for name, expected, observe, minutes, advice in (
-            ("preview begins", "GitHub starts the workflow preview", observations.preview_began, START_MINUTES, checks),
-            ("preview ends", "it succeeds", observations.preview_ended, PREVIEW_MINUTES, checks),
-            ("comment", "one, with score and place", observations.preview_commented, FOLLOW_UP_MINUTES, report),
-            ("status", "success on the commit", observations.status_set, FOLLOW_UP_MINUTES, report),
+            (
+                "preview begins",
+                "GitHub starts the workflow preview",
+                rehearsal_observations.preview_began,
+                START_MINUTES,
+                checks,
+            ),
+            ("preview ends", "it succeeds", rehearsal_observations.preview_ended, PREVIEW_MINUTES, checks),
+            ("comment", "one, with score and place", rehearsal_observations.preview_commented, FOLLOW_UP_MINUTES, report),
+            ("status", "success on the commit", rehearsal_observations.status_set, FOLLOW_UP_MINUTES, report),
         ):
             self.steps.wait(name, expected, partial(observe, self.github, pull), minutes, advice)
 
@@ -366,22 +372,26 @@ class Rehearsal:
 
     def _wait_official_run(self, sha: str, title: str) -> None:
         advice = f"Look at {self.about['html_url']}/actions/workflows/official.yml. {RUN_AGAIN}"
-        begins = partial(observations.official_began, self.github, sha)
+        begins = partial(rehearsal_observations.official_began, self.github, sha)
         self.steps.wait(f"{title} begins", "GitHub starts the workflow official", begins, START_MINUTES, advice)
-        ends = partial(observations.official_ended, self.github, sha)
+        ends = partial(rehearsal_observations.official_ended, self.github, sha)
         self.steps.wait(f"{title} ends", "it succeeds", ends, OFFICIAL_MINUTES, advice)
 
     def _wait_official(self, entered: EnteredAgent, sha: str, *, is_leaving: bool) -> None:
         self._wait_official_run(sha, "official run")
         self._wait_recorded(entered, "results branch")
         if not is_leaving:
-            shown = partial(observations.shown_on_site, self.fetch, self.site, entered.name, entered.digest, entered.task)
+            shown = partial(
+                rehearsal_observations.shown_on_site, self.fetch, self.site, entered.name, entered.digest, entered.task
+            )
             self._wait_site("site", "the agent, ranked", shown)
         self._wait_announced(entered.pull, "Official:", "final comment", "one, with the official score")
 
     def _wait_recorded(self, entered: EnteredAgent, step: str) -> None:
         runs = f"{self.about['html_url']}/actions/runs"
-        observe = partial(observations.result_recorded, self.working_copy, entered.task, entered.name, entered.digest, runs)
+        observe = partial(
+            rehearsal_observations.result_recorded, self.working_copy, entered.task, entered.name, entered.digest, runs
+        )
         advice = f"Look at the official run's job publish, and whether a phase or a quota holds the agent back. {RUN_AGAIN}"
         self.steps.wait(step, "the record of exactly this version", observe, FOLLOW_UP_MINUTES, advice)
 
@@ -391,7 +401,7 @@ class Rehearsal:
         self.steps.wait(step, expected, lambda: observe(secrets.token_hex(4)), FOLLOW_UP_MINUTES, advice)
 
     def _wait_announced(self, pull: PullRequest, beginning: str, step: str, expected: str) -> None:
-        observe = partial(observations.result_announced, self.github, pull.number, beginning)
+        observe = partial(rehearsal_observations.result_announced, self.github, pull.number, beginning)
         advice = f"Look at {self._page(pull)} and the job announce of the official run. {RUN_AGAIN}"
         self.steps.wait(step, expected, observe, FOLLOW_UP_MINUTES, advice)
 
@@ -425,7 +435,7 @@ class Rehearsal:
         if self.working_copy.has_folder(main, entered.folder):
             raise CommandError(SUBMISSION_AT_FAULT, f"{entered.folder} is still on main; remove it. {RUN_AGAIN}")
         is_game = any(task.id == entered.task and task.game is not None for task in self._challenge(main).tasks)
-        gone = partial(observations.gone_from_site, self.fetch, self.site, entered.name, is_game=is_game)
+        gone = partial(rehearsal_observations.gone_from_site, self.fetch, self.site, entered.name, is_game=is_game)
         self._wait_site("site again", "no entry, and the record marked as a rehearsal", gone)
         self._wait_recorded(entered, "results branch again")
         self._wait_announced(pull, "Withdrawn", "last comment", "one that says that it is withdrawn")

@@ -24,7 +24,7 @@ from leaderboard.core.eligibility import LOCAL as LOCAL
 from leaderboard.core.eligibility import with_quarantines, without_quarantined
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
-from leaderboard.core.versions import twin_fault, without_twins
+from leaderboard.core.version_folders import twin_fault, without_twins
 from scripts.console import USAGE, CommandError, say
 from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
 from scripts.repository.season_file import SeasonFile, decrypt_revealed, read_seasons

@@ -11,7 +11,7 @@ from evaluator.model.suggestion import did_you_mean
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import Place, participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
-from leaderboard.planning.reasons import reason_in_words
+from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.git.beacon import admission_at, known_origins
 from scripts.git.git_repository import GitRepository

@@ -23,7 +23,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official, quarantine_of
 from leaderboard.core.store import RETRY, write_atomically
-from leaderboard.core.versions import version_folders
+from leaderboard.core.version_folders import version_folders
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from leaderboard.planning.admission import admit
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, DuelWorkItem, MeasurementContext, WorkItem, work_in_words

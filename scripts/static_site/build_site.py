@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from PIL import Image
 
-from leaderboard.api import files as documents
+from leaderboard.api import document_files as documents
 from leaderboard.charts.social_cards import Card, draw_position, render_card, social_cards
 from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
@@ -34,7 +34,7 @@ from scripts.git.merged_pulls import merged_pulls
 from scripts.processes import bounded_process
 from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import rank, recorded_input
-from scripts.static_site import search_index, site_inputs
+from scripts.static_site import search_index, site_freshness
 from scripts.static_site.game_frames import frames
 from scripts.static_site.render_episodes import middle_frame, pictures, poster_files, rendered_replays
 
@@ -46,7 +46,7 @@ MKDOCS_BYTES = 1 << 20
 
 def build(checkout: Checkout, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
-    site_inputs.forget(checkout.root)
+    site_freshness.forget(checkout.root)
     table, context = gather(checkout, official=official)
     with stderr_console().status("Building the site …"):
         return make(table, context, checkout.root)

@@ -13,7 +13,7 @@ from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
 from evaluator.model.records.parse import parse_duel, parse_result, parse_trace
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.versions import version_folders
+from leaderboard.core.version_folders import version_folders
 from scripts.console import say
 from scripts.repository.checkout import AgentFolder
 from scripts.runs.local_evaluator import Evaluator

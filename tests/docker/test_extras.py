@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.host.attempts import request as requests
+from evaluator.host.attempts import measurement_request as requests
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.digests.image_files import ROOT, build_context
 from evaluator.host.docker import evaluator_image

@@ -61,12 +61,12 @@ from scripts.console import LINE_CHARACTERS, CommandError, escape_commands
 from scripts.git import tree_diff
 from scripts.git.git_repository import GitLimitError
 from scripts.git.tree_diff import UnreadableError, tree_changes
-from scripts.github.preview.artifact import PREVIEW_FILE, ArtifactError, read_artifact
+from scripts.github.preview.preview_artifact import PREVIEW_FILE, ArtifactError, read_artifact
 from scripts.github.pull_request.slash_commands import parse_command
 from scripts.github.workflow import event as events
 from tests.fuzz.mutate import mutated, varied
 from tests.leaderboard.make import duel, entry, result
-from tests.scripts.github.preview.test_artifact import preview, zipped
+from tests.scripts.github.preview.test_preview_artifact import preview, zipped
 
 ROOT = Path(__file__).parents[2]
 

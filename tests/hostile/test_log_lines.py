@@ -16,7 +16,7 @@ from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from scripts import terminal_tables
 from scripts.console import CommandError, escape_commands, print_json, say
 from scripts.github.workflow.outputs import write_output
-from scripts.rehearsal.observations import printable
+from scripts.rehearsal.rehearsal_observations import printable
 from tests.leaderboard.pages import samples
 from tests.scripts.github.preview.test_run_preview import PreviewBoard
 from tests.scripts.github.remotes import agent_files

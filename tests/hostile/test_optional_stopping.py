@@ -15,7 +15,7 @@ from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import TaskStandings
 from leaderboard.planning.missing import WorkItem
-from leaderboard.planning.reasons import reason_in_words
+from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.scoring.intervals import TAIL, student_quantiles
 from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory

@@ -22,7 +22,7 @@ from evaluator.host.attempts.attempt import (
     may_retry,
     with_traceback,
 )
-from evaluator.host.attempts.request import MeasurementRequest, sandbox_spec
+from evaluator.host.attempts.measurement_request import MeasurementRequest, sandbox_spec
 from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
 from evaluator.host.duels.matches import MatchSpec, PlayedMatch

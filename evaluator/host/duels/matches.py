@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from evaluator import wire
+from evaluator.host.envs.episode_recorder import EpisodeChecksum
 from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame
-from evaluator.host.envs.recorder import EpisodeChecksum
 from evaluator.host.envs.spaces import ObservationEncoder
 from evaluator.model.records.duel_record import MatchEnd
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 from gymnasium import spaces
 
+from evaluator.host.envs.episode_recorder import EpisodeChecksum
 from evaluator.host.envs.gym_task import EnvironmentFault, import_entry_point
-from evaluator.host.envs.recorder import EpisodeChecksum
 from evaluator.host.envs.spaces import ObservationEncoder
 from evaluator.host.seeds.derive import environment_seed
 from evaluator.model.config.task import Task

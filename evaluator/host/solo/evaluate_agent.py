@@ -16,8 +16,8 @@ from evaluator.host.attempts.attempt import (
     prefer_specific,
     with_traceback,
 )
-from evaluator.host.attempts.request import sandbox_spec
-from evaluator.host.envs.recorder import PlayedEpisode
+from evaluator.host.attempts.measurement_request import sandbox_spec
+from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
 from evaluator.host.loading.submission_folder import stage
 from evaluator.host.machine import machine_digest

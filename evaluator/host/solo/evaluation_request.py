@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evaluator.host.attempts.request import MeasurementRequest
+from evaluator.host.attempts.measurement_request import MeasurementRequest
 from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.loading.submission_folder import SubmissionFolder

@@ -11,7 +11,7 @@ import numpy as np
 
 from evaluator.host.attempts.attempt import clean_log
 from evaluator.host.envs.custom_metrics import compute_custom_metrics, to_episodes
-from evaluator.host.envs.recorder import PlayedEpisode
+from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.referee import SoloOutcome

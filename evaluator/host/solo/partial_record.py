@@ -18,7 +18,7 @@ from typing import IO
 
 from pydantic import Field
 
-from evaluator.host.envs.recorder import PlayedEpisode
+from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault
 from evaluator.model.base import Frozen, reason
 from evaluator.model.records.trace import TraceLeaf

@@ -9,8 +9,8 @@ from typing import Any
 import gymnasium
 
 from evaluator import wire
+from evaluator.host.envs.episode_recorder import EpisodeRecorder, PlayedEpisode
 from evaluator.host.envs.gym_task import GymTask
-from evaluator.host.envs.recorder import EpisodeRecorder, PlayedEpisode
 from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError, ObservationEncoder, describe
 from evaluator.host.errors import AgentFault
 from evaluator.host.progress import REPORT_SECONDS, REPORT_STEPS, PlayProgress, ReportProgress

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.host.envs.custom_metrics import custom_metric_faults, split_by_length, to_episodes
+from evaluator.host.envs.episode_recorder import EpisodeChecksum
 from evaluator.host.envs.gym_task import GymTask
-from evaluator.host.envs.recorder import EpisodeChecksum
 from evaluator.host.envs.spaces import IllegalActionError, ObservationEncoder
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace

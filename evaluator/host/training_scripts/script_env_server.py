@@ -11,8 +11,8 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from evaluator import wire
+from evaluator.host.envs.episode_recorder import OpenEpisode, PlayedEpisode
 from evaluator.host.envs.gym_task import GymTask
-from evaluator.host.envs.recorder import OpenEpisode, PlayedEpisode
 from evaluator.host.envs.spaces import IllegalActionError
 from evaluator.host.errors import AgentFault
 from evaluator.host.usage import MIB, own_memory_bytes

@@ -19,8 +19,8 @@ import numpy as np
 
 from evaluator import wire
 from evaluator.sandbox.adapters import evaluation_pb2
-from evaluator.sandbox.adapters.foreign import missing
-from evaluator.sandbox.adapters.output import ProcessOutput
+from evaluator.sandbox.adapters.evalai_output import ProcessOutput
+from evaluator.sandbox.adapters.find_agent import missing
 from evaluator.sandbox.load_agent import AgentError
 
 SERVICE_ADDRESS = "localhost:8085"

@@ -3,7 +3,7 @@
 from types import ModuleType
 from typing import Any
 
-from evaluator.sandbox.adapters.foreign import own_function
+from evaluator.sandbox.adapters.find_agent import own_function
 
 FUNCTION_NAMES = ("act", "agent", "policy", "predict", "choose_action", "get_action")
 

@@ -6,7 +6,7 @@ Its environment has spaces but cannot be stepped: the real one is at the referee
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from evaluator.sandbox.adapters.foreign import own_class, parameters
+from evaluator.sandbox.adapters.find_agent import own_class, parameters
 
 POLICY_METHODS = ("get_action", "select_action", "choose_action", "sample_action", "act", "__call__")
 ENVIRONMENT_PARAMETERS = ("env", "environment")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evaluator import wire
-from evaluator.sandbox.adapters.foreign import missing
+from evaluator.sandbox.adapters.find_agent import missing
 from evaluator.sandbox.load_agent import AgentError
 
 INPUT_TYPES = {

@@ -3,7 +3,7 @@
 from types import ModuleType
 from typing import Any
 
-from evaluator.sandbox.adapters.foreign import own_class
+from evaluator.sandbox.adapters.find_agent import own_class
 
 
 def agent(module: ModuleType) -> type:

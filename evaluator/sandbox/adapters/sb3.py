@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator import wire
-from evaluator.sandbox.adapters.foreign import missing
+from evaluator.sandbox.adapters.find_agent import missing
 from evaluator.sandbox.load_agent import AgentError
 
 # Schedules are not needed, and are often functions in another Python version's byte code.

@@ -15,7 +15,7 @@ from leaderboard.charts.social_cards import HOME_CARD, card_files
 from leaderboard.core.entry import Estimate
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition, batches
 from leaderboard.core.standings import Standings
-from leaderboard.core.versions import version_folders_of
+from leaderboard.core.version_folders import version_folders_of
 from leaderboard.pages import episode_replays
 from leaderboard.pages.agent.agent_results import AgentProfile, agent_profiles
 from leaderboard.pages.agent.provenance import (

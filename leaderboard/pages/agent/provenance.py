@@ -14,7 +14,7 @@ from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.eligibility import LOCAL, is_official
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Standings
-from leaderboard.core.versions import VersionFolders
+from leaderboard.core.version_folders import VersionFolders
 from leaderboard.pages.agent.agent_results import AgentProfile
 from leaderboard.scoring.intervals import score_or_none
 from leaderboard.site_context import SiteContext

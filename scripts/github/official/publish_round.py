@@ -16,7 +16,7 @@ from scripts.github.official.workload import OfficialRun
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import write_output, write_summary
 from scripts.repository.checkout import open_checkout
-from scripts.runs.kept_weights import keep_weights
+from scripts.runs.weights_branch import keep_weights
 
 
 @enum.unique

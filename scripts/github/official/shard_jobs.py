@@ -28,8 +28,8 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem, work_in_words
-from leaderboard.planning.reasons import reason_in_words
-from leaderboard.planning.shards import Capacity, minutes
+from leaderboard.planning.pack_shards import Capacity, minutes
+from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import newest_results
 from scripts.git.main_entries import submission_at
@@ -39,10 +39,10 @@ from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
-from scripts.runs.kept_weights import bring_weights
 from scripts.runs.local_evaluator import Evaluator
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 from scripts.runs.play_duels import DuelRunner, duel_line
+from scripts.runs.weights_branch import bring_weights
 
 Played = Duel | tuple[Result, bytes | None]
 CLAIM_FILE = "shard.json"

@@ -19,8 +19,8 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit, tasks_by_name
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
+from leaderboard.planning.pack_shards import Capacity, Packing, expected_bytes, expected_seconds, machine_parts, pack_shards
 from leaderboard.planning.quota import Deferred
-from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, machine_parts, pack_shards
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.beacon import VersionOrigins, admission_at, beacon_order, version_origins
 from scripts.git.data_branches import read_recorded

@@ -38,7 +38,7 @@ from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
-from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
+from scripts.github.preview.preview_artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout

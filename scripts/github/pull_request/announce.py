@@ -10,7 +10,7 @@ from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.admission import tasks_by_name
-from leaderboard.planning.reasons import Reason, SubmissionsEnded, reason_in_words
+from leaderboard.planning.refusal_reasons import Reason, SubmissionsEnded, reason_in_words
 from scripts.console import OK, say
 from scripts.git.beacon import known_origins
 from scripts.git.main_entries import entries_of_logins

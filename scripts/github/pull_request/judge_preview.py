@@ -21,7 +21,7 @@ from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.git.tree_diff import UnreadableError, fetch_head
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.preview.artifact import ZIP_BYTES, ArtifactError, read_artifact
+from scripts.github.preview.preview_artifact import ZIP_BYTES, ArtifactError, read_artifact
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import Delivery, deliver_outcomes
 from scripts.github.pull_request.outcome import (

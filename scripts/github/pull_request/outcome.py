@@ -23,7 +23,7 @@ from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from leaderboard.planning.quota import OwnerAccounts
-from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
+from leaderboard.planning.refusal_reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc
 from scripts.git.beacon import VersionOrigins, admission_at
 from scripts.git.path_guard import GuardedPaths

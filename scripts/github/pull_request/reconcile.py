@@ -6,7 +6,7 @@ from dataclasses import replace
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import Broken, NoRunReason
 from leaderboard.core.parallel import run_in_background
-from leaderboard.core.versions import version_folders
+from leaderboard.core.version_folders import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, evaluation_id, given_up, given_up_duels
 from scripts.console import OK, say
 from scripts.github.api.failure_issues import FAILURE_ISSUE_TITLE, open_failure_issues, update_issue

@@ -8,7 +8,7 @@ from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, VerifiedEntry
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard.api.files import api_files
+from leaderboard.api.document_files import api_files
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import EpisodeReplay, FormerEntry, SiteContext
 from tests.leaderboard.pages import game_samples, samples

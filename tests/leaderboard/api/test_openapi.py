@@ -52,7 +52,7 @@ def test_every_document_has_a_path_and_keeps_its_schema(files):
 def test_nothing_is_written_twice_and_no_path_leaves_the_site(files):
     assert all(not path.startswith("/") and ".." not in path.split("/") for path in files)
     board, context = BOARDS["crowded"]
-    from leaderboard.api.files import api_files
+    from leaderboard.api.document_files import api_files
 
     paths = [path for path, _ in api_files(board, context)]
     assert len(paths) == len({path.casefold() for path in paths})

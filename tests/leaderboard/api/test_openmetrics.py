@@ -3,7 +3,7 @@
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from leaderboard.api.inputs import api_inputs
+from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.openmetrics import BUCKETS, openmetrics_document
 from tests.leaderboard.api.leaderboards import all_boards, departed, documents
 from tests.leaderboard.pages import samples

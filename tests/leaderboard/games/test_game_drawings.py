@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evaluator.model.config.task import Task
 from leaderboard.games.game_drawings import action_word, drawing_of, position_text
-from leaderboard.games.svg import final_position_svg
+from leaderboard.games.match_svg import final_position_svg
 from tests.leaderboard.pages import game_samples
 
 GAMES = {task.id: task for task in game_samples.DRAWN}

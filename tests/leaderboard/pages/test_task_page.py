@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.api.files import api_files
+from leaderboard.api.document_files import api_files
 from leaderboard.charts.interval_bars import ChartScale
 from leaderboard.pages import page_templates
 from leaderboard.pages.page_renderer import render_pages

@@ -12,7 +12,7 @@ from evaluator.model.config.submission import Submission
 from leaderboard.core.owners import participant_faults, team_conflicts
 from leaderboard.planning.admission import AdmissionContext, admit
 from leaderboard.planning.missing import MeasurementContext
-from leaderboard.planning.reasons import reason_in_words
+from leaderboard.planning.refusal_reasons import reason_in_words
 from tests.leaderboard.make import challenge, digest, entry, result, task
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -19,7 +19,7 @@ from leaderboard.planning.missing import (
     given_up_duels,
     missing_work,
 )
-from leaderboard.planning.shards import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
+from leaderboard.planning.pack_shards import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
 from tests.leaderboard import make
 from tests.leaderboard.recorded import recorded
 

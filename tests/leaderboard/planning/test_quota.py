@@ -8,10 +8,10 @@ import pytest
 from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import with_self_hash
-from leaderboard.core.versions import without_twins
+from leaderboard.core.version_folders import without_twins
 from leaderboard.planning.missing import MeasurementContext, missing_work
 from leaderboard.planning.quota import OwnerAccounts, apply_quotas
-from leaderboard.planning.reasons import reason_in_words
+from leaderboard.planning.refusal_reasons import reason_in_words
 from tests.leaderboard.make import challenge, digest, duel, entry, game, result, task
 
 NOW = datetime(2026, 3, 1, 18, 0, tzinfo=UTC)

@@ -15,7 +15,7 @@ from leaderboard.api.agents import (
     short_numbers,
     task_document_of_agent,
 )
-from leaderboard.api.inputs import api_inputs
+from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.table import task_table
 from leaderboard.api.task_leaderboards import ranked_row, task_improvements, task_rows
 from leaderboard.build_standings import build_standings

@@ -15,7 +15,7 @@ from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.sealed_fields import SealedPart
-from leaderboard.api.files import api_files
+from leaderboard.api.document_files import api_files
 from leaderboard.core.eligibility import quarantine_of
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore

@@ -13,7 +13,7 @@ from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import PlannedShards
 from scripts.github.official.workload import OfficialRun, planned_runtime_digest
 from scripts.github.pull_request import announce
-from scripts.static_site.deployed_commit import (
+from scripts.static_site.deployed_site import (
     DEPLOYED_BRANCH,
     FILE,
     SiteInputs,

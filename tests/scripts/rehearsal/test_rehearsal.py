@@ -16,8 +16,8 @@ from leaderboard.core.owners import participant_faults
 from scripts.commands import rehearse
 from scripts.console import CommandError
 from scripts.github.api.downloads import fetch_page
-from scripts.rehearsal.observations import printable
 from scripts.rehearsal.prerequisites import FINISHED
+from scripts.rehearsal.rehearsal_observations import printable
 from scripts.rehearsal.working_copy import agent_files, choose_task, open_working_copy
 from scripts.repository.moderation_file import with_rehearsal_entry
 from tests.github.server import GitHubStandIn

@@ -37,13 +37,13 @@ from scripts.console import CommandError
 from scripts.git.data_branches import export_files, newest_results
 from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
-from scripts.github.preview.artifact import ArtifactError, read_artifact
+from scripts.github.preview.preview_artifact import ArtifactError, read_artifact
 from scripts.github.workflow.plan_context import PACE_SECONDS, seconds_to_wait
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.season_file import RevealedSecret, SeasonFile
-from scripts.seasons.publish_season import record_locally
-from scripts.seasons.publish_season import record_on_branch as publish_news
+from scripts.seasons.record_season import record_locally
+from scripts.seasons.record_season import record_on_branch as publish_news
 from scripts.standings.recorded_standings import recorded_standings
 from scripts.verification.verify_records import VerificationJob, verify_file, verify_files
 from tests.leaderboard import make

@@ -13,7 +13,7 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import ResultStore
-from leaderboard.planning.shards import PROCESSORS, UNKNOWN_SECONDS, Capacity
+from leaderboard.planning.pack_shards import PROCESSORS, UNKNOWN_SECONDS, Capacity
 from scripts.console import CommandError
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment

@@ -14,7 +14,7 @@ from leaderboard.comments.log_excerpt import log_tails
 from leaderboard.core.store import ResultStore
 from scripts.github.api.client import GitHub
 from scripts.github.preview import run_preview
-from scripts.github.preview.artifact import LOG_FILE, ArtifactError, read_artifact
+from scripts.github.preview.preview_artifact import LOG_FILE, ArtifactError, read_artifact
 from scripts.github.pull_request import judge_preview
 from scripts.repository.checkout import open_checkout
 from tests.github.server import GitHubStandIn

@@ -19,7 +19,7 @@ from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES, log_tails
 from leaderboard.core.store import ResultStore
 from scripts.console import CommandError
 from scripts.github.preview import run_preview
-from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
+from scripts.github.preview.preview_artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.local_evaluator import Evaluator

@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from scripts.github.api.client import GitHubError
-from scripts.github.preview.artifact import read_artifact
+from scripts.github.preview.preview_artifact import read_artifact
 from scripts.github.pull_request import judge_preview
 from tests.github.world import BOT, WorkflowRun
 from tests.scripts.github.remotes import agent_files

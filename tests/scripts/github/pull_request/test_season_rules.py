@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.deterministic import pinned_environment
-from leaderboard.planning.reasons import reason_in_words
+from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce

@@ -4,14 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leaderboard.api.files import api_files
+from leaderboard.api.document_files import api_files
 from leaderboard.core.parallel import SINGLE_PARTITION
 from leaderboard.core.standings import Standings
 from leaderboard.pages.agent.agent_page import render_agent_pages as agent_pages
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext
 from leaderboard.visibility import hidden
-from scripts.static_site.deployed_commit import time_dependent_state
+from scripts.static_site.deployed_site import time_dependent_state
 from tests.leaderboard.pages import samples
 
 START, SHOWN, END = "2026-03-01T00:00:00Z", "2026-03-20T00:00:00Z", "2026-05-01T00:00:00Z"

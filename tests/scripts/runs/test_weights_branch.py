@@ -8,8 +8,8 @@ import pytest
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.weights_store import WeightsStore
 from scripts.git.data_branches import tip_of
-from scripts.runs import kept_weights
-from scripts.runs.kept_weights import WEIGHTS_BRANCH, bring_weights, keep_weights
+from scripts.runs import weights_branch
+from scripts.runs.weights_branch import WEIGHTS_BRANCH, bring_weights, keep_weights
 from tests.scripts.github.remotes import Clone, git, make_board
 from tests.weights_server import drips, gives, serving, weights
 
@@ -26,7 +26,7 @@ def clone(tmp_path: Path) -> Clone:
 def test_a_dead_link_does_no_harm_once_the_board_has_a_copy(
     clone: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_weights, "PART_BYTES", 1000)
+    monkeypatch.setattr(weights_branch, "PART_BYTES", 1000)
     with serving(tmp_path) as server:
         server.pages["/net.bin"] = gives(CONTENT)
         assert keep_weights(clone.repository, [MINE, MINE], NOW, server.store(tmp_path / "publish")) == 1
@@ -95,7 +95,7 @@ def test_without_a_branch_the_address_is_left(clone: Clone, tmp_path: Path) -> N
 def test_hosts_that_answer_slowly_do_not_keep_results_from_being_recorded(
     clone: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(kept_weights, "KEEPING_SECONDS", 0.4)
+    monkeypatch.setattr(weights_branch, "KEEPING_SECONDS", 0.4)
     content = [CONTENT + bytes([i]) for i in range(50)]
     with serving(tmp_path) as server:
         server.pages |= {f"/{i}": drips(b"x") for i in range(50)}

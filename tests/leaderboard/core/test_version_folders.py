@@ -9,7 +9,7 @@ from evaluator.model.config.submission import Submission
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import person_index
-from leaderboard.core.versions import version_folders, without_twins
+from leaderboard.core.version_folders import version_folders, without_twins
 from tests.leaderboard import make
 
 TASK = make.task()

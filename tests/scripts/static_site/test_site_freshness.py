@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.static_site.site_inputs import fingerprint_of, forget, is_current, remember
+from scripts.static_site.site_freshness import fingerprint_of, forget, is_current, remember
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from evaluator.model.records.result import Result, Tier
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Row, Standings, results_of
-from leaderboard.core.versions import version_folders_of
+from leaderboard.core.version_folders import version_folders_of
 from leaderboard.site_context import SiteContext
 
 # A moment as pages show it.

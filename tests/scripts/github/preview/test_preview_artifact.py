@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES
-from scripts.github.preview.artifact import PREVIEW_BYTES, ZIP_BYTES, ArtifactError, read_artifact
+from scripts.github.preview.preview_artifact import PREVIEW_BYTES, ZIP_BYTES, ArtifactError, read_artifact
 from tests.leaderboard.make import entry, result
 
 SHA = "a" * 40

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from leaderboard.api.agents import agent_files, outcomes_by_agent
+from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.badges import badge_files
 from leaderboard.api.feeds import feed_files
 from leaderboard.api.game_leaderboards import game_rows
 from leaderboard.api.index import index_files
-from leaderboard.api.inputs import api_inputs
-from leaderboard.api.leaderboards import game_leaderboard_files, task_leaderboard_files
+from leaderboard.api.leaderboard_files import game_leaderboard_files, task_leaderboard_files
 from leaderboard.api.openapi import openapi_document
 from leaderboard.api.openmetrics import openmetrics_document
 from leaderboard.api.status import status_document

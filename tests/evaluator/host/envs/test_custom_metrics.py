@@ -39,7 +39,9 @@ def test_a_result_holds_what_the_functions_say_and_verification_says_the_same():
     )
 
 
-@pytest.mark.parametrize(("recorded", "is_right"), [({}, True), ({"builtins:len": 0.0}, True), ({"builtins:len": 1.0}, False)])
+@pytest.mark.parametrize(
+    ("recorded", "is_right"), [({}, True), ({"builtins:len": 0.0}, True), ({"builtins:len": 1.0}, False)]
+)
 def test_no_episode_has_no_value_but_in_older_records(recorded, is_right):
     of = load_gym_task(Task(id="CartPole-v1", metrics=(Metric(name="Number", kind="builtins:len", direction="lower"),)))
 

@@ -35,7 +35,7 @@ from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, Outcome, OverallRow, Row, Standings, outcomes_of
 from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import score_or_none
-from leaderboard.scoring.metrics import learning_curve
+from leaderboard.scoring.metrics import episode_lengths, learning_curve
 from leaderboard.site_context import FormerEntry
 from leaderboard.text import serialise, urls
 
@@ -379,8 +379,8 @@ def _details(task: Task, result: Result, context: AgentContext) -> DetailsJson:
         document["counts"] = result.metrics
     if replays := context.facts.context.episodes.get(result.key):
         document["replays"] = [{**picked(ReplayJson, replay), "file": quote(replay.file)} for replay in replays]
-    if any(metric.kind == "mean_length" for metric in task.metrics):
-        document["lengths"] = list(result.lengths)
+    if by_length := next((metric for metric in task.metrics if metric.kind == "mean_length"), None):
+        document["lengths"] = list(episode_lengths(task, by_length, result))
     elif lengths := result.lengths:
         mean = round(sum(lengths) / len(lengths), 3)
         document["length"] = {"mean": mean, "least": min(lengths), "greatest": max(lengths)}

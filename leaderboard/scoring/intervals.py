@@ -249,7 +249,7 @@ def pooled_estimate(draws: Sequence[Draws], task: Task, tries: Sequence[int]) ->
     metric = ranking(task)
     how = episode_metric(task, metric)
     if how and not any_sealed(result for pooled in draws for result in pooled):
-        return estimates([pooled_episodes(metric, pooled) for pooled in draws], how, tries)
+        return estimates([pooled_episodes(task, metric, pooled) for pooled in draws], how, tries)
     score = np.array(pooled_values(draws, task, metric), dtype=np.float64)
     error = np.array([_single_error(metric, pooled) for pooled in draws], dtype=np.float64)
     size = np.where(np.isfinite(error), float(JACKKNIFE_GROUPS), 1.0)
@@ -288,15 +288,15 @@ def pooled_values(draws: Sequence[Draws], task: Task, metric: Metric) -> list[fl
             else pooled_values([pooled], task, metric)[0]
             for pooled, single in zip(draws, is_single, strict=True)
         ]
-    points: list[float] = _points([pooled_episodes(metric, pooled) for pooled in draws], how.score).tolist()
+    points: list[float] = _points([pooled_episodes(task, metric, pooled) for pooled in draws], how.score).tolist()
     return points
 
 
-def pooled_episodes(metric: Metric, draws: Draws) -> Sequence[float]:
+def pooled_episodes(task: Task, metric: Metric, draws: Draws) -> Sequence[float]:
     """The value of each episode of all draws."""
     if len(draws) == 1:
-        return episode_values(metric, draws[0])
-    return [value for result in draws for value in episode_values(metric, result)]
+        return episode_values(task, metric, draws[0])
+    return [value for result in draws for value in episode_values(task, metric, result)]
 
 
 def oriented(measured: EstimateArrays, metric: Metric) -> EstimateArrays:

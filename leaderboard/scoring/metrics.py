@@ -184,15 +184,26 @@ def episode_metric(task: Task, metric: Metric) -> EpisodeMetric | None:
     return None
 
 
-def episode_values(metric: Metric, result: Result) -> Sequence[float]:
+def episode_values(task: Task, metric: Metric, result: Result) -> Sequence[float]:
     """The value of each episode, for a metric that has an `EpisodeMetric`."""
     match metric.kind:
         case "success_rate":
             threshold = metric.threshold or 0.0
             return [float(value >= threshold) for value in result.returns]
         case "mean_length":
-            return result.lengths
+            return episode_lengths(task, metric, result)
     return result.returns
+
+
+def episode_lengths(task: Task, metric: Metric, result: Result) -> Sequence[int]:
+    """The steps of each episode; one that a script left, or never began, is as bad as an episode can be."""
+    if result.script is None or task.script is None:
+        return result.lengths
+    # The steps before those that count are at least one.
+    longest = task.max_episode_steps or (task.script.steps - 1) // task.script.last
+    worst = longest if metric.direction is Direction.LOWER else 0
+    finished = result.script.finished(len(result.lengths))
+    return [length if ended else worst for length, ended in zip(result.lengths, finished, strict=True)]
 
 
 def any_sealed(results: Iterable[Result]) -> bool:
@@ -206,7 +217,9 @@ def single_value(task: Task, metric: Metric, result: Result) -> float:
         score = result.sealed.score
         return score if score is not None and metric == ranking(task) else MISSING
     if metric.is_own:
-        return result.metrics.get(metric.kind, MISSING)
+        # Nobody can say what is the worst of it; a script could end as soon as it is good.
+        is_whole = result.script is None or all(result.script.finished(len(result.returns)))
+        return result.metrics.get(metric.kind, MISSING) if is_whole else MISSING
     curve = learning_curve(result, task.script)
     value = _CURVES[metric.kind](curve, metric.threshold or 0.0) if curve else None
     return MISSING if value is None else value

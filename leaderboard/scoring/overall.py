@@ -220,7 +220,7 @@ def _stratum(played: _PlayedTask | None, scale: CommonScale) -> Stratum:
     elif any_sealed(played.draws) or episode_metric(scale.task, metric) is None:
         values = scale.normalised(np.array([played.score]))
     else:
-        values = scale.normalised(np.array(pooled_episodes(metric, played.draws), dtype=np.float64))
+        values = scale.normalised(np.array(pooled_episodes(scale.task, metric, played.draws), dtype=np.float64))
     return Stratum(scale.task.id, values)
 
 

@@ -159,7 +159,7 @@ def paired(draws: Sequence[Draws], tries: Sequence[int], task: Task) -> Comparis
         return None
     if any(result.sealed or secret_hash(result.beacon) is None for result in results):
         return None
-    episodes = np.array([episode_values(metric, result) for result in results], dtype=np.float64)
+    episodes = np.array([episode_values(task, metric, result) for result in results], dtype=np.float64)
     value_range = how.bounds[1] - how.bounds[0] if how.bounds and how.score == "mean" else None
     return compare_paired(oriented_value(metric, 1) * episodes, how.score, value_range, tries)
 
@@ -314,7 +314,7 @@ def compared_values(task: Task, draws: Sequence[Result]) -> Floats:
     metric = ranking(task)
     if episode_metric(task, metric) is None:
         return np.concatenate([np.asarray(result.returns, dtype=np.float64) for result in draws])
-    values = [np.asarray(episode_values(metric, result), dtype=np.float64) for result in draws]
+    values = [np.asarray(episode_values(task, metric, result), dtype=np.float64) for result in draws]
     return oriented_value(metric, 1) * np.concatenate(values)
 
 

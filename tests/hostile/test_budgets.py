@@ -20,11 +20,15 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import describe
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
+from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
+from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
-from leaderboard.scoring.metrics import area_under_curve, learning_curve
+from leaderboard.scoring.intervals import pooled_values
+from leaderboard.scoring.metrics import area_under_curve, is_missing, learning_curve
+from tests.evaluator import script_runs
 from tests.evaluator.host.training_scripts.test_script_env_server import Wire
 from tests.leaderboard import make
 
@@ -300,3 +304,81 @@ def test_who_leaves_bad_episodes_has_no_better_learning_curve() -> None:
 @pytest.mark.parametrize("player", [keeps_the_bad_ones_open, ends_the_bad_ones_last])
 def test_who_keeps_bad_episodes_open_has_no_better_learning_curve(player: Player) -> None:
     assert statistics.mean(heights(player)) < statistics.mean(heights(honest))
+
+
+OWN = "tests.evaluator.own_metrics:first"
+
+
+def never_begins(link: RefereeLink) -> None:
+    """It trains, and leaves it at that."""
+    train(RemoteEnv(link))
+
+
+def leaves_at_once(link: RefereeLink) -> None:
+    """Each episode that counts is left at its start."""
+    env = RemoteEnv(link)
+    train(env)
+    while True:
+        env.reset()
+
+
+def leaves_the_long_ones(link: RefereeLink) -> None:
+    """Episodes that would be longer than the mean are left after a step."""
+    env = RemoteEnv(link)
+    train(env)
+    while True:
+        finish(env, LIMIT if env.reset()[0] < EXPECTED else 1)
+
+
+def measured(player: Player, kind: str, direction: Direction, metrics: dict[str, float]) -> Iterator[float]:
+    """What each run counts by a metric; `metrics`: what the evaluation recorded."""
+    metric = Metric(name="Own", kind=kind, direction=direction)
+    task = TASK.model_copy(update={"script": RULES, "metrics": (metric,)})
+    for record in records(player):
+        counted = record.counted(RULES)
+        result = make.result(
+            make.entry("alice"), counted.returns, on=task, script=record, lengths=counted.lengths, metrics=metrics
+        )
+        (value,) = pooled_values([[result]], task, metric)
+        yield value
+
+
+@pytest.mark.attack(
+    "script_that_is_shortest_by_leaving", family="cheating", outcome="an episode left or missing has the worst length",
+    tries="Leaves the episodes that count, or begins none of them, on a task where shorter ones are better.",
+)  # fmt: skip
+@pytest.mark.parametrize("player", [never_begins, leaves_at_once, leaves_the_long_ones])
+@pytest.mark.parametrize("direction", Direction)
+def test_a_script_is_not_shorter_or_longer_by_leaving(player: Player, direction: Direction) -> None:
+    sign = 1 if direction is Direction.HIGHER else -1
+    honestly = statistics.mean(measured(honest, "mean_length", direction, {}))
+
+    assert honestly == pytest.approx(EXPECTED + 1, abs=4 * ERROR / math.sqrt(RUNS))
+    assert sign * statistics.mean(measured(player, "mean_length", direction, {})) < sign * honestly
+
+
+@pytest.mark.attack(
+    "own_metric_of_lucky_episodes", family="cheating", outcome="no value, and the last place",
+    tries="Ends as soon as a host's own metric of the episodes that count is a good one.",
+)  # fmt: skip
+def test_who_does_not_play_all_that_count_has_no_value_by_a_hosts_own_metric() -> None:
+    values = list(measured(stops_when_lucky, OWN, Direction.HIGHER, {OWN: 19.0}))
+
+    assert 0 < sum(map(is_missing, values)) < RUNS
+    assert list(measured(honest, OWN, Direction.HIGHER, {OWN: 19.0})) == [19.0] * RUNS
+
+
+@pytest.mark.attack(
+    "own_metric_without_an_episode", family="cheating", outcome="ok, without a value, once and for all",
+    tries="Ends before any episode counts when it learnt badly, so that a host's own metric fails on nothing at all.",
+)  # fmt: skip
+def test_a_hosts_own_metric_is_not_asked_about_no_episode() -> None:
+    """It failed, which was no fault of the script's: it was run again, three times in all."""
+    task = Task.model_validate(
+        {**script_runs.LAKE.model_dump(), "metrics": [{"name": "Own", "kind": OWN, "direction": "higher"}]}
+    )
+    done = script_runs.script('env = gym.make("lake")\nenv.reset()\nprint(json.dumps({"score": 0.5}))', task)
+
+    assert (done.result.verdict, done.result.message) == (Verdict.OK, "")
+    assert OWN not in done.result.metrics
+    assert script_runs.verified(done, task).faults == ()

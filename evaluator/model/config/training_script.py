@@ -119,13 +119,21 @@ class ScriptRecord(Frozen):
         In records of protocol 1 they are the last that were started. Loops end with a reset: where not one step was taken in
         the very last episode, it was never played.
         """
-        unfinished = set(self.unfinished)
-        first = self.first(rules.last)
-        end = self._started if self.counts_from is None else min(len(self.returns), first + rules.last)
-        missing = rules.last - (end - first)
-        played = [rules.worst if i in unfinished else self.returns[i] for i in range(first, end)]
+        counted, finished = self._counted(rules.last), self.finished(rules.last)
+        missing = rules.last - len(counted)
+        played = [self.returns[i] if ended else rules.worst for i, ended in zip(counted, finished, strict=False)]
         return CountedEpisodes(
-            first=first,
+            first=counted.start,
             returns=(*played, *[rules.worst] * missing),
-            lengths=(*self.lengths[first:end], *[0] * missing),
+            lengths=(*self.lengths[counted.start : counted.stop], *[0] * missing),
         )
+
+    def finished(self, last: int) -> tuple[bool, ...]:
+        """Whether each of the `last` episodes that count was begun and came to its end."""
+        unfinished, counted = set(self.unfinished), self._counted(last)
+        return (*(i not in unfinished for i in counted), *[False] * (last - len(counted)))
+
+    def _counted(self, last: int) -> range:
+        """The numbers of those of the `last` episodes that count which were begun."""
+        first = self.first(last)
+        return range(first, self._started if self.counts_from is None else min(len(self.returns), first + last))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from evaluator.host.envs.custom_metrics import RecordedEpisode, compute_custom_metrics
+from evaluator.host.envs.custom_metrics import RecordedEpisode, compute_custom_metrics, custom_metric_faults
 from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
@@ -38,6 +38,16 @@ def test_a_result_holds_what_the_functions_say_and_verification_says_the_same():
         verify_result("r", evaluation.result.serialised(), evaluation.trace, load_gym_task(of)).status
         is VerificationStatus.VERIFIED
     )
+
+
+@pytest.mark.parametrize(
+    ("recorded", "is_right"), [({}, True), ({"builtins:len": 0.0}, True), ({"builtins:len": 1.0}, False)]
+)
+def test_no_episode_has_no_value_but_in_older_records(recorded, is_right):
+    of = load_gym_task(Task(id="CartPole-v1", metrics=(Metric(name="Number", kind="builtins:len", direction="lower"),)))
+
+    assert compute_custom_metrics(of, []) == {}
+    assert (list(custom_metric_faults(of, recorded, [])) == []) is is_right
 
 
 @pytest.mark.parametrize("key", [f"{HERE}:largest_angle", f"{HERE}:largest_angle:error"])

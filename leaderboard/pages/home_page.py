@@ -43,7 +43,7 @@ def season_end(challenge: Challenge, now: datetime | None) -> str:
     phases = [challenge.phase_of(task.id) for task in challenge.tasks]
     ends = [phase.end for phase in phases if phase and phase.end]
     if not phases or len(ends) < len(phases):
-        return "no end set"
+        return "no end date"
     last = max(ends, key=to_utc)
     if now is None:
         return f"until {format_utc(last)}"

@@ -54,7 +54,8 @@ def _build_site(checkout: Checkout) -> None:
     if is_current(checkout.root, fingerprint):
         say("Nothing has changed since the site was built.")
         return
-    build(checkout, official=False)
+    # Read again: somebody may have edited challenge.yml since the demo began.
+    build(open_checkout(checkout.root), official=False)
     remember(checkout.root, fingerprint)
 
 

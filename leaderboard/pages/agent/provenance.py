@@ -90,7 +90,7 @@ def _code(text: str | None) -> Markup:
     return Markup(f"<code>{escape(text)}</code>") if text else Markup("none")
 
 
-def _class(result: Result, _: str | None) -> Markup:
+def _tier(result: Result, _: str | None) -> Markup:
     return Markup(result.tier.value)
 
 
@@ -144,7 +144,7 @@ def _unlinked_cells(result: Result, _: str | None) -> str:
 
 
 _COMMON: tuple[tuple[str, _FormatField], ...] = (
-    ("class", _class),
+    ("tier", _tier),
     ("beacon", _beacon),
     ("sandbox", _sandbox),
     ("runtime digest", lambda result, _: _code(result.runtime_digest)),

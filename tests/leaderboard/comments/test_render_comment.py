@@ -72,6 +72,7 @@ def test_every_state_is_well_made(name: str) -> None:
     assert body.splitlines()[0] == f"<!-- pullrank:{kind} run=77 -->"
     assert comment_length(body) < COMMENT_LIMIT
     assert "None" not in body
+    assert "(empty)" not in body
     harmless(body)
 
 
@@ -329,6 +330,18 @@ def test_an_unsigned_beacon_is_told() -> None:
     body = render_comment(OfficialScore(merge_sha=made.MERGE, agents=(made.agent(made.POLE_ROW),)), made.CONTEXT)
 
     assert "GitHub did not sign the commit" in body
+
+
+def test_the_official_comment_links_to_the_episodes_that_made_the_difference() -> None:
+    agents = (made.agent(made.POLE_ROW, made.LAKE_ROW),)
+    body = render_comment(OfficialScore(merge_sha=made.MERGE, agents=agents), made.CONTEXT)
+
+    page = "https://example.github.io/board/agents/alice/angle-rule/"
+    line = next(line for line in body.splitlines() if "#task-CartPole-v1-" in line)
+    assert line.split(" · ") == [
+        f"[the best one]({page}#task-CartPole-v1-best) on CartPole",
+        f"[the best one]({page}#task-FrozenLake-v1-best) on Frozen Lake",
+    ]
 
 
 def test_without_a_site_nothing_links_there() -> None:

@@ -32,9 +32,9 @@ def challenge(*ends: str | None, tasks=2):
 @pytest.mark.parametrize(
     ("made", "now", "end"),
     [
-        (challenge(), NOW, "no end set"),
-        (challenge("2026-04-01T00:00:00Z"), NOW, "no end set"),
-        (challenge("2026-04-01T00:00:00Z", None), NOW, "no end set"),
+        (challenge(), NOW, "no end date"),
+        (challenge("2026-04-01T00:00:00Z"), NOW, "no end date"),
+        (challenge("2026-04-01T00:00:00Z", None), NOW, "no end date"),
         (challenge("2026-04-01T00:00:00Z", "2026-03-31T23:00:00Z"), NOW, "ends 2026-04-01 00:00 UTC, in 4 weeks"),
         (challenge("2026-03-02T00:00:00Z", tasks=1), NOW, "ends 2026-03-02 00:00 UTC"),
         (challenge("2026-02-02T01:00:00+01:00", tasks=1), NOW, "ended 2026-02-02 00:00 UTC"),

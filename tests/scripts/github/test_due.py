@@ -250,7 +250,7 @@ def test_what_keeps_failing_is_tried_less_and_less_often_and_never_given_up(
 
 
 def test_what_one_job_hands_on_the_next_one_reads() -> None:
-    built = SiteInputs(main="a" * 40, results=None, address="", dated=("no end set", "a: open"))
+    built = SiteInputs(main="a" * 40, results=None, address="", dated=("no end date", "a: open"))
 
     assert parse_built(built.serialised()) == built
     assert parse_built(json.dumps(built.model_dump(mode="json"), ensure_ascii=True)) == built

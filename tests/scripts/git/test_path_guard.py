@@ -500,7 +500,7 @@ def test_other_code_and_other_bytes_of_weights_are_no_copy(board: Clone) -> None
 
 @pytest.mark.attack(
     "weights_that_only_the_history_holds", family="supply", outcome="refused",
-    tries="Commits files of megabytes and takes them back, so that a small agent makes every clone of the board large for ever.",
+    tries="Commits files of megabytes and takes them back, so that a small agent makes every clone large for ever.",
 )  # fmt: skip
 def test_commits_that_bring_much_more_than_the_last_one_holds_are_refused(board: Clone) -> None:
     for number in range(5):
@@ -531,4 +531,6 @@ def test_a_file_that_coding_agents_obey_is_refused(board: Clone, name: str) -> N
     (fault,) = judge(board, board.commit(files)).faults
 
     assert fault.startswith(f"submissions/Alice/a/{name}: whoever works on the board")
-    assert judge(board, board.commit({f"submissions/Alice/a/{name}": None, "submissions/Alice/a/notes.md": b"Mine.\n"})).is_clean
+    assert judge(
+        board, board.commit({f"submissions/Alice/a/{name}": None, "submissions/Alice/a/notes.md": b"Mine.\n"})
+    ).is_clean

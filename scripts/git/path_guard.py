@@ -237,8 +237,8 @@ def _history_faults(size: int, agents: int, limits: SubmissionLimits) -> Iterato
     """A line if the commits of so many agents bring too many bytes."""
     most = VERSIONS_KEPT * limits.kib * 1024 * agents
     if size > most:
-        how = "'git reset --soft origin/main', then commit and push with --force"
-        yield f"the commits bring {size / MIB:.1f} MiB of at most {most / MIB:.1f}, earlier versions included; make them one: {how}"
+        how = "make them one: 'git reset --soft origin/main', then commit and push with --force"
+        yield f"the commits bring {size / MIB:.1f} MiB of at most {most / MIB:.1f}, earlier versions included; {how}"
 
 
 def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:

@@ -212,7 +212,8 @@ for bit, file, descriptor in zip("{WORD}", files, descriptors):
         continue
     length = os.path.getsize(file)
     for sharing in (mmap.MAP_PRIVATE, mmap.MAP_SHARED):
-        page = ctypes.c_void_p(libc.mmap(None, ctypes.c_size_t(length), mmap.PROT_READ, sharing, descriptor, ctypes.c_long(0)))
+        place = libc.mmap(None, ctypes.c_size_t(length), mmap.PROT_READ, sharing, descriptor, ctypes.c_long(0))
+        page = ctypes.c_void_p(place)
         for advice in (COLLAPSE, COLD, PAGEOUT, DONTNEED, DONTNEED_LOCKED):
             ctypes.string_at(page, length)
             libc.madvise(page, ctypes.c_size_t(length), advice)
@@ -240,7 +241,7 @@ print("".join(str(int(is_kept(descriptor))) for descriptor in descriptors), flus
 @pytest.mark.attack(
     "drops_a_word_from_the_kernels_memory",
     family="cheating",
-    tries="Advises the kernel to drop, page out or merge its mapped pages of the image, so that the next agent sees which are gone.",
+    tries="Advises the kernel to drop or merge mapped pages of the image, so that the next agent sees which are gone.",
     outcome="the next agent reads no word",
 )
 def test_no_word_is_left_by_advice(box: SelectedSandbox, tmp_path) -> None:

@@ -387,7 +387,7 @@ def test_a_folder_on_disk_is_read_by_its_header(tmp_path: Path) -> None:
 
 @pytest.mark.attack(
     "header_above_millions_of_lines", family="supply", outcome="read without a list of its lines",
-    tries="Puts a header above megabytes of line ends, which git packs to nothing, so that no report of pull requests comes to an end.",
+    tries="Puts a header above megabytes of line ends, which git packs to nothing, so that no report comes to an end.",
 )  # fmt: skip
 @pytest.mark.parametrize("end", [b"\r", b"\n", b"\r\n"])
 def test_what_a_file_has_below_its_header_takes_no_memory(end: bytes) -> None:
@@ -404,4 +404,6 @@ def test_what_a_file_has_below_its_header_takes_no_memory(end: bytes) -> None:
         tracemalloc.stop()
 
         assert most < 4 * len(source) + (1 << 20)
-        assert told.startswith({HEADER + lines: "", lines: "submission.yml: is missing"}.get(source, "agent.py:1048581: a sec"))
+        assert told.startswith(
+            {HEADER + lines: "", lines: "submission.yml: is missing"}.get(source, "agent.py:1048581: a sec")
+        )

@@ -21,7 +21,7 @@ SETTINGS = {
     "pyproject.toml": "[tool.ruff\n",
     "setup.cfg": "[codespell\n",
     "mypy.ini": "[mypy\n",
-    "agent.py": "import os\nx=1\nclass Agent:\n  def act(self,o): return 0  # recieve\n",
+    "agent.py": "import os\nx=1\nclass Agent:\n  def act(self,o): return 0  # a \x74eh\n",
     "broken.py": "this is (no python\n",
 }
 
@@ -56,9 +56,11 @@ def test_an_agents_folder_fails_none_of_the_boards_checks(board: Path, check: st
 
 
 def test_the_boards_own_files_are_checked(board: Path) -> None:
-    (board / "scripts" / "wrong.py").write_text("import os\nx=1  # recieve\n")
+    (board / "scripts" / "wrong.py").write_text("import os\nx=1  # a \x74eh\n")
 
     for check in ("ruff", "format", "spelling"):
         tool, *arguments = CHECKS[check]
-        done = subprocess.run([Path(sys.executable).with_name(tool), *arguments], cwd=board, capture_output=True, check=False)
+        done = subprocess.run(
+            [Path(sys.executable).with_name(tool), *arguments], cwd=board, capture_output=True, check=False
+        )
         assert done.returncode != 0, check

@@ -253,7 +253,7 @@ def slow(content: bytes) -> Answer:
 
 @pytest.mark.attack(
     "weights_of_a_host_that_connects_late", family="supply", outcome="timeout by the clock of the whole download",
-    tries="Answers a connection just when the download's time is over, so that the clock finds nothing to close, and then drips.",
+    tries="Answers a connection just when the download's time is over and the clock finds nothing to close, and drips.",
 )  # fmt: skip
 def test_a_connection_that_comes_when_the_time_is_over_is_not_read(
     server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -302,7 +302,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 @pytest.mark.attack(
     "weights_of_odd_http", family="supply", outcome="refused in one line, or stopped by the clock",
-    tries="Answers with endless interim answers, trailers or chunk headers, lengths that are none or two, and lines of megabytes.",
+    tries="Answers with endless interim answers, trailers or chunk headers, odd lengths, and lines of megabytes.",
 )  # fmt: skip
 @pytest.mark.parametrize(
     "answer",

@@ -35,6 +35,8 @@ MAX_FOLDER_DEPTH = 6
 IGNORED_FOLDERS = frozenset({"__pycache__"})
 # Python imports these from anywhere, and nobody can read them.
 _BYTE_CODE = (".pyc", ".pyo")
+# Programs that write code obey such a file wherever it lies in the repository that they work on.
+_INSTRUCTIONS = frozenset({"agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,6 +176,8 @@ def new_file_fault(path: str) -> str | None:
     """Why a file of that name may not come in, though a folder that was accepted before may have one; None if it may."""
     if IGNORED_FOLDERS & set(path.split("/")) or path.casefold().endswith(_BYTE_CODE):
         return "Python's byte code is no part of an agent; remove it"
+    if path.rpartition("/")[2].casefold() in _INSTRUCTIONS:
+        return "whoever works on the board with a coding agent would have it obey this file; leave it out, or rename it"
     return next((fault for segment in path.split("/") if (fault := portable_fault(segment))), None)
 
 

@@ -361,7 +361,7 @@ def test_a_season_begins_once_and_its_end_cannot_be_taken_back(board: Clone) -> 
 
 @pytest.mark.attack(
     "commit_of_a_year_without_dates", family="supply", outcome="counts as of the year 9990",
-    tries="Dates a commit in the year 300,000, or in a zone of a hundred hours, for whoever brings it to main unchanged and plans.",
+    tries="Dates a commit in the year 300,000, or in a zone of a hundred hours, for whoever brings it to main.",
 )  # fmt: skip
 @pytest.mark.parametrize("at", ["@253402300799 -0500", "@253402300800 +0000", "@9999999999999 +0000", "@4102444800 +9999"])
 def test_a_commit_whose_time_is_no_date_keeps_nobody_from_planning(board: Clone, at: str) -> None:

@@ -62,7 +62,7 @@ def test_the_page_for_machines_reads_and_draws_a_table(tmp_path: Path) -> None:
 
 @pytest.mark.attack(
     "login_that_a_reader_takes_for_nothing", family="pages", outcome="read as text",
-    tries="Registers a login such as NULL or 007, and names an agent nan, which readers of tables take for nothing or for a number.",
+    tries="Registers a login such as NULL or 007, which readers of tables take for nothing or for a number.",
 )  # fmt: skip
 def test_the_example_reads_texts_as_texts(tmp_path: Path) -> None:
     heads = ["place", "login", "agent", "name", "algorithm", "score", "low", "high"]

@@ -9,7 +9,6 @@ from tests.scripts.github.scenes import Scene, completed, previewed
 
 SCORED = ("success", "preview: 1 of 1 evaluations scored; unofficial until merged")
 OUTSIDE = ("failure", "no score: it changes files outside the author's folder, so a maintainer has to look")
-TWIN = "Opens a pull request with the commit of somebody's open one, so that the refusal of its own is the status of both."
 
 
 def tell(scene: Scene, run_id: int, action: str = "completed") -> None:
@@ -26,7 +25,10 @@ def propose(scene: Scene, sha: str, number: int = 8, author: str = "mallory") ->
     scene.world.pulls[number] = PullRequest(number, author, sha, branch=f"branch-{number}", fork_id=2000 + number)
 
 
-@pytest.mark.attack("twin_of_an_open_pull_request", family="bot", outcome="the owner's outcome is the commit's", tries=TWIN)
+@pytest.mark.attack(
+    "twin_of_an_open_pull_request", family="bot", outcome="the owner's outcome is the commit's",
+    tries="Opens a pull request at the commit of somebody's open one, so that its refusal is the status of both.",
+)  # fmt: skip
 def test_the_owner_is_told_though_another_was_refused_at_the_same_commit(scene: Scene) -> None:
     sha = scene.bring()
     scene.ran(31, status="in_progress", conclusion=None)
@@ -111,9 +113,11 @@ def test_who_stays_alone_at_a_commit_is_refused(scene: Scene) -> None:
 
 @pytest.mark.attack(
     "change_of_which_no_run_was_started", family="bot", outcome="refused",
-    tries="Changes another's agent in a commit that says [skip ci], so that no preview looks at it and nothing is found to be wrong.",
+    tries="Changes another's agent in a commit that says [skip ci], so that no preview looks at it.",
 )  # fmt: skip
-@pytest.mark.parametrize("more", [{}, {f"docs/{number}.md": b"x\n" for number in range(60)}, {"submissions/mallory/a/x": b""}])
+@pytest.mark.parametrize(
+    "more", [{}, {f"docs/{number}.md": b"x\n" for number in range(60)}, {"submissions/mallory/a/x": b""}]
+)
 def test_a_change_of_anothers_agent_is_refused_without_a_run(scene: Scene, more: dict[str, bytes]) -> None:
     scene.world.person("mallory", 666)
     sha = scene.push({"submissions/bob/a/agent.py": b"mine\n", **more}, 8, "mallory")

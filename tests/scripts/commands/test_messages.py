@@ -366,6 +366,17 @@ def test_the_engines_build_fails_with_the_reason_of_pip() -> None:
     )
 
 
+def test_the_reason_of_pip_has_no_list_of_versions_and_shows_where_it_is_cut() -> None:
+    fault = "ERROR: Could not find a version that satisfies the requirement flatbuffers==99.9.9 (from versions: {})"
+
+    listed = build_failure({}, [fault.format(", ".join(f"1.{number}" for number in range(200)))], "")
+    long = build_failure({}, [f"ERROR: {'x' * 999}"], "")
+
+    assert listed == f"the evaluator image cannot be built: {fault.format('1.0 … 1.199')}"
+    assert long.endswith("xx…")
+    assert len(long) < 400
+
+
 @pytest.mark.parametrize(("env", "command"), [("Ant-v5", "make mujoco"), ("ALE/Pong-v5", "make atari")])
 def test_a_missing_package_of_environments_is_named_with_the_command_that_installs_it(env: str, command: str) -> None:
     with pytest.raises(EnvironmentFault) as caught:

@@ -338,6 +338,29 @@ def test_a_crash_in_a_game_is_told_once_with_the_debugger(board: Path) -> None:
     assert f"\ncrashed: 'pullrank evaluate {folder} --pdb' opens the debugger where it failed.\n" in out
 
 
+def test_no_debugger_is_offered_for_a_process_that_ended_itself(board: Path) -> None:
+    source = "import os\nclass Agent:\n    def act(self, o):\n        print('x' * 9999, flush=True)\n        os._exit(3)\n"
+    folder = put(board, "exits", {"submission.yml": HEAD + "tasks: [CartPole-v1]\n", "agent.py": source})
+
+    _, out, _ = run(board, "evaluate", folder, "--sandbox", "process")
+
+    assert "\n  the agent's process ended with exit code 3 before all episodes were played\n" in out
+    assert "--pdb" not in out
+    (shown,) = [line for line in out.splitlines() if "xxx" in line]
+    assert shown.endswith("x…")
+    assert len(shown) < 600
+
+
+def test_a_start_that_takes_too_long_is_told_with_its_limit(board: Path) -> None:
+    source = "import time\ntime.sleep(60)\n" + GOOD
+    folder = put(board, "late", {"submission.yml": HEAD + "tasks: [CartPole-v1]\n", "agent.py": source})
+    (board / "challenge.yml").write_text(GAMES.replace("start_seconds: 30", "start_seconds: 3"))
+
+    _, out, _ = run(board, "evaluate", folder, "--sandbox", "process")
+
+    assert "\n  the agent was not ready in time: its start may last 3 s\n" in out
+
+
 def test_a_baseline_that_is_evaluated_alone_has_its_score(board: Path) -> None:
     (board / "challenge.yml").write_text("baselines: [always-one]\n" + GAMES)
     folder = board / "example_agents/always-one"

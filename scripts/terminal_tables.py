@@ -1,5 +1,6 @@
 """Tables for the terminal: evaluations, duels and standings."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -28,6 +29,7 @@ from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metri
 from leaderboard.scoring.score_all import MOST_COUNTED
 from leaderboard.text.escape_markdown import unmarked
 from leaderboard.text.format import HELD_TAG, NONE, tries_mark
+from scripts.console import LINE_CHARACTERS
 
 # With more players the crosstable is on the site only.
 MAX_CROSSTABLE_ROWS = 12
@@ -38,6 +40,8 @@ FILE_WIDTH = 1 << 14
 # In place of an author, for an agent that has none.
 EXAMPLE = "(example)"
 INTERNAL_ERROR_WORDS = "This machine or the evaluator failed, not the agent."
+# Of a message about an exception; a process that ended by itself would end the debugger's, too.
+_RAISED = re.compile(r"\braised\b")
 # Columns that are left out of tables that would be wider than the terminal, one after the other.
 _SPARE_COLUMNS = ("steps", "episodes", "cpu s", "thinking s", "points", "memory")
 
@@ -99,7 +103,8 @@ def _print_failure(out: Console, name: str, outcome: Result | PlayerRecord) -> N
     if outcome.verdict is Verdict.INTERNAL_ERROR:  # only an official run tries it again
         words, message = INTERNAL_ERROR_WORDS, message.removesuffix(f"; {ASKED_AGAIN}")
     out.print(_typed(f"\n{name}: {outcome.verdict}. {words}\n  {message}"), soft_wrap=True)
-    _print_log(out, outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:])
+    lines = outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:]
+    _print_log(out, [line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…" for line in lines])
 
 
 def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
@@ -173,7 +178,10 @@ def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, 
     for verdict in dict.fromkeys(row.result.verdict for row in agent.rows if row.estimate is None):
         advice = phrases.advice(verdict)
         if verdict is Verdict.CRASHED:  # a comment tells to run what has just been run here
-            advice = f"'pullrank evaluate {debugged} --pdb' opens the debugger where it failed." if debugged else ""
+            raised = any(_RAISED.search(row.result.message) for row in agent.rows if row.result.verdict is verdict)
+            advice = (
+                f"'pullrank evaluate {debugged} --pdb' opens the debugger where it failed." if debugged and raised else ""
+            )
         if verdict is Verdict.INTERNAL_ERROR:
             advice = "The same command tries it again. It does not count against the agent."
         if advice:

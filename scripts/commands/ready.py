@@ -22,6 +22,8 @@ from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.standings.expected_place import expected, recorded_here, with_recorded
 from scripts.standings.newest_results import duels_of, newest_results
 
+PATHS_SHOWN = 5
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReadyCheck:
@@ -95,10 +97,13 @@ def _path_faults(checkout: Checkout, entry: AgentFolder) -> list[str]:
         return [str(error)]
     folder = f"{SUBMISSIONS}/{entry.login}/"
     outside = [*clone.guarded.outside, *(path for path in clone.uncommitted if not path.startswith(folder))]
+    outside = list(dict.fromkeys(outside))
+    more = len(outside) - PATHS_SHOWN
     files = {f"{folder}{entry.agent}/{blob.path}" for blob in entry.folder.blobs}
     return [
         *dict.fromkeys([*clone.guarded.faults, *copied]),
-        *(f"{path} lies outside of {folder}: undo it, or leave it out" for path in dict.fromkeys(outside)),
+        *(f"{path} lies outside of {folder}: undo it, or leave it out" for path in outside[:PATHS_SHOWN]),
+        *([f"{more} more lie there, too"] if more > 0 else []),
         *(f"{path} is ignored by git, which would leave it out: rename it" for path in ignored if path in files),
     ]
 

@@ -181,7 +181,7 @@ def test_who_was_shown_nothing_is_tried_once_more_and_both_attempts_are_recorded
     assert (result.verdict, oracle.attempts) == (Verdict.OK, 2), result.message
     assert result.first_attempt is not None
     assert (result.first_attempt.verdict, result.first_attempt.message) == (
-        Verdict.TIMEOUT, "the agent was not ready in time",
+        Verdict.TIMEOUT, "the agent was not ready in time: its start may last 8 s",
     )  # fmt: skip
     assert 8 <= result.first_attempt.wall_seconds < 60
     assert result.returns == play(wanted, Oracle(chosen)).result.returns

@@ -25,7 +25,7 @@ from docker.utils import kwargs_from_env
 
 from evaluator.host.docker.container_policy import CPU_PERIOD, ContainerOptions, cpu_quota, locked_down, random_user
 from evaluator.host.docker.engine_errors import EngineError as EngineError
-from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, pushed_digest
+from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, no_answer, pushed_digest
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, cards_fault, runtime_fault
 from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.process_owner import ProcessOwner, current_boot, start_time, this_process
@@ -98,8 +98,7 @@ class Engine:
         try:
             self._version = self._api.version()["ApiVersion"]
         except _ENGINE_ERRORS as error:
-            advice = "start Docker or use --sandbox process"
-            raise EngineError(f"no container engine answers ({_short(error)}); {advice}") from error
+            raise EngineError(no_answer(_short(error))) from error
 
     @property
     def _api(self) -> docker.APIClient:

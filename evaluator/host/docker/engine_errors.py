@@ -14,6 +14,11 @@ _OLDEST_SAFE = {
 _PUSHED = re.compile(r"\S+: digest: (sha256:[0-9a-f]{64}) size: \d+")
 
 
+# An OSError as Python shows it.
+_SYSTEM_ERROR = re.compile(r"\b\w+Error\(\d+, '([^']+)'\)")
+# The versions that an index has, in pip's words: all but the first and the last are left out.
+_VERSIONS = re.compile(r"\(from versions: ([^,)]+),[^)]*, ([^,)]+)\)")
+_REASON = 300
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -37,6 +42,14 @@ class StoredImage:
     """When it was last named; sorts by time."""
 
 
+def no_answer(error: str) -> str:
+    """The message where no engine answers. Of the library's text, which wraps it twice, what the system said is kept."""
+    said = _SYSTEM_ERROR.search(error)
+    reason = said[1] if said else error
+    start = "join the group docker" if reason == "Permission denied" else "start Docker"
+    return f"no container engine answers ({reason}); {start} or use --sandbox process"
+
+
 def build_failure(arguments: dict[str, str], output: Sequence[str], error: str) -> str:
     """The message of a failed build, from the last lines of its output and the engine's error."""
     if output and " FROM " in output[-1]:
@@ -49,7 +62,8 @@ def _reason(output: Sequence[str]) -> str:
     """Why a step failed: the last line of its output that says ERROR, as pip's do, or else its last line."""
     lines = [" ".join(_COLOURS.sub("", line).split()) for line in output if not line.startswith(("Step ", " ---> "))]
     errors = [line for line in lines if line.startswith(("ERROR:", "E: ", "error:"))]
-    return next(iter([*errors[:1], *reversed(lines)]), "")[:300]
+    reason = _VERSIONS.sub(r"(from versions: \1 … \2)", next(iter([*errors[:1], *reversed(lines)]), ""))
+    return reason if len(reason) <= _REASON else f"{reason[: _REASON - 1]}…"
 
 
 def digest_of(reference: str, digests: Iterable[str]) -> str:

@@ -462,7 +462,7 @@ def _await_ready(
     for side, stream in enumerate(streams):
         if stream is not None:
             with _collect_trouble(troubles, side):
-                ready.append((stream, Ready.read(stream, deadline)))
+                ready.append((stream, Ready.read(stream, deadline, setup.limits.start_seconds)))
     return ready
 
 

@@ -14,7 +14,6 @@ from evaluator.host.sandboxes.channel import AgentReportedFault, ByteStream, rea
 from evaluator.model.canonical_json import canonical
 from evaluator.model.records.verdict import Verdict
 
-_LATE = "the agent was not ready in time"
 _OTHER_PROTOCOL = f"the sandbox does not speak protocol {wire.PROTOCOL_VERSION}"
 
 
@@ -55,8 +54,8 @@ class Ready:
     """Whether it wants to be told how matches end."""
 
     @classmethod
-    def read(cls, stream: ByteStream, deadline: float, *, shared: bool | None = None) -> Self:
-        """The agent's READY; `shared` is its value where an agent need not say it.
+    def read(cls, stream: ByteStream, deadline: float, seconds: float, *, shared: bool | None = None) -> Self:
+        """The agent's READY; `shared` is its value where an agent need not say it, `seconds` the limit of its start.
 
         Raises:
             AgentFault: the agent failed or is late, or the answer is no READY of this protocol.
@@ -67,7 +66,8 @@ class Ready:
         except AgentReportedFault:
             raise
         except AgentFault as fault:
-            raise AgentFault(fault.verdict, _LATE if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
+            late = f"the agent was not ready in time: its start may last {seconds:g} s"
+            raise AgentFault(fault.verdict, late if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
         shared = ready.get("shared") if shared is None else shared
         if ready.get("protocol") != wire.PROTOCOL_VERSION or not isinstance(shared, bool):
             raise AgentFault(Verdict.PROTOCOL_ERROR, _OTHER_PROTOCOL)

@@ -282,7 +282,8 @@ def _handshake(run: SoloRun, stream: ByteStream) -> int:
         action_space=describe(run.gym_task.action_space),
         seed=run.specs[0].agent_seed,
     )
-    ready = Ready.read(stream, hello.send(stream, run.limits.start_seconds))
+    seconds = run.limits.start_seconds
+    ready = Ready.read(stream, hello.send(stream, seconds), seconds)
     if type(ready.lanes) is not int or ready.lanes < 1:
         raise AgentFault(Verdict.PROTOCOL_ERROR, "READY asks for a number of lanes that is none")
     lanes = run.gym_task.task.lanes

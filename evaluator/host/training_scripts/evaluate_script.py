@@ -146,7 +146,7 @@ def _handshake(session: ScriptSession, stream: ByteStream) -> None:
         kwargs=gym_task.task.kwargs, training_steps=session.offer.training_steps,
         evaluation_episodes=session.offer.rules.last,
     )  # fmt: skip
-    Ready.read(stream, deadline, shared=False)
+    Ready.read(stream, deadline, session.limits.start_seconds, shared=False)
 
 
 def _done(body: memoryview) -> tuple[int, tuple[str, ...]]:

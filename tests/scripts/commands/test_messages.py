@@ -338,6 +338,29 @@ def test_a_crash_in_a_game_is_told_once_with_the_debugger(board: Path) -> None:
     assert f"\ncrashed: 'pullrank evaluate {folder} --pdb' opens the debugger where it failed.\n" in out
 
 
+def test_no_debugger_is_offered_for_a_process_that_ended_itself(board: Path) -> None:
+    source = "import os\nclass Agent:\n    def act(self, o):\n        print('x' * 9999, flush=True)\n        os._exit(3)\n"
+    folder = put(board, "exits", {"submission.yml": HEAD + "tasks: [CartPole-v1]\n", "agent.py": source})
+
+    _, out, _ = run(board, "evaluate", folder, "--sandbox", "process")
+
+    assert "\n  the agent's process ended with exit code 3 before all episodes were played\n" in out
+    assert "--pdb" not in out
+    (shown,) = [line for line in out.splitlines() if "xxx" in line]
+    assert shown.endswith("x…")
+    assert len(shown) < 600
+
+
+def test_a_start_that_takes_too_long_is_told_with_its_limit(board: Path) -> None:
+    source = "import time\ntime.sleep(60)\n" + GOOD
+    folder = put(board, "late", {"submission.yml": HEAD + "tasks: [CartPole-v1]\n", "agent.py": source})
+    (board / "challenge.yml").write_text(GAMES.replace("start_seconds: 30", "start_seconds: 3"))
+
+    _, out, _ = run(board, "evaluate", folder, "--sandbox", "process")
+
+    assert "\n  the agent was not ready in time: its start may last 3 s\n" in out
+
+
 def test_a_baseline_that_is_evaluated_alone_has_its_score(board: Path) -> None:
     (board / "challenge.yml").write_text("baselines: [always-one]\n" + GAMES)
     folder = board / "example_agents/always-one"
@@ -364,6 +387,17 @@ def test_the_engines_build_fails_with_the_reason_of_pip() -> None:
         "the evaluator image cannot be built: ERROR: Could not find a version that satisfies the requirement numpy==2.4.6 "
         "(from versions: none)"
     )
+
+
+def test_the_reason_of_pip_has_no_list_of_versions_and_shows_where_it_is_cut() -> None:
+    fault = "ERROR: Could not find a version that satisfies the requirement flatbuffers==99.9.9 (from versions: {})"
+
+    listed = build_failure({}, [fault.format(", ".join(f"1.{number}" for number in range(200)))], "")
+    long = build_failure({}, [f"ERROR: {'x' * 999}"], "")
+
+    assert listed == f"the evaluator image cannot be built: {fault.format('1.0 … 1.199')}"
+    assert long.endswith("xx…")
+    assert len(long) < 400
 
 
 @pytest.mark.parametrize(("env", "command"), [("Ant-v5", "make mujoco"), ("ALE/Pong-v5", "make atari")])

@@ -177,6 +177,16 @@ def test_a_changed_agent_is_updated_on_a_branch_whose_name_is_free(board: Path) 
     assert steps(board)[0] == []
 
 
+def test_of_many_changed_paths_the_first_are_named_and_the_others_counted(board: Path) -> None:
+    for number in range(30):
+        (board / f"note-{number:02}.txt").write_text("")
+
+    fault = checks(board)["only your own folder is changed"]
+
+    assert [part.split()[0] for part in fault.split("; ")] == [*(f"note-{number:02}.txt" for number in range(5)), "25"]
+    assert fault.endswith("; 25 more lie there, too")
+
+
 def test_a_file_that_git_ignores_would_not_come_along(board: Path) -> None:
     folder = board / "submissions/alice/new"
     (folder / "results").mkdir()

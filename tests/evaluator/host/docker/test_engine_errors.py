@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.docker.engine_errors import complaints
+from evaluator.host.docker.engine_errors import complaints, no_answer
 from evaluator.host.docker.seccomp import seccomp_profile
 
 SECCOMP = {"SecurityOptions": ["name=apparmor", "name=seccomp,profile=default"]}
@@ -77,3 +77,23 @@ def test_no_socket_is_told_to_linger(loopback: bool) -> None:
     assert {argument["op"] for rule in rules for argument in rule["args"]} == {"SCMP_CMP_EQ"}
     assert {rule.get(2) for rule in wanted if rule[1] == socket.SOL_SOCKET} & {None, socket.SO_LINGER} == set()
     assert {rule[1] for rule in wanted} == ({0, 1, 6, 17, 41} if loopback else {1})
+
+
+@pytest.mark.parametrize(
+    ("system", "words"),
+    [
+        (
+            "FileNotFoundError(2, 'No such file or directory')",
+            "(No such file or directory); start Docker or use --sandbox process",
+        ),
+        ("PermissionError(13, 'Permission denied')", "(Permission denied); join the group docker or use --sandbox process"),
+        (
+            "other",
+            "(Error while fetching server API version: ('Connection aborted.', other)); start Docker or",
+        ),
+    ],
+)
+def test_where_no_engine_answers_the_systems_own_words_say_why(system: str, words: str) -> None:
+    said = no_answer(f"Error while fetching server API version: ('Connection aborted.', {system})")
+
+    assert said.startswith(f"no container engine answers {words}")

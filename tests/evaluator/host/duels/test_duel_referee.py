@@ -229,7 +229,7 @@ def test_where_neither_is_ready_nobody_wins() -> None:
     tally = duelled((BROKEN, sleeper), tiny(matches=4), process(), Limits(start_seconds=8))
 
     assert verdicts(tally) == (Verdict.INVALID, Verdict.TIMEOUT)
-    assert str(tally.faults[1]) == "the agent was not ready in time"
+    assert str(tally.faults[1]) == "the agent was not ready in time: its start may last 8 s"
     assert ends(tally) == {(MatchEnd.FORFEIT, None, (0, 1)): 4}
 
 

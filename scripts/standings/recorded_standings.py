@@ -81,11 +81,11 @@ def with_stays(clone: GitRepository, commit: str, challenge: Challenge, entries:
             return entries
         digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
         since = season_commits(clone, main, challenge.season).began
-        found = returns(clone, main, digests, tasks_by_name(challenge, entries), since)
+        beacons_of = returns(clone, main, digests, tasks_by_name(challenge, entries), since)
     except CommandError:  # Not a clone, or a shallow one.
         return entries
     stays: dict[AgentName, dict[str, frozenset[str]]] = defaultdict(dict)
-    for (name, task_id), beacons in found.items():
+    for (name, task_id), beacons in beacons_of.items():
         stays[name][task_id] = beacons
     return [replace(e, stays=own) if (own := stays.get(AgentName(e.login, e.agent))) else e for e in entries]
 

@@ -83,7 +83,7 @@ class LiveMatch:
         self.earned: list[tuple[float, float]] = []
         self.heads: list[bytes] = []
 
-    def sit(self, lane: int) -> None:
+    def assign_lane(self, lane: int) -> None:
         """Put the match on a lane."""
         self.lane = lane
         self.heads = [wire.LANE.pack(lane, True, seed) for seed in self.spec.agent_seeds]
@@ -175,7 +175,7 @@ class MatchPool:
         """Put the next waiting match on a lane."""
         match = self._ahead.popleft() if self._ahead else self._next()
         if match is not None:
-            match.sit(lane)
+            match.assign_lane(lane)
             self.live[lane] = match
         return match
 

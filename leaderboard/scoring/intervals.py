@@ -229,7 +229,8 @@ def _spread(sample: Floats, task: ResampledScores, centre: Floats) -> tuple[Floa
     elif task.score == "mean" and count > 2:
         bias = math.sqrt(count * (count - 1)) / (count - 2)
         variance = np.where(squares > 0, squares / count, 1)
-        skewness = bias * row_sums(deviations * deviations * deviations) / count / (variance * np.sqrt(variance))
+        cubes, scale = bias * row_sums(deviations * deviations * deviations) / count, variance * np.sqrt(variance)
+        skewness = np.divide(cubes, scale, out=np.zeros_like(cubes), where=scale > 0)  # a cube may underflow
     is_unknown = (size < 2) | ((squares == 0) & (count < MIN_EQUAL_VALUES))
     return np.where(is_unknown, np.inf, error), np.full(len(sample), float(size)), skewness
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -162,6 +162,7 @@ def test_pseudo_episodes_count_in_size_and_centre_but_not_in_the_score():
     st.sampled_from(["mean", "iqm"]),
     st.sampled_from([None, (-1e6, 1e6), (0, 1)]),
 )
+@example([[0.0, 0.0, 2e-134]], "mean", None)
 def test_a_score_is_never_outside_its_interval(returns, scoring, bounds):
     measured = estimates(returns, make.task(score=scoring, bounds=bounds))
 

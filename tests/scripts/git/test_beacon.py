@@ -9,11 +9,10 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
 from scripts.console import CommandError
-from scripts.git.beacon import SeedBeacon, known_origins, version_origins
+from scripts.git.beacon import SeedBeacon, admission_at, known_origins, version_origins
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits, season_commits
-from scripts.github.workflow.plan_context import admission_at
 from scripts.verification.verify_claims import MainHistory
 from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board
 

@@ -113,7 +113,7 @@ def test_who_stays_alone_at_a_commit_is_refused(scene: Scene) -> None:
 
 @pytest.mark.attack(
     "change_of_which_no_run_was_started", family="bot", outcome="refused",
-    tries="Changes another's agent in a commit that says [skip ci], so that no preview looks at it.",
+    tries="Changes another's agent in a commit whose message keeps GitHub from starting a preview.",
 )  # fmt: skip
 @pytest.mark.parametrize(
     "more", [{}, {f"docs/{number}.md": b"x\n" for number in range(60)}, {"submissions/mallory/a/x": b""}]

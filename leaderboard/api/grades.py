@@ -135,7 +135,7 @@ def _answers(fields: Iterable[str], entries: list[Entry]) -> Iterator[object]:
 
 
 def _task_cells(challenge: Challenge, handed: list[GradedSubmission]) -> list[object]:
-    """Score, state, agent, arrival, and the best late score."""
+    """The score that came in time, state, agent, arrival, and the best late score."""
     late = [one for one in handed if one.is_late(challenge)]
     in_time = [one for one in handed if one not in late]
     best = max(in_time or late, key=lambda one: (one.order, -one.arrived.timestamp()), default=None)
@@ -144,6 +144,6 @@ def _task_cells(challenge: Challenge, handed: list[GradedSubmission]) -> list[ob
     state = best.verdict if in_time else LATE_STATE
     after = max(late, key=lambda one: one.order, default=None)
     return [
-        "" if best.score is None else best.score, state, f"{best.login}/{best.agent}",
+        "" if best.score is None or not in_time else best.score, state, f"{best.login}/{best.agent}",
         best.arrived.strftime("%Y-%m-%dT%H:%M:%SZ"), "" if after is None or after.score is None else after.score,
     ]  # fmt: skip

@@ -132,7 +132,10 @@ def test_a_team_has_its_best_before_the_deadline(rows: dict[str, dict[str, str]]
 
 
 def test_the_merge_decides_what_is_late_and_no_clock_of_the_student(rows: dict[str, dict[str, str]]) -> None:
-    assert (rows["carl"]["grid"], rows["carl"]["grid state"], rows["carl"]["grid arrived"]) == ("1.0", "late", LATE)
+    carl = rows["carl"]
+
+    assert (carl["grid state"], carl["grid agent"], carl["grid arrived"]) == ("late", "carl/net", LATE)
+    assert (carl["grid"], carl["grid late"]) == ("", "1.0"), "a sum over the column of scores counts nothing late"
 
 
 def test_what_came_too_late_to_be_evaluated_is_late(rows: dict[str, dict[str, str]]) -> None:

@@ -110,7 +110,7 @@ NOT_THERE = {
     "random": "did you mean 'example_agents/random'?",
     "example_agents/Randm": "did you mean 'example_agents/random'?",
     "alice/player": "did you mean 'submissions/alice/player'?",
-    "submisions/alice/player": "did you mean 'submissions/alice/player'?",
+    "submission/alice/player": "did you mean 'submissions/alice/player'?",
     "zzzz": "name the folder of an agent, such as submissions/alice/player",
 }
 

@@ -54,6 +54,7 @@ class TemplateRenderer:
             "sealed": any(any_sealed(row.result for row in board.rows) for board in standings.tasks),
             "unshown": {field.name for field in standings.challenge.people.fields if not field.shown},
             "phases": format.shown_phases(standings.challenge, context.now),
+            "not_open": functools.partial(format.not_open, standings.challenge, context.now),
             "weighted": _weighted(standings.challenge.solo_tasks),
             "filmed": filmed_tasks(standings, context),
             "overall_scale": interval_bars.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),

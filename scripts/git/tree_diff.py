@@ -143,7 +143,9 @@ def _fetch_bounded(repository: GitRepository, head: str) -> None:
             path.unlink(missing_ok=True)
         if size >= HEAD_BYTES:
             most = f"{HEAD_BYTES // MIB} MiB"
-            raise UnreadableError(f"its commits bring more than {most}; begin a new branch on main, with one commit") from error
+            raise UnreadableError(
+                f"its commits bring more than {most}; begin a new branch on main, with one commit"
+            ) from error
         raise
 
 

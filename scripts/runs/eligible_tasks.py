@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError, nearest_line
@@ -11,10 +12,12 @@ from evaluator.model.suggestion import did_you_mean
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import Place, participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
-from leaderboard.planning.reasons import reason_in_words
+from leaderboard.planning.reasons import SubmissionsEnded, reason_in_words
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.git.beacon import admission_at, known_origins
 from scripts.git.git_repository import GitRepository
+from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import season_commits
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS
 
@@ -141,11 +144,42 @@ def closed_tasks(challenge: Challenge, entry: AgentFolder, context: AdmissionCon
             yield task, reason_in_words(reason)
 
 
-def closed_task_notes(checkout: Checkout, entry: AgentFolder) -> list[str]:
-    """One line for each task that does not accept this version; one that is on main counts from its merge."""
-    if not checkout.challenge.phases:
-        return []
+def closed_here(checkout: Checkout, entry: AgentFolder) -> dict[str, str]:
+    """Each task that this version enters and that does not accept it, and why; one that is on main counts from its merge."""
+    challenge = checkout.challenge
+    if challenge.is_final and not _stands(checkout, entry):
+        reason = reason_in_words(SubmissionsEnded(challenge.season))
+        return {task.id: reason for task in eligible_tasks(challenge, entry)}
+    if not challenge.phases:
+        return {}
     context = admission_context(checkout, [entry.entry()], datetime.now(UTC))
-    return [
-        f"{entry.shown}: not on {task.id}: {reason}" for task, reason in closed_tasks(checkout.challenge, entry, context)
-    ]
+    return {task.id: reason for task, reason in closed_tasks(challenge, entry, context)}
+
+
+def closed_task_notes(checkout: Checkout, entry: AgentFolder) -> list[str]:
+    """One line for each task that does not accept this version, or one for all if submissions have ended."""
+    closed = closed_here(checkout, entry)
+    if checkout.challenge.is_final:
+        return [f"{entry.shown}: {reason}" for reason in dict.fromkeys(closed.values())]
+    return [f"{entry.shown}: not on {task_id}: {reason}" for task_id, reason in closed.items()]
+
+
+def _stands(checkout: Checkout, entry: AgentFolder) -> bool:
+    """Whether a version stands at the end of submissions, or is an example, which is nobody's submission."""
+    if is_example(entry):
+        return True
+    head = GitRepository(checkout.root).resolve("HEAD")
+    version = entry.login.casefold(), entry.folder.digest
+    return head is not None and version in _standing(checkout.root, head, checkout.challenge.season)
+
+
+@lru_cache(maxsize=1)
+def _standing(root: Path, head: str, season: str) -> frozenset[tuple[str, str]]:
+    """Login and digest of each version on the commit that ended a season's submissions, or on `head` if none is known."""
+    clone = GitRepository(root)
+    try:
+        final = season_commits(clone, head, season).final
+    except CommandError:  # a shallow clone
+        final = None
+    entries, _ = read_entries(clone, final.sha if final else head, Checkout(root).challenge)
+    return frozenset((entry.login.casefold(), entry.digest) for entry in entries)

@@ -84,7 +84,9 @@ def _parse_preview(content: bytes) -> Preview:
     try:
         document = canonical_json.parse_strict(content)
         if _largest(document) > LARGEST_NUMBER:
-            raise ArtifactError(f"a number in {PREVIEW_FILE} is larger than {LARGEST_NUMBER:g}, so nothing can be reckoned with it")
+            raise ArtifactError(
+                f"a number in {PREVIEW_FILE} is larger than {LARGEST_NUMBER:g}, so nothing can be reckoned with it"
+            )
         preview = Preview.model_validate(document)
     except ValidationError as error:
         raise ArtifactError(f"{PREVIEW_FILE} is not a preview: {reason(error, 300)}") from error

@@ -56,6 +56,46 @@ def test_an_evaluated_agent_is_ready_and_the_commands_commit_only_its_folder(boa
     assert run(board, "ready", "submissions/alice/new")[0] == 0, "as well after the commit"
 
 
+PHASES = """\
+phases:
+  - {id: early, name: Early, end: "2020-01-01T00:00:00Z", tasks: [CartPole-v1]}
+"""
+LATE = "too late: phase 'early' ended 2020-01-01 00:00 UTC"
+ENDED = "too late: the submissions of season test have ended, so this version takes no part in it"
+
+
+@pytest.mark.parametrize(("rules", "reason"), [(PHASES, LATE), ("final: test\n", ENDED)])
+def test_a_version_that_comes_too_late_has_no_place_and_is_not_ready(board: Path, rules: str, reason: str) -> None:
+    (board / "challenge.yml").write_text(GAMES + rules)
+    git(board, "commit", "-qam", "End")
+    code, out, err = run(board, "evaluate", "submissions/alice/new", "--sandbox", "process")
+
+    assert code == 0
+    assert "would take place" not in out
+    assert reason in err
+    assert "Next:" not in err
+    for words in (["check"], ["field"]):
+        assert reason in run(board, *words, "submissions/alice/new")[2], words
+    code, out, err = run(board, "ready", "submissions/alice/new")
+    assert (code, "Ready" in err) == (1, False)
+    assert f"no  CartPole-v1: {reason}" in err
+    assert reason not in run(board, "check", "submissions/bob/old")[2] or rules == PHASES, "it stands at the end"
+
+
+def test_a_version_that_is_late_for_one_of_its_tasks_is_ready_for_the_others(board: Path) -> None:
+    (board / "challenge.yml").write_text(GAMES + PHASES)
+    git(board, "commit", "-qam", "End")
+    manifest = board / "submissions/alice/new/submission.yml"
+    manifest.write_text(manifest.read_text().replace("[CartPole-v1]", "[CartPole-v1, tictactoe]"))
+    assert run(board, "evaluate", "submissions/alice/new", "--sandbox", "process")[0] == 0
+
+    code, out, err = run(board, "ready", "submissions/alice/new")
+
+    assert code == 0, err
+    assert f"ok  not on CartPole-v1: {LATE}" in err
+    assert "would take place" not in out
+
+
 BOARD = "https://github.com/host/board"
 
 

@@ -28,6 +28,7 @@ from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from leaderboard.planning.admission import admit
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.text import bibtex
+from leaderboard.text.format import shown_phases
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
@@ -41,6 +42,24 @@ from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 
 _SEASON_LINE = re.compile(r"^season:.*$", re.MULTILINE)
+
+
+def refuse_open_phases(challenge: Challenge, now: datetime) -> None:
+    """Make sure that no phase is open or begins later: the end of submissions ends it, and cannot be taken back.
+
+    Raises:
+        CommandError: a phase does.
+    """
+    ends = {shown.phase.id: shown for shown in shown_phases(challenge, now) if shown.state in ("open", "begins later")}
+    if not ends:
+        return
+    named = ", ".join(f"'{name}' ({shown.dates}: {shown.state})" for name, shown in ends.items())
+    which, them = ("phases", "them") if len(ends) > 1 else ("phase", "it")
+    raise CommandError(
+        USAGE,
+        f"{which} {named} would end with the submissions of season {challenge.season}, which cannot be taken back; "
+        f"wait for the end, or pass --yes to end {them} too",
+    )
 
 
 def write_final(path: Path, challenge: Challenge) -> None:

@@ -17,7 +17,9 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.charts import agent_charts, interval_bars, interval_figure
 from leaderboard.charts.interval_bars import ChartScale
-from leaderboard.core.standings import OverallRow, Standings
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import GameStandings
+from leaderboard.core.standings import OverallRow, Standings, TaskStandings
 from leaderboard.pages import episode_replays, game_page, home_page
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed
@@ -97,6 +99,8 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
     )  # fmt: skip
     environment.globals.update(
         secret_hash=secret_hash,
+        awaited=_awaited,
+        refused=_refused,
         tries_mark=format.tries_mark,
         held_reason=format.held_reason,
         span=escape_markdown.unbroken(format.span), ranks=format.ranks, counted=format.counted,
@@ -119,6 +123,16 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)
     return environment
+
+
+def _awaited(board: TaskStandings | GameStandings) -> list[Entry]:
+    """The waiting entries of a leaderboard that get a result."""
+    return [entry for entry in board.waiting if not entry.refused.get(board.task.id)]
+
+
+def _refused(board: TaskStandings | GameStandings) -> list[Entry]:
+    """The waiting entries of a leaderboard whose version gets none."""
+    return [entry for entry in board.waiting if entry.refused.get(board.task.id)]
 
 
 def filmed_tasks(standings: Standings, context: SiteContext) -> set[str]:

@@ -1,6 +1,6 @@
 """Which tasks an agent may enter: by its manifest, by phases and quotas; and what its manifest may not say."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -9,12 +9,11 @@ from evaluator.host.loading.yaml_loader import LoadError, nearest_line
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.suggestion import did_you_mean
-from leaderboard.core.entry import Entry
 from leaderboard.core.owners import Place, participant_faults
-from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
+from leaderboard.planning.admission import AdmissionContext, phase_refusal
 from leaderboard.planning.reasons import SubmissionsEnded, reason_in_words
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
-from scripts.git.beacon import admission_at, known_origins
+from scripts.git.beacon import admission_context
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import season_commits
@@ -110,22 +109,6 @@ def check_people(checkout: Checkout, entry: AgentFolder) -> None:
         faults = tuple(people_faults(checkout.challenge, entry, entry.shown))
         if faults:
             raise LoadError(*faults)
-
-
-def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetime) -> AdmissionContext:
-    """What admission depends on, from this clone: git says when versions came to main; team members are not looked up."""
-    challenge = checkout.challenge
-    if not (challenge.phases or challenge.quota or challenge.people.one_team_each):
-        return AdmissionContext(now=now)
-    clone = GitRepository(checkout.root)
-    try:
-        main = clone.resolve("HEAD")
-        digests = {entry.spelled_name: entry.digest for entry in entries}
-        if main:
-            return admission_at(now, known_origins(clone, main, digests, tasks_by_name(challenge, entries)))
-    except CommandError:
-        pass
-    return AdmissionContext(now=now)  # Not a git clone: every version counts as arriving now.
 
 
 def closed_tasks(challenge: Challenge, entry: AgentFolder, context: AdmissionContext) -> Iterator[tuple[Task, str]]:

@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 import typer
 
+from leaderboard.health import health
+from leaderboard.pages.page_renderer import render_pages
+from leaderboard.site_context import SiteContext
 from scripts import cli
 from scripts.command_list import COMMANDS
+from scripts.repository.checkout import open_checkout
+from scripts.standings.recorded_standings import recorded_standings
+from tests.leaderboard.pages.test_page_renderer import words as words_of
 from tests.scripts.checkouts import CRASHING, GAMES, ILLEGAL, LAST_LEGAL, LEGAL, put, run
 
 
@@ -80,6 +86,20 @@ def test_a_version_that_comes_too_late_has_no_place_and_is_not_ready(board: Path
     assert (code, "Ready" in err) == (1, False)
     assert f"no  CartPole-v1: {reason}" in err
     assert reason not in run(board, "check", "submissions/bob/old")[2] or rules == PHASES, "it stands at the end"
+
+
+def test_the_board_says_of_a_late_version_that_nothing_will_come(board: Path) -> None:
+    (board / "challenge.yml").write_text(GAMES + PHASES)
+    git(board, "commit", "-qam", "End")
+
+    standings = recorded_standings(open_checkout(board), official=True)
+
+    assert [entry.waits_for("CartPole-v1").split(";")[0] for entry in standings.tasks[0].waiting] == [LATE, LATE]
+    assert health(standings).waiting == {}
+    page = words_of(render_pages(standings, SiteContext(generated_at="2026-01-02 03:04 UTC"))["tasks/CartPole-v1.md"])
+    assert "Not ranked: 2 not evaluated" in page
+    assert f"Entered; the current version is not evaluated: New by alice: {LATE}" in page
+    assert "waiting" not in page.casefold()
 
 
 def test_a_version_that_is_late_for_one_of_its_tasks_is_ready_for_the_others(board: Path) -> None:

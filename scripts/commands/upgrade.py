@@ -30,7 +30,7 @@ def run(
     upstream: Annotated[
         str, typer.Option("--from", help="Address or folder of the repository that the copy is of.")
     ] = UPSTREAM,
-    to: Annotated[str, typer.Option(help="Its branch, tag or commit.")] = "main",
+    to: Annotated[str, typer.Option(help="Its branch, tag, or commit by its full hash.")] = "main",
     base: Annotated[str, typer.Option(help="Its commit that the copy was made from; looked for when left out.")] = "",
 ) -> int:
     """Make a branch with a newer Pullrank: the host's files stay, and nothing is lost or left in conflict."""

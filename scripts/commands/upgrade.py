@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from leaderboard.text.format import counted
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.maintenance.upgrade_tree import (
@@ -62,7 +63,8 @@ def _refuse_unclean(clone: GitRepository) -> None:
     changed = clone.status("--untracked-files=no")
     if changed:
         raise CommandError(
-            USAGE, f"{len(changed)} files are changed and not committed, such as {changed[0][3:]}; commit them first"
+            USAGE,
+            f"not committed: {counted(len(changed), 'changed file')}, such as {changed[0][3:]}; commit it first",
         )
 
 

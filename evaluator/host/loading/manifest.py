@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LineNumbers, LoadError, parse_submission, parse_yaml
-from evaluator.model.config.source_header import SOURCE_NAME, HeaderError, SourceHeader, find_header, has_first_line, near_header
+from evaluator.model.config.source_header import (
+    SOURCE_NAME,
+    HeaderError,
+    SourceHeader,
+    find_header,
+    has_first_line,
+    near_header,
+)
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, Submission
 from evaluator.model.suggestion import nearest
 

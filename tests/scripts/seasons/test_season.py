@@ -327,8 +327,10 @@ def test_what_does_not_verify_closes_nothing(clone: Path) -> None:
     code, _, err = run(clone, "season", "close", "--by", "us")
 
     assert code == 1
-    assert "1 results do not verify; nothing was closed" in err
-    assert "traces-2026" in err
+    assert "1 result cannot be verified; nothing was closed" in err
+    assert "its trace is not in this clone" in err
+    assert "refuted" not in err
+    assert "fetch the traces: git fetch origin traces-2026 && mkdir -p traces && git archive FETCH_HEAD | tar -x" in err
     assert not (clone / "site" / "pages" / "seasons").exists()
     assert "closed" not in json.loads((clone / "results" / "season.json").read_text())["seasons"][0]
 

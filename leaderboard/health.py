@@ -24,7 +24,7 @@ class Health:
     last_run: str | None
     """The address of the workflow run that made it."""
     waiting: Mapping[str, int]
-    """By task: entries whose current version has no result yet; tasks without any are left out."""
+    """By task: entries whose current version has no result yet and gets one; tasks without any are left out."""
     failures: Mapping[str, int]
     """By verdict, or `refused` in a game: entries without a score by their own fault."""
     ours: Mapping[str, int]
@@ -60,8 +60,9 @@ def health(standings: Standings, results: Iterable[Result] = ()) -> Health:
     ours = Counter({board.task.id: sum(_is_ours(f.result) for f in board.failures) for board in standings.tasks})
     failures = Counter(str(f.result.verdict) for b in standings.tasks for f in b.failures if not _is_ours(f.result))
     failures[REFUSED_PLAYERS] += sum(len(board.failures) for board in standings.games)
-    waiting = Counter({board.task.id: len(board.waiting) for board in standings.tasks})
-    waiting.update({board.task.id: len(board.waiting) for board in standings.games})
+    waiting = Counter(
+        board.task.id for board in standings.boards for entry in board.waiting if not entry.refused.get(board.task.id)
+    )
     return Health(
         recorded=len(records),
         last_at=last.evaluated_at if last else None,

@@ -140,7 +140,7 @@ def _entry(entry: Entry, masked: AgentName | None) -> Entry:
     submission = Submission(name=f"Entry {digits}", algorithm="not shown yet").model_copy(update=fields)
     version, (login, agent) = _pseudonym(entry.digest), masked
     return replace(
-        entry, login=login, agent=agent, digest=version, submission=submission, verified=None, anonymous=True
+        entry, login=login, agent=agent, digest=version, submission=submission, verified=None, refused={}, anonymous=True
     )  # fmt: skip
 
 

@@ -99,8 +99,8 @@ def _state(entry: Entry, outcome: Outcome, task: Task) -> State:
             return ["failed", outcome.result.verdict] if claim is None else ["self-reported", claim]
         case GameFailure():
             return ["refused", outcome.reason]
-    quarantined = entry.quarantined.get(task.id)
-    return ["waiting", quarantined] if quarantined else ["waiting"]
+    words = entry.waits_for(task.id)
+    return ["waiting", words] if words else ["waiting"]
 
 
 def _agent(entry: Entry, facts: ApiInputs, tasks: int) -> StatusAgentJson:

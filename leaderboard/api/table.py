@@ -280,8 +280,8 @@ def _measured(result: Result) -> dict[str, Any]:
 
 
 def _waiting(entry: Entry, task: Task) -> dict[str, Any]:
-    quarantined = entry.quarantined.get(task.id)
-    message = f"{quarantined[0].upper()}{quarantined[1:]}." if quarantined else "Entered, and not evaluated yet."
+    words = entry.waits_for(task.id)
+    message = f"{words[0].upper()}{words[1:]}." if words else "Entered, and not evaluated yet."
     return {
         **_entry(entry), "verdict": "waiting", "message": message,
         "flags": set_flags(flags(entry)),

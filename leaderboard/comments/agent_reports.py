@@ -79,6 +79,13 @@ def redact(agent: AgentReport, recorded: OfficialLeaderboard) -> AgentReport:
     return replace(agent, rows=tuple(map(standing, agent.rows)), games=tuple(games))
 
 
+def without_places(agent: AgentReport, tasks: Collection[str]) -> AgentReport:
+    """Remove the places on tasks that do not accept this version."""
+    rows = tuple(replace(row, **_NO_PLACE) if row.task.id in tasks else row for row in agent.rows)
+    games = tuple(replace(game, **_NO_PLACE) if game.task.id in tasks else game for game in agent.games)
+    return replace(agent, rows=rows, games=games, overall=None if tasks else agent.overall)
+
+
 def without_hidden_scores(agent: AgentReport, hidden: Collection[str]) -> AgentReport:
     """Remove official scores on hidden leaderboards; failures stay, so that they can be fixed."""
     rows = tuple(row for row in agent.rows if row.task.id not in hidden or row.estimate is None)

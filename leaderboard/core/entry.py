@@ -41,6 +41,8 @@ class Entry:
     """Which host vouches for it."""
     quarantined: Mapping[str, str] = field(default_factory=dict, hash=False)
     """By task what is said where a record of this version is in quarantine."""
+    refused: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """By task why this version is not evaluated there, by a phase or the rules for participants."""
     stays: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
     """By task the beacons of all stays of this version in the season, where it left main and came back."""
     anonymous: bool = False
@@ -60,6 +62,10 @@ class Entry:
     def version(self) -> tuple[str, str, str]:
         """Login, folder and digest, as records have them."""
         return self.login, self.agent, self.digest
+
+    def waits_for(self, task_id: str) -> str:
+        """What is said of it on a task where nothing is recorded that counts; empty if it only has to wait."""
+        return self.quarantined.get(task_id) or self.refused.get(task_id, "")
 
     @property
     def is_aside(self) -> bool:

@@ -39,7 +39,12 @@ def to_minute(moment: str) -> str:
 
 
 def season_end(challenge: Challenge, now: datetime | None) -> str:
-    """When the season ends, in words: with the last phase, if every task is in a phase that has an end."""
+    """When the season ends, in words: with the last phase, if every task is in a phase that has an end.
+
+    Once `pullrank season final` is merged, submissions have ended, whatever the phases say.
+    """
+    if challenge.is_final:
+        return "submissions have ended"
     phases = [challenge.phase_of(task.id) for task in challenge.tasks]
     ends = [phase.end for phase in phases if phase and phase.end]
     if not phases or len(ends) < len(phases):

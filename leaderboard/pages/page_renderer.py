@@ -38,9 +38,16 @@ def form_rules(standings: Standings, context: SiteContext) -> str:
     return json.dumps(
         {
             "title": challenge.title,
+            "not_open": format.not_open(challenge, context.now) or None,
             "repository": (context.repository or challenge.repository or "").rstrip("/") or None,
             "tasks": [
-                {"id": task.id, "title": task.title or task.id, "kind": format.task_kind(task)} for task in tasks.values()
+                {
+                    "id": task.id,
+                    "title": task.title or task.id,
+                    "kind": format.task_kind(task),
+                    "not_open": format.not_open(challenge, context.now, task.id) or None,
+                }
+                for task in tasks.values()
             ],
             "kinds": [kind.value for kind in SubmissionKind],
             "adapters": list(ADAPTERS),

@@ -17,7 +17,9 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.charts import agent_charts, interval_bars, interval_figure
 from leaderboard.charts.interval_bars import ChartScale
-from leaderboard.core.standings import OverallRow, Standings
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import GameStandings
+from leaderboard.core.standings import OverallRow, Standings, TaskStandings
 from leaderboard.pages import episode_replays, game_page, home_page
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed
@@ -54,6 +56,7 @@ class TemplateRenderer:
             "sealed": any(any_sealed(row.result for row in board.rows) for board in standings.tasks),
             "unshown": {field.name for field in standings.challenge.people.fields if not field.shown},
             "phases": format.shown_phases(standings.challenge, context.now),
+            "not_open": functools.partial(format.not_open, standings.challenge, context.now),
             "weighted": _weighted(standings.challenge.solo_tasks),
             "filmed": filmed_tasks(standings, context),
             "overall_scale": interval_bars.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),
@@ -96,6 +99,8 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
     )  # fmt: skip
     environment.globals.update(
         secret_hash=secret_hash,
+        awaited=_awaited,
+        refused=_refused,
         tries_mark=format.tries_mark,
         held_reason=format.held_reason,
         span=escape_markdown.unbroken(format.span), ranks=format.ranks, counted=format.counted,
@@ -118,6 +123,16 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)
     return environment
+
+
+def _awaited(board: TaskStandings | GameStandings) -> list[Entry]:
+    """The waiting entries of a leaderboard that get a result."""
+    return [entry for entry in board.waiting if not entry.refused.get(board.task.id)]
+
+
+def _refused(board: TaskStandings | GameStandings) -> list[Entry]:
+    """The waiting entries of a leaderboard whose version gets none."""
+    return [entry for entry in board.waiting if entry.refused.get(board.task.id)]
 
 
 def filmed_tasks(standings: Standings, context: SiteContext) -> set[str]:

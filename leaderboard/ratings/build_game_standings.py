@@ -212,7 +212,7 @@ def _rows(
         order = rating_order(ratings.theta[chosen], ratings.covariance[np.ix_(chosen, chosen)], among[chosen])
         return [RankInterval(*fields) for fields in zip(*(column.tolist() for column in order), strict=True)]
 
-    ranks = ranks_beside(aside, rank)
+    ranks, among_all = ranks_beside(aside, rank)
     rows = [
         GameRow(
             **ranks[i]._asdict(),
@@ -229,10 +229,11 @@ def _rows(
         for i, version in enumerate(now.players)
     ]
 
-    def by_place(row: GameRow) -> tuple[bool, int, bool, str, tuple[str, ...]]:
-        return row.held_by is not None, row.place, not row.is_aside, row.since, name_order(row.entry)
+    def by_place(numbered: tuple[int, GameRow]) -> tuple[Any, ...]:
+        index, row = numbered
+        return row.held_by is not None, row.place, not row.is_aside, among_all[index], row.since, name_order(row.entry)
 
-    return tuple(sorted(rows, key=by_place))
+    return tuple(row for _, row in sorted(enumerate(rows), key=by_place))
 
 
 def _counts(now: RatedPlayers) -> list[WinCount]:

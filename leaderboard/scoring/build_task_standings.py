@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
@@ -159,7 +160,7 @@ def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays)
         compared = paired([draws[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None
         return rank_intervals(chosen_entries(better, chosen), [ties[i] for i in chosen] if ties else (), compared)
 
-    places = ranks_beside([m.entry.is_aside or m.held_by is not None for m in scored], rank)
+    places, among_all = ranks_beside([m.entry.is_aside or m.held_by is not None for m in scored], rank)
     rows = [
         Row(
             **place._asdict(), entry=m.entry, draws=m.draws, estimate=estimate, attempts=m.attempts, tries=m.tries,
@@ -168,16 +169,12 @@ def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays)
         for m, place, estimate, others in zip(scored, places, intervals(measured), shown, strict=True)
     ]  # fmt: skip
 
-    def order(row: Row) -> tuple[bool, int, bool, str, tuple[str, ...]]:
-        return (
-            row.held_by is not None,
-            row.place,
-            not row.is_aside,
-            row.result.provenance.evaluated_at,
-            name_order(row.entry),
-        )
+    def order(numbered: tuple[int, Row]) -> tuple[Any, ...]:
+        index, row = numbered
+        since = row.result.provenance.evaluated_at
+        return row.held_by is not None, row.place, not row.is_aside, among_all[index], since, name_order(row.entry)
 
-    return tuple(sorted(rows, key=order))
+    return tuple(row for _, row in sorted(enumerate(rows), key=order))
 
 
 def _tie_breaks(task: Task, others: Sequence[tuple[float, ...]]) -> list[Key]:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,11 +94,12 @@ def overall_rows(
     values = np.column_stack([_column(contenders, scale) for scale in scales])
     rows = zip(contenders, _rows(contenders, scales, values, columns, interquartile_means), strict=True)
 
-    def order(pair: tuple[OverallEntry, OverallRow]) -> tuple[bool, int, bool, str, tuple[str, ...]]:
-        contender, row = pair
-        return row.held_by is not None, row.place, not row.is_aside, contender.since, name_order(contender.entry)
+    def order(numbered: tuple[OverallEntry, tuple[int, OverallRow]]) -> tuple[Any, ...]:
+        contender, (among_all, row) = numbered
+        name = name_order(contender.entry)
+        return row.held_by is not None, row.place, not row.is_aside, among_all, contender.since, name
 
-    return tuple(row for _, row in sorted(rows, key=order))
+    return tuple(row for _, (_, row) in sorted(rows, key=order))
 
 
 def _contenders(
@@ -126,16 +127,17 @@ def _rows(
     values: Floats,
     drawn: Mapping[AgentName, OverallSample],
     interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
-) -> Iterator[OverallRow]:
+) -> Iterator[tuple[int, OverallRow]]:
+    """Each row, behind its place among all."""
     measured = _estimates(contenders, scales, values, drawn)
     aside = [one.entry.is_aside or one.held_by is not None for one in contenders]
-    places = ranks_beside(aside, lambda chosen: rank_intervals(chosen_entries(measured, chosen)))
-    columns = zip(contenders, places, intervals(measured), values.tolist(), strict=True)
+    places, among_all = ranks_beside(aside, lambda chosen: rank_intervals(chosen_entries(measured, chosen)))
+    columns = zip(contenders, places, among_all, intervals(measured), values.tolist(), strict=True)
     iqm_of = interquartile_means() if interquartile_means else {}
-    for contender, rank, estimate, row in columns:
+    for contender, rank, place, estimate, row in columns:
         iqm = iqm_of[contender.entry.name, contender.entry.digest] if interquartile_means else NOT_MEASURED
         normalised = {scale.task.id: value_or_none(value) for scale, value in zip(scales, row, strict=True)}
-        yield OverallRow(
+        yield place, OverallRow(
             **rank._asdict(), entry=contender.entry, tries=contender.tries, held_by=contender.held_by, estimate=estimate,
             iqm=iqm, normalised=normalised,
         )  # fmt: skip

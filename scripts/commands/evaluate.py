@@ -20,7 +20,7 @@ from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import AgentArgument, Jobs, LocalSandbox, OnlyTasks, PlayAgain
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
-from scripts.runs.eligible_tasks import find_chosen
+from scripts.runs.eligible_tasks import closed_here, closed_task_notes, find_chosen
 from scripts.runs.local_evaluator import Evaluator, RunOptions, ended_in_words, evaluate_locally, open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 
@@ -61,8 +61,8 @@ def run(
     _print_tables(checkout, entry, results, duels)
     code = exit_code_of(entry, results, duels)
     if here:
-        print_places(checkout, entry, results, duels)
-        if code == OK and entry.login != LOCAL:
+        closed = print_places(checkout, entry, results, duels)
+        if code == OK and entry.login != LOCAL and not closed.issuperset(task.id for task in tasks):
             say(f"Next: pullrank ready {entry.shown}")
     return code
 
@@ -107,19 +107,23 @@ def _say_result(result: Result, *, is_new: bool, is_only: bool) -> None:
         say(f"{result.task}: {ended_in_words(result)}")
 
 
-def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:
-    """Print the end of an evaluation, with the recorded results that there are."""
+def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> set[str]:
+    """Print the end of an evaluation, with the recorded results that there are; returns the tasks that are closed to it."""
     # Imported late, as `_play` does.
     from scripts.standings.expected_place import expected, narrower_tasks, recorded_here, with_recorded
     from scripts.terminal_tables import expected_places
 
     recorded, official = recorded_here(with_recorded(checkout))
-    state = expected(recorded, entry, results, duels)
+    closed = closed_here(checkout, entry)
+    state = expected(recorded, entry, results, duels, closed)
     is_policy = entry.folder.submission.kind is SubmissionKind.POLICY
     in_clone = (checkout.root / "challenge.yml").is_file()
     expected_places(state, official=official, in_clone=in_clone, debugged=entry.shown if is_policy else None)
     if question := narrower_tasks(entry, state.agents[0]):
         say(question)
+    for line in closed_task_notes(checkout, entry):
+        say(line)
+    return set(closed)
 
 
 DEBUGGED_EPISODES = 5

@@ -20,9 +20,9 @@ from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkI
 from leaderboard.planning.quota import Deferred, OwnerAccounts
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OK, print_json, say
+from scripts.git.beacon import admission_context
 from scripts.options import JsonList, LocalSandbox
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
-from scripts.runs.eligible_tasks import admission_context
 from scripts.runs.local_evaluator import choose_sandbox
 
 

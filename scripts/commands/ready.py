@@ -18,7 +18,7 @@ from scripts.git.pull_steps import PullSteps, pull_steps, read_clone
 from scripts.options import AgentArgument, JsonDocument
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
-from scripts.runs.eligible_tasks import eligible_tasks
+from scripts.runs.eligible_tasks import closed_here, eligible_tasks
 from scripts.standings.expected_place import expected, recorded_here, with_recorded
 from scripts.standings.newest_results import duels_of, newest_results
 
@@ -123,9 +123,16 @@ def _result_checks(checkout: Checkout, entry: AgentFolder) -> Iterator[ReadyChec
     missing = f"this version was not evaluated here; run 'pullrank evaluate {entry.shown}'"
     results, duels = _recorded(checkout, entry)
     of_task = {result.task: result for result in results}
-    for task in eligible_tasks(checkout.challenge, entry):
+    tasks, closed = eligible_tasks(checkout.challenge, entry), closed_here(checkout, entry)
+    if closed.keys() >= {task.id for task in tasks}:
+        for reason in dict.fromkeys(closed.values()):
+            yield ReadyCheck(what=", ".join(name for name, why in closed.items() if why == reason), fault=reason)
+        return
+    for task in tasks:
         result = of_task.get(task.id)
-        if task.game is not None:
+        if task.id in closed:
+            yield ReadyCheck(what=f"not on {task.id}: {closed[task.id]}")
+        elif task.game is not None:
             of_game = [duel for duel in duels if duel.task == task.id]
             yield _game_check(entry, task, of_game) if of_game else ReadyCheck(what=task.id, fault=missing)
         elif result is None:
@@ -155,7 +162,7 @@ def _game_check(entry: AgentFolder, task: Task, duels: list[Duel]) -> ReadyCheck
 def _places(checkout: Checkout, entry: AgentFolder) -> Iterator[dict[str, str | int]]:
     """The place that the agent would take on each task and game, where it has one."""
     recorded, _ = recorded_here(with_recorded(checkout))
-    (agent,) = expected(recorded, entry, *_recorded(checkout, entry)).agents
+    (agent,) = expected(recorded, entry, *_recorded(checkout, entry), closed_here(checkout, entry)).agents
     for row in agent.rows:
         if row.place is not None:
             yield {"task": row.task.id, "place": row.place, "of": row.entries}

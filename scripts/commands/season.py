@@ -14,7 +14,7 @@ from scripts.git.git_repository import Credentials, GitRepository
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.season_file import RevealedSecret, SeasonFile
-from scripts.seasons.close_season import close_season, frozen_folder, write_final
+from scripts.seasons.close_season import close_season, frozen_folder, refuse_open_phases, write_final
 from scripts.seasons.record_season import record_locally, record_on_branch
 
 SECRET_ENVIRONMENT = "season"
@@ -77,10 +77,14 @@ def reveal(push: Push = False, token: PushToken = "", server: ServerAddress = GI
 
 
 @run.command()
-def final() -> int:
+def final(
+    yes: Annotated[bool, typer.Option("--yes", help="End them even while a phase is open or begins later.")] = False,
+) -> int:
     """Write into challenge.yml that submissions have ended; merged, it makes the official run draw once more for all."""
     checkout = open_checkout(Path.cwd())
     season = checkout.challenge.season
+    if not (yes or checkout.challenge.is_final):
+        refuse_open_phases(checkout.challenge, _now())
     write_final(checkout.root / "challenge.yml", checkout.challenge)
     say(f"challenge.yml now says that the submissions of season {season} have ended. Merge it by a pull request:")
     say("1. What is on main then is standing; what is merged later takes no part, and this cannot be taken back.")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from leaderboard.text.format import counted
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.maintenance.upgrade_tree import (
@@ -30,7 +31,7 @@ def run(
     upstream: Annotated[
         str, typer.Option("--from", help="Address or folder of the repository that the copy is of.")
     ] = UPSTREAM,
-    to: Annotated[str, typer.Option(help="Its branch, tag or commit.")] = "main",
+    to: Annotated[str, typer.Option(help="Its branch, tag, or commit by its full hash.")] = "main",
     base: Annotated[str, typer.Option(help="Its commit that the copy was made from; looked for when left out.")] = "",
 ) -> int:
     """Make a branch with a newer Pullrank: the host's files stay, and nothing is lost or left in conflict."""
@@ -62,7 +63,8 @@ def _refuse_unclean(clone: GitRepository) -> None:
     changed = clone.status("--untracked-files=no")
     if changed:
         raise CommandError(
-            USAGE, f"{len(changed)} files are changed and not committed, such as {changed[0][3:]}; commit them first"
+            USAGE,
+            f"not committed: {counted(len(changed), 'changed file')}, such as {changed[0][3:]}; commit it first",
         )
 
 

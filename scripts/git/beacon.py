@@ -5,15 +5,16 @@ Nobody can predict the commit's id, and no other folder of the login gets anothe
 and comes back begins another period, with other seeds: otherwise one could merge many versions and go back to the luckiest.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from leaderboard.core.entry import AgentName
-from leaderboard.planning.admission import AdmissionContext
+from leaderboard.core.entry import AgentName, Entry
+from leaderboard.planning.admission import AdmissionContext, tasks_by_name
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.folder_history import FolderHistory, FolderState
 from scripts.git.git_repository import GitRepository
+from scripts.repository.checkout import Checkout
 from scripts.repository.layout import folder_of
 
 
@@ -158,6 +159,22 @@ def admission_at(
         },
         members=members,
     )
+
+
+def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetime) -> AdmissionContext:
+    """What admission depends on, from this clone: git says when versions came to main; team members are not looked up."""
+    challenge = checkout.challenge
+    if not (challenge.phases or challenge.quota or challenge.people.one_team_each):
+        return AdmissionContext(now=now)
+    clone = GitRepository(checkout.root)
+    try:
+        main = clone.resolve("HEAD")
+        digests = {entry.spelled_name: entry.digest for entry in entries}
+        if main:
+            return admission_at(now, known_origins(clone, main, digests, tasks_by_name(challenge, entries)))
+    except CommandError:
+        pass
+    return AdmissionContext(now=now)  # Not a git clone: every version counts as arriving now.
 
 
 def _merged_at(beacon: SeedBeacon) -> datetime:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from evaluator.host.loading.yaml_loader import MAX_CHALLENGE_BYTES, nearest_line, parse_yaml
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.suggestion import nearest
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
 
@@ -47,7 +48,9 @@ def _unknown_agents(checkout: Checkout, document: dict[str, object]) -> Iterator
     for place, name in named:
         if name.casefold() not in agents:
             folder = f"{SUBMISSIONS}/{name}" if "/" in name else f"{EXAMPLE_AGENTS}/{name}"
-            yield place, f"there is no agent {name!r}; add {folder}, or remove the name"
+            near = nearest(name, agents)
+            meant = f"did you mean '{near}'? Else " if near else ""
+            yield place, f"there is no agent {name!r}; {meant}add {folder}, or remove the name"
 
 
 def _task_faults(challenge: Challenge, notes: list[str]) -> Iterator[tuple[Place, str]]:
@@ -57,7 +60,8 @@ def _task_faults(challenge: Challenge, notes: list[str]) -> Iterator[tuple[Place
         try:
             for fault in task_faults(task):
                 named = fault.text.startswith((f"task {task.id}: ", f"task {task.id} "))
-                yield ("tasks", index, fault.key), fault.text if named else f"task {task.id}: {fault.text}"
+                key = (fault.key,) if fault.number is None else (fault.key, fault.number)
+                yield ("tasks", index, *key), fault.text if named else f"task {task.id}: {fault.text}"
         except ModuleNotFoundError as error:
             notes.append(
                 f"challenge.yml: task {task.id} was not played: {error} is not installed here; 'make {error}' installs it."

@@ -1,20 +1,22 @@
 """Which tasks an agent may enter: by its manifest, by phases and quotas; and what its manifest may not say."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError, nearest_line
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.suggestion import did_you_mean
-from leaderboard.core.entry import Entry
 from leaderboard.core.owners import Place, participant_faults
-from leaderboard.planning.admission import AdmissionContext, phase_refusal, tasks_by_name
-from leaderboard.planning.refusal_reasons import reason_in_words
+from leaderboard.planning.admission import AdmissionContext, phase_refusal
+from leaderboard.planning.refusal_reasons import SubmissionsEnded, reason_in_words
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
-from scripts.git.beacon import admission_at, known_origins
+from scripts.git.beacon import admission_context
 from scripts.git.git_repository import GitRepository
+from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import season_commits
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS
 
@@ -109,22 +111,6 @@ def check_people(checkout: Checkout, entry: AgentFolder) -> None:
             raise LoadError(*faults)
 
 
-def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetime) -> AdmissionContext:
-    """What admission depends on, from this clone: git says when versions came to main; team members are not looked up."""
-    challenge = checkout.challenge
-    if not (challenge.phases or challenge.quota or challenge.people.one_team_each):
-        return AdmissionContext(now=now)
-    clone = GitRepository(checkout.root)
-    try:
-        main = clone.resolve("HEAD")
-        digests = {entry.spelled_name: entry.digest for entry in entries}
-        if main:
-            return admission_at(now, known_origins(clone, main, digests, tasks_by_name(challenge, entries)))
-    except CommandError:
-        pass
-    return AdmissionContext(now=now)  # Not a git clone: every version counts as arriving now.
-
-
 def closed_tasks(challenge: Challenge, entry: AgentFolder, context: AdmissionContext) -> Iterator[tuple[Task, str]]:
     """Each task that does not accept a version, and why; one that is not on main counts as coming to main now."""
     if entry.path.parent.name == EXAMPLE_AGENTS or entry.baseline or challenge.people.is_host(entry.login):
@@ -141,11 +127,42 @@ def closed_tasks(challenge: Challenge, entry: AgentFolder, context: AdmissionCon
             yield task, reason_in_words(reason)
 
 
-def closed_task_notes(checkout: Checkout, entry: AgentFolder) -> list[str]:
-    """One line for each task that does not accept this version; one that is on main counts from its merge."""
-    if not checkout.challenge.phases:
-        return []
+def closed_here(checkout: Checkout, entry: AgentFolder) -> dict[str, str]:
+    """Each task that this version enters and that does not accept it, and why; one that is on main counts from its merge."""
+    challenge = checkout.challenge
+    if challenge.is_final and not _stands(checkout, entry):
+        reason = reason_in_words(SubmissionsEnded(challenge.season))
+        return {task.id: reason for task in eligible_tasks(challenge, entry)}
+    if not challenge.phases:
+        return {}
     context = admission_context(checkout, [entry.entry()], datetime.now(UTC))
-    return [
-        f"{entry.shown}: not on {task.id}: {reason}" for task, reason in closed_tasks(checkout.challenge, entry, context)
-    ]
+    return {task.id: reason for task, reason in closed_tasks(challenge, entry, context)}
+
+
+def closed_task_notes(checkout: Checkout, entry: AgentFolder) -> list[str]:
+    """One line for each task that does not accept this version, or one for all if submissions have ended."""
+    closed = closed_here(checkout, entry)
+    if checkout.challenge.is_final:
+        return [f"{entry.shown}: {reason}" for reason in dict.fromkeys(closed.values())]
+    return [f"{entry.shown}: not on {task_id}: {reason}" for task_id, reason in closed.items()]
+
+
+def _stands(checkout: Checkout, entry: AgentFolder) -> bool:
+    """Whether a version stands at the end of submissions, or is an example, which is nobody's submission."""
+    if is_example(entry):
+        return True
+    head = GitRepository(checkout.root).resolve("HEAD")
+    version = entry.login.casefold(), entry.folder.digest
+    return head is not None and version in _standing(checkout.root, head, checkout.challenge.season)
+
+
+@lru_cache(maxsize=1)
+def _standing(root: Path, head: str, season: str) -> frozenset[tuple[str, str]]:
+    """Login and digest of each version on the commit that ended a season's submissions, or on `head` if none is known."""
+    clone = GitRepository(root)
+    try:
+        final = season_commits(clone, head, season).final
+    except CommandError:  # a shallow clone
+        final = None
+    entries, _ = read_entries(clone, final.sha if final else head, Checkout(root).challenge)
+    return frozenset((entry.login.casefold(), entry.digest) for entry in entries)

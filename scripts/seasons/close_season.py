@@ -15,6 +15,7 @@ from pathlib import Path
 
 from evaluator.host.digests.runtime_digest import lock_digests
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
+from evaluator.host.solo.verify_result import TRACE_MISSING
 from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import safe_path_segment
@@ -28,19 +29,38 @@ from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from leaderboard.planning.admission import admit
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.text import bibtex
+from leaderboard.text.format import counted, shown_phases
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
+from scripts.git.beacon import admission_context
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
-from scripts.runs.eligible_tasks import admission_context
 from scripts.standings.recorded_standings import FinalEntries, SandboxRules, final_entries, recorded_standings
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 
 _SEASON_LINE = re.compile(r"^season:.*$", re.MULTILINE)
+
+
+def refuse_open_phases(challenge: Challenge, now: datetime) -> None:
+    """Make sure that no phase is open or begins later: the end of submissions ends it, and cannot be taken back.
+
+    Raises:
+        CommandError: a phase does.
+    """
+    ends = {shown.phase.id: shown for shown in shown_phases(challenge, now) if shown.state in ("open", "begins later")}
+    if not ends:
+        return
+    named = ", ".join(f"'{name}' ({shown.dates}: {shown.state})" for name, shown in ends.items())
+    which, them = ("phases", "them") if len(ends) > 1 else ("phase", "it")
+    raise CommandError(
+        USAGE,
+        f"{which} {named} would end with the submissions of season {challenge.season}, which cannot be taken back; "
+        f"wait for the end, or pass --yes to end {them} too",
+    )
 
 
 def write_final(path: Path, challenge: Challenge) -> None:
@@ -324,15 +344,19 @@ def _refuse_unverified(verifications: Sequence[Verification], season: str) -> No
     unverified = [f for f in verifications if f.status in (VerificationStatus.REFUTED, VerificationStatus.SEALED)]
     if not unverified:
         return
+    lacking = [each for each in unverified if each.faults[0] == TRACE_MISSING]
     lines = [
-        f"{verification.path}: {verification.status}: {verification.faults[0]}"
-        for verification in unverified[:LISTED_FAULTS]
+        f"{each.path}: its trace is not in this clone"
+        if each in lacking
+        else f"{each.path}: {each.status}: {each.faults[0]}"
+        for each in unverified[:LISTED_FAULTS]
     ]
     more = [f"and {len(unverified) - LISTED_FAULTS} more"] if len(unverified) > LISTED_FAULTS else []
-    missing = any("trace is missing" in verification.faults[0] for verification in unverified)
-    hint = [f"traces are on the branch {traces_branch(season)}; check it out at traces/"] if missing else []
+    fetch = f"git fetch origin {traces_branch(season)} && mkdir -p traces && git archive FETCH_HEAD | tar -x -C traces"
+    hint = [f"fetch the traces: {fetch}"] if lacking else []
+    what = "cannot be verified" if len(lacking) == len(unverified) else "did not verify"
     raise CommandError(
-        SUBMISSION_AT_FAULT, f"{len(unverified)} results do not verify; nothing was closed", *lines, *more, *hint
+        SUBMISSION_AT_FAULT, f"{counted(len(unverified), 'result')} {what}; nothing was closed", *lines, *more, *hint
     )
 
 

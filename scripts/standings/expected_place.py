@@ -1,7 +1,7 @@
 """The end of an evaluation at home, as the comment on a pull request ends: the place that the agent would take, and why."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.agent_reports import preview_state
+from leaderboard.comments.agent_reports import preview_state, without_places
 from leaderboard.comments.states import AgentReport, Previewed
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
@@ -18,7 +18,7 @@ from scripts.console import CommandError, say
 from scripts.git.data_branches import export_files, newest_results
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import AgentFolder, Checkout
-from scripts.standings.recorded_standings import with_stays
+from scripts.standings.recorded_standings import final_entries, with_stays
 
 # What a sentence of the referee begins with where the agent failed before it had acted once.
 _AT_THE_START = re.compile(r"episode \d+, step 0: ")
@@ -62,13 +62,24 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
     recorded = OfficialLeaderboard(
         challenge=checkout.challenge, entries=tuple(kept), results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
     )
+    if official and checkout.challenge.is_final:
+        try:
+            final = final_entries(checkout)
+        except CommandError:  # The end is not merged yet, or the history is not here.
+            return recorded, official
+        standing = tuple(entry for entry in final.entries if checkout.moderation.of(*entry.version) is None)
+        recorded = replace(recorded, entries=standing, final_beacon=final.beacon)
     return recorded, official
 
 
 def expected(
-    recorded: OfficialLeaderboard, entry: AgentFolder, results: Sequence[Result], duels: Sequence[Duel]
+    recorded: OfficialLeaderboard,
+    entry: AgentFolder,
+    results: Sequence[Result],
+    duels: Sequence[Duel],
+    closed: Collection[str] = (),
 ) -> Previewed:
-    """The state of the comment that a pull request with this agent would get."""
+    """The state of the comment that a pull request with this agent would get, without places on the tasks `closed` to it."""
     login = entry.login
     if login == LOCAL and not entry.baseline:
         # An agent from any other folder would be somebody's; a board leaves out agents that have no owner.
@@ -79,9 +90,10 @@ def expected(
         login=login, agent=entry.agent, submission_digest=entry.folder.digest, name=entry.folder.submission.name,
         results=tuple(results), duels=tuple(duels),
     )  # fmt: skip
-    return preview_state(
+    state = preview_state(
         Preview.model_construct(head_sha="", evaluator_sha="", agents=(agent,), skipped=()), recorded, run_url=None
     )
+    return replace(state, agents=tuple(without_places(shown, closed) for shown in state.agents))
 
 
 def _with_owner(duel: Duel, entry: AgentFolder) -> Duel:

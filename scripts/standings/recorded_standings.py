@@ -1,7 +1,7 @@
 """The standings of a checkout's recorded results; once submissions have ended, of the agents on main at that commit."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -15,10 +15,11 @@ from evaluator.model.records.result import Result, Tier
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings
-from leaderboard.planning.admission import tasks_by_name
+from leaderboard.planning.admission import refusals, tasks_by_name
+from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_flags
 from scripts.console import CommandError, say
-from scripts.git.beacon import returns
+from scripts.git.beacon import admission_context, returns
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits, season_commits
@@ -55,6 +56,8 @@ def recorded_input(
         say(line)
     say_damaged("result", checkout.recorded[1])
     say_damaged("duel", damaged_duels)
+    refused = refusals_in_words(checkout, entries, now or datetime.now(UTC))
+    entries = [replace(entry, refused=refused[entry.name]) if entry.name in refused else entry for entry in entries]
     results = checkout.results
     if official:
         results, duels = of_our_sandbox(checkout, results), of_our_sandbox(checkout, duels)
@@ -67,6 +70,14 @@ def recorded_input(
         final_beacon=final.beacon if final else None,
     )
     return as_shown(recorded, now or datetime.now(UTC)) if official else with_flags(recorded)
+
+
+def refusals_in_words(checkout: Checkout, entries: Sequence[Entry], now: datetime) -> dict[AgentName, dict[str, str]]:
+    """By entry and task why a version is not evaluated there, by a phase or the rules for participants."""
+    words: dict[AgentName, dict[str, str]] = defaultdict(dict)
+    for (name, task_id), reason in refusals(checkout.challenge, entries, admission_context(checkout, entries, now)).items():
+        words[name][task_id] = reason_in_words(reason)
+    return words
 
 
 def with_stays(clone: GitRepository, commit: str, challenge: Challenge, entries: Iterable[Entry]) -> list[Entry]:

@@ -1,5 +1,7 @@
 """From files to standings."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -350,3 +352,19 @@ def test_a_draw_that_succeeds_when_it_is_measured_again_did_not_fail():
     results = [drawn("alice", [], "first", at=EARLY), drawn("alice", [9.0] * 12, "first", at=LATE)]
 
     assert [len(row.draws) for row in board([ALICE], results).rows] == [1]
+
+
+def test_entries_without_a_place_are_listed_by_their_scores_not_by_their_dates():
+    """Of two baselines that nobody is between, the one measured first stood above a better one."""
+    entries = [dataclasses.replace(make.entry(login), baseline=True) for login in ("random", "rule", "none")]
+    random, rule, none = entries
+    on = make.task(anchors=(0, 500))
+    results = [
+        make.result(random, [23.0] * 4, on=on, at=EARLY), make.result(rule, [495.0] * 4, on=on, at=LATE),
+        make.result(none, [1.0] * 4, on=on, at="2025-01-01T00:00:00Z"),
+    ]  # fmt: skip
+
+    found = build_standings(make.challenge(on), entries, results, official=True)
+
+    assert [row.entry.login for row in found.tasks[0].rows] == ["rule", "random", "none"]
+    assert [row.entry.login for row in found.overall] == ["rule", "random", "none"]

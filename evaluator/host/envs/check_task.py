@@ -12,7 +12,14 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from evaluator.host.envs.custom_metrics import RecordedEpisode, compute_custom_metrics
-from evaluator.host.envs.gym_task import BudgetError, EnvironmentFault, GymTask, import_entry_point, load_gym_task
+from evaluator.host.envs.gym_task import (
+    BudgetError,
+    EnvironmentFault,
+    GymTask,
+    import_entry_point,
+    load_gym_task,
+    load_metric_functions,
+)
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.envs.spaces import UnsupportedSpaceError, at
 from evaluator.model.config.task import Task
@@ -30,6 +37,8 @@ class TaskFault(NamedTuple):
     key: str
     """The task's key that it is about."""
     text: str
+    number: int | None = None
+    """Which one of the values of that key, if it has several."""
 
 
 class _Played(NamedTuple):
@@ -53,12 +62,27 @@ def task_faults(task: Task) -> Iterator[TaskFault]:
         yield TaskFault("script" if task.script else "episodes", fault.partition(": ")[2])
     yield from _anchor_faults(task)
     try:
+        if missing := _metric_fault(task):
+            yield missing
+            return
         yield from _game_faults(open_game(task)) if task.game else _solo_faults(load_gym_task(task))
     except (EnvironmentFault, UnsupportedSpaceError) as error:
         if task.extra and isinstance(_root_of(error), ImportError):
             raise ModuleNotFoundError(task.extra) from error
         key = "script" if isinstance(error, BudgetError) else "game" if task.game else "env"
         yield TaskFault(key, _one_line(error))
+
+
+def _metric_fault(task: Task) -> TaskFault | None:
+    """The first of the task's own metrics that is not here or cannot be imported."""
+    for index, metric in enumerate(task.metrics):
+        try:
+            load_metric_functions(task.model_copy(update={"metrics": (metric,)}))
+        except EnvironmentFault as error:
+            if task.extra and isinstance(_root_of(error), ImportError):
+                raise
+            return TaskFault("metrics", _one_line(error), index)
+    return None
 
 
 def _root_of(error: BaseException) -> BaseException:
@@ -90,6 +114,9 @@ def _solo_faults(gym_task: GymTask) -> Iterator[TaskFault]:
         first, again, other = (_play(gym_task, gym_task.make(), seed) for seed in (_SEEDS[0], *_SEEDS))
         reused = gym_task.make()
         repeated = [_play(gym_task, reused, seed) for seed in (_SEEDS[1], _SEEDS[0])][1]
+    if fault := next((fault for played in (first, other) if (fault := _endless_reward(task, played))), None):
+        yield fault  # A reward that is no number equals nothing, not even itself.
+        return
     if (step := _first_difference(first, again)) is not None:
         yield TaskFault("env", f"{task.env_id} ignores its seed: one seed, twice, differs at step {step}; {_CHANCE}")
         return
@@ -99,7 +126,7 @@ def _solo_faults(gym_task: GymTask) -> Iterator[TaskFault]:
         return
     if step is not None and task.reusable:
         yield TaskFault("reusable", f"an episode of {task.env_id} changes the next one at step {step}; remove 'reusable'")
-    yield from _reward_faults(task, (first, other))
+    yield from _return_faults(task, (first, other))
     try:
         with import_entry_point(f"{task.env_id} breaks Gymnasium's interface"), _quiet():
             check_env(gym_task.make().unwrapped, skip_render_check=True)
@@ -144,13 +171,16 @@ def _first_difference(one: _Played, other: _Played) -> int | None:
     return min(len(one.seen), len(other.seen)) if step is None and len(one.seen) != len(other.seen) else step
 
 
-def _reward_faults(task: Task, episodes: Sequence[_Played]) -> Iterator[TaskFault]:
+def _endless_reward(task: Task, played: _Played) -> TaskFault | None:
+    """The first reward that is infinite or no number."""
+    step = next((index for index, reward in enumerate(played.rewards, 1) if not math.isfinite(reward)), None)
+    if step is None:
+        return None
+    return TaskFault("env", f"{task.env_id} gives the reward {played.rewards[step - 1]} at step {step}; make it finite")
+
+
+def _return_faults(task: Task, episodes: Sequence[_Played]) -> Iterator[TaskFault]:
     for played in episodes:
-        if step := next((index for index, reward in enumerate(played.rewards, 1) if not math.isfinite(reward)), None):
-            yield TaskFault(
-                "env", f"{task.env_id} gives the reward {played.rewards[step - 1]} at step {step}; make it finite"
-            )
-            return
         total = sum(played.rewards)
         if task.bounds and played.is_whole and not task.bounds[0] - 1e-6 <= total <= task.bounds[1] + 1e-6:
             possible = f"{task.bounds[0]:g}…{task.bounds[1]:g}"

@@ -3,9 +3,12 @@
 import contextlib
 import copy
 import importlib
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import gymnasium
@@ -135,12 +138,42 @@ def load_metric_functions(task: Task) -> dict[str, OwnFunction]:
     functions: dict[str, OwnFunction] = {}
     for kind in sorted({metric.kind for metric in task.metrics if metric.is_own}):
         module, _, name = kind.partition(":")
-        with import_entry_point(f"task {task.id} names the metric {kind}, which is not here"):
-            function = getattr(importlib.import_module(module), name)
+        with import_entry_point(f"task {task.id} names the metric {kind}, which is not here", but=EnvironmentFault):
+            function = getattr(_import_own(module, task), name)
         if not callable(function):
             raise EnvironmentFault(f"task {task.id} names the metric {kind}, which is not a function")
         functions[kind] = function
     return functions
+
+
+def _import_own(module: str, task: Task) -> ModuleType:
+    """A module that a task names.
+
+    Raises:
+        ModuleNotFoundError: it is not here.
+        EnvironmentFault: it is, and fails when it is imported.
+    """
+    try:
+        with import_entry_point(f"the module {module} of task {task.id} cannot be imported", but=ImportError):
+            return importlib.import_module(module)
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{module}.".startswith(f"{error.name}."):
+            raise
+        reason = f"{_with_install_hint(str(error))}{_line_in(module, error)}"
+        raise EnvironmentFault(f"the module {module} of task {task.id} cannot be imported: {reason}") from error
+
+
+def _line_in(module: str, error: Exception) -> str:
+    """Where in the host's files an import failed, such as ` (metrics.py, line 3)`; empty if in none beside the module."""
+    package = module.partition(".")[0]
+    frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    own = [Path(frame.f_code.co_filename) for frame, _ in frames if frame.f_globals.get("__name__") == package]
+    if not own:
+        return ""
+    folder = own[0].parent.parent if own[0].name == "__init__.py" else own[0].parent
+    inside = [(Path(frame.f_code.co_filename), line) for frame, line in frames]
+    inside = [(path, line) for path, line in inside if path.is_relative_to(folder) and "site-packages" not in path.parts]
+    return f" ({inside[-1][0].relative_to(folder)}, line {inside[-1][1]})"
 
 
 @contextlib.contextmanager
@@ -171,8 +204,7 @@ def _spec(task: Task) -> EnvSpec:
     module, colon, _ = task.env_id.partition(":")
     try:
         if colon:
-            with import_entry_point(f"the module {module} of task {task.id} cannot be imported", but=ImportError):
-                importlib.import_module(module)
+            _import_own(module, task)
         spec = copy.deepcopy(gymnasium.spec(task.env_id.partition(":")[2] if colon else task.env_id))
     except (ImportError, gymnasium.error.Error) as error:
         reason = _with_install_hint(str(error))

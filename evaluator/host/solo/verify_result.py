@@ -28,6 +28,7 @@ from evaluator.model.records.trace import Trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 
+TRACE_MISSING = "its trace is missing"
 OBSERVATION_CHUNK_BYTES = 1 << 24
 
 
@@ -109,7 +110,7 @@ def _verify_trace(
     path: str, result: Result, content: bytes | None, gym_task: GymTask, secret: SeasonSecret | None
 ) -> Verification:
     if content is None:
-        return Verification.refuted(path, "its trace is missing")
+        return Verification.refuted(path, TRACE_MISSING)
     if hashlib.sha256(content).hexdigest() != result.trace_sha256:
         return Verification.refuted(path, "the trace is not the one the result names")
     try:

@@ -68,7 +68,7 @@ def agent_profiles(standings: Standings, share: Partition = SINGLE_PARTITION) ->
                 result = TaskResult(
                     task=board.task, row=outcome if isinstance(outcome, Row) else None,
                     failure=outcome if isinstance(outcome, Failure) else None,
-                    quarantine="" if outcome else entry.quarantined.get(board.task.id, ""),
+                    quarantine="" if outcome else entry.waits_for(board.task.id),
                 )  # fmt: skip
                 task_results[entry.name].append(result)
     for game in standings.games:
@@ -77,7 +77,7 @@ def agent_profiles(standings: Standings, share: Partition = SINGLE_PARTITION) ->
                 row = outcome if isinstance(outcome, GameRow) else None
                 played = GameResult(
                     board=game, row=row, failure=outcome if isinstance(outcome, GameFailure) else None,
-                    quarantine="" if outcome else entry.quarantined.get(game.task.id, ""),
+                    quarantine="" if outcome else entry.waits_for(game.task.id),
                     opponents=tuple(opponents_of(game, entry.name)) if row else (),
                 )  # fmt: skip
                 game_results[entry.name].append(played)

@@ -57,7 +57,8 @@ function fill(rules) {
       line("image", "Image with its digest", "ghcr.io/you/agent@sha256:…", { autocapitalize: "off" })),
     more(rules),
     el("p", {}, el("button", { type: "submit", class: "md-button md-button--primary" }, "Check it, and go on to GitHub")));
-  place.replaceChildren(form, result);
+  const closed = rules.not_open ?? asked?.not_open;
+  place.replaceChildren(...(closed ? [el("p", { class: "pr-notice", role: "note" }, closed)] : []), form, result);
 
   function draft() {
     const all = at("all").checked;
@@ -203,7 +204,7 @@ function ticked(id, words, attributes = {}) {
 function tasksOf(rules) {
   return el("fieldset", { class: "pr-fieldset" }, el("legend", {}, "Tasks"),
     ticked("all", "all that fit its kind", { checked: true }),
-    el("div", { class: "pr-tasks" }, ...rules.tasks.map((task) => ticked("", task.title, { "data-task": task.id }))),
+    el("div", { class: "pr-tasks" }, ...rules.tasks.map((task) => ticked("", task.not_open ? `${task.title}. ${task.not_open}` : task.title, { "data-task": task.id }))),
     el("p", { class: "pr-fault", id: "pr-submit-tasks-fault", role: "status" }));
 }
 

@@ -2,11 +2,13 @@
 
 import dataclasses
 import html
+import json
 import re
 from datetime import UTC, datetime
 
 import pytest
 
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import MatchEnd
 from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.index import index_document
@@ -22,11 +24,11 @@ from tests.leaderboard.pages.test_page_renderer import words
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def challenge(*ends: str | None, tasks=2):
+def challenge(*ends: str | None, tasks=2, **fields):
     """A challenge of so many tasks, the first of them in phases that end then."""
     names = [f"task-{i}" for i in range(tasks)]
     phases = [{"id": f"phase-{i}", "name": "P", "tasks": [names[i]], "end": end} for i, end in enumerate(ends)]
-    return samples.challenge(*(samples.POLE.model_copy(update={"id": name}) for name in names), phases=phases)
+    return samples.challenge(*(samples.POLE.model_copy(update={"id": name}) for name in names), phases=phases, **fields)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,7 @@ def challenge(*ends: str | None, tasks=2):
         (challenge("2026-04-01T00:00:00Z", "2026-03-31T23:00:00Z"), NOW, "ends 2026-04-01 00:00 UTC, in 4 weeks"),
         (challenge("2026-03-02T00:00:00Z", tasks=1), NOW, "ends 2026-03-02 00:00 UTC"),
         (challenge("2026-02-02T01:00:00+01:00", tasks=1), NOW, "ended 2026-02-02 00:00 UTC"),
+        (challenge("2026-12-02T00:00:00Z", tasks=1, final="2026"), NOW, "submissions have ended"),
         (challenge("2026-03-02T00:00:00Z", tasks=1), None, "until 2026-03-02 00:00 UTC"),
     ],
 )
@@ -47,6 +50,47 @@ def test_a_season_ends_with_its_last_phase(made, now, end):
 
 def page(board, context=samples.CONTEXT, path=urls.HOME_PAGE):
     return render_pages(board, context)[path]
+
+
+ENDS = {"id": "warm-up", "name": "Warm-up", "tasks": [samples.POLE.id], "end": "2026-02-01T00:00:00Z"}
+LATER = {"id": "late", "name": "Late", "tasks": [samples.CAR.id], "end": "2026-12-18T00:00:00Z"}
+
+
+def pages_of(board, *phases, **fields):
+    """The pages of a board with phases, at `NOW`."""
+    rules = Challenge.model_validate({**board.challenge.model_dump(), "phases": phases, **fields})
+    return render_pages(
+        dataclasses.replace(board, challenge=rules), dataclasses.replace(samples.CONTEXT, now=NOW)
+    )  # fmt: skip
+
+
+def test_once_submissions_have_ended_no_page_invites_to_submit():
+    """The end of a later phase is no end of submissions then."""
+    for board in (samples.crowded(), samples.empty(), game_samples.full(), game_samples.empty()):
+        pages = pages_of(board, final=board.challenge.season)
+        text = words(pages[urls.HOME_PAGE])
+        assert "submissions have ended" in text
+        assert f"The submissions of season {board.challenge.season} have ended. The rules" in text
+        for path, page in pages.items():
+            if path.endswith(".md") and path != "states.md":
+                assert not re.search(r">\s*Submit( \w+)* ?(agent|one|game|task)?\.?</a>", page), path
+
+    home = words(pages_of(samples.crowded(), ENDS, LATER, final="2026")[urls.HOME_PAGE])
+    assert "in 41 weeks" not in home
+    assert "until 2026-12-18 00:00 UTC ended everybody" in home
+
+
+def test_a_tasks_page_has_its_phase_and_no_button_after_its_end():
+    pages = pages_of(samples.crowded(), ENDS, LATER)
+    over, still = words(pages[urls.task_page(samples.POLE.id)]), words(pages[urls.task_page(samples.CAR.id)])
+
+    assert "phase Warm-up, until 2026-02-01 00:00 UTC: ended" in over
+    assert "The phase Warm-up ended 2026-02-01 00:00 UTC. Compare agents" in over
+    assert "Submit to this task" not in over
+    assert "phase Late, until 2026-12-18 00:00 UTC: open Submit to this task Compare agents" in still
+    assert "Submit an agent" in words(pages[urls.HOME_PAGE])
+    form = json.loads(pages["submit/form.json"])
+    assert (form["not_open"], [task["not_open"] is None for task in form["tasks"]]) == (None, [False, True, True])
 
 
 def test_champions_stand_first_with_their_scores():

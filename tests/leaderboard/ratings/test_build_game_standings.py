@@ -409,3 +409,11 @@ def test_a_player_without_a_place_is_rated_where_its_owners_other_one_met_nobody
     )
 
     assert {row.entry.shown: row.held_by for row in board.rows} == {"bob/agent": None, "alice/other": "alice/agent"}
+
+
+def test_players_without_a_place_are_listed_by_their_ratings_not_by_their_dates():
+    weak, strong = (dataclasses.replace(entry, host=True) for entry in (ALICE, BOB))
+
+    found = board([weak, strong], [*admitted(weak, at=EARLY), *admitted(strong, at=LATE), make.duel(strong, weak, "wwwl")])
+
+    assert [(row.entry, row.place) for row in found.rows] == [(strong, 1), (weak, 1)]

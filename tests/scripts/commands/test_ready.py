@@ -11,8 +11,14 @@ from pathlib import Path
 import pytest
 import typer
 
+from leaderboard.health import health
+from leaderboard.pages.page_renderer import render_pages
+from leaderboard.site_context import SiteContext
 from scripts import cli
 from scripts.command_list import COMMANDS
+from scripts.repository.checkout import open_checkout
+from scripts.standings.recorded_standings import recorded_standings
+from tests.leaderboard.pages.test_page_renderer import words as words_of
 from tests.scripts.checkouts import CRASHING, GAMES, ILLEGAL, LAST_LEGAL, LEGAL, put, run
 
 
@@ -55,6 +61,60 @@ def test_an_evaluated_agent_is_ready_and_the_commands_commit_only_its_folder(boa
         "submissions/alice/new/agent.py", "submissions/alice/new/submission.yml",
     ]  # fmt: skip
     assert run(board, "ready", "submissions/alice/new")[0] == 0, "as well after the commit"
+
+
+PHASES = """\
+phases:
+  - {id: early, name: Early, end: "2020-01-01T00:00:00Z", tasks: [CartPole-v1]}
+"""
+LATE = "too late: phase 'early' ended 2020-01-01 00:00 UTC"
+ENDED = "too late: the submissions of season test have ended, so this version takes no part in it"
+
+
+@pytest.mark.parametrize(("rules", "reason"), [(PHASES, LATE), ("final: test\n", ENDED)])
+def test_a_version_that_comes_too_late_has_no_place_and_is_not_ready(board: Path, rules: str, reason: str) -> None:
+    (board / "challenge.yml").write_text(GAMES + rules)
+    git(board, "commit", "-qam", "End")
+    code, out, err = run(board, "evaluate", "submissions/alice/new", "--sandbox", "process")
+
+    assert code == 0
+    assert "would take place" not in out
+    assert reason in err
+    assert "Next:" not in err
+    for words in (["check"], ["field"]):
+        assert reason in run(board, *words, "submissions/alice/new")[2], words
+    code, out, err = run(board, "ready", "submissions/alice/new")
+    assert (code, "Ready" in err) == (1, False)
+    assert f"no  CartPole-v1: {reason}" in err
+    assert reason not in run(board, "check", "submissions/bob/old")[2] or rules == PHASES, "it stands at the end"
+
+
+def test_the_board_says_of_a_late_version_that_nothing_will_come(board: Path) -> None:
+    (board / "challenge.yml").write_text(GAMES + PHASES)
+    git(board, "commit", "-qam", "End")
+
+    standings = recorded_standings(open_checkout(board), official=True)
+
+    assert [entry.waits_for("CartPole-v1").split(";")[0] for entry in standings.tasks[0].waiting] == [LATE, LATE]
+    assert health(standings).waiting == {}
+    page = words_of(render_pages(standings, SiteContext(generated_at="2026-01-02 03:04 UTC"))["tasks/CartPole-v1.md"])
+    assert "Not ranked: 2 not evaluated" in page
+    assert f"Entered; the current version is not evaluated: New by alice: {LATE}" in page
+    assert "waiting" not in page.casefold()
+
+
+def test_a_version_that_is_late_for_one_of_its_tasks_is_ready_for_the_others(board: Path) -> None:
+    (board / "challenge.yml").write_text(GAMES + PHASES)
+    git(board, "commit", "-qam", "End")
+    manifest = board / "submissions/alice/new/submission.yml"
+    manifest.write_text(manifest.read_text().replace("[CartPole-v1]", "[CartPole-v1, tictactoe]"))
+    assert run(board, "evaluate", "submissions/alice/new", "--sandbox", "process")[0] == 0
+
+    code, out, err = run(board, "ready", "submissions/alice/new")
+
+    assert code == 0, err
+    assert f"ok  not on CartPole-v1: {LATE}" in err
+    assert "would take place" not in out
 
 
 BOARD = "https://github.com/host/board"

@@ -148,7 +148,11 @@ def test_work_that_is_not_committed_is_not_touched(sides: tuple[Path, Path]) -> 
     (copy / "README.md").write_text("unsaved\n")
 
     code, err = upgrade(sides)
-    assert (code, "README.md; commit them first" in err, text(copy, "README.md")) == (2, True, "unsaved\n")
+    assert (
+        code,
+        "not committed: 1 changed file, such as README.md; commit it first" in err,
+        text(copy, "README.md"),
+    ) == (2, True, "unsaved\n")
 
 
 def put_path(upstream: Path, path: str, mode: str = "100644", content: str = "hostile\n") -> None:

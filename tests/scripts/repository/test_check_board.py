@@ -80,6 +80,11 @@ def test_a_sound_world_has_no_fault(tmp_path: Path) -> None:
             f"{IGNORES}: all seeds give the same episode",
         ),
         ("wide", {"draw": "self.start = np.array([-50, -50])"}, "breaks Gymnasium's interface"),
+        (
+            "nan",
+            {"step": "return self.start.copy(), float('nan'), self.left == 0, False, {}"},
+            "gives the reward nan at step 1",
+        ),
         ("crash", {"step": "1 / 0"}, "fails when it is played: division by zero"),
         ("leave", {"init": "raise SystemExit(0)"}, "it ends the program"),
         ("shape", {"draw": "self.start = np.zeros(3, np.int64)"}, "fails when it is played"),
@@ -105,6 +110,31 @@ def test_what_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
     assert [line.partition(": ")[0] for line in lines] == [f"challenge.yml:{n}" for n in (3, 3, 10, 8, 9, 10, 11)]
     assert [line for line in lines if "there is no agent 'nobody'; add example_agents/nobody, or remove the name" in line]
     assert [line for line in lines if "there is no agent 'ada/net'; add submissions/ada/net" in line]
+
+
+def test_a_metrics_fault_is_at_its_line_and_a_broken_import_at_that_of_the_module(tmp_path: Path) -> None:
+    own = (
+        "    metrics:\n      - {name: R, kind: mean_return, direction: higher}\n"
+        "      - {name: O, kind: 'ownscores:%s', direction: higher}\n"
+    )
+    root = board(tmp_path, "metricworld", own % "absent", HEAD.replace("[random]", "[rendom]"))
+    (root / "ownscores.py").write_text("import math\n\nimport ownhelper\n")
+    (root / "ownhelper.py").write_text("import math\nimport nunpy\n")
+    baseline, broken = host_faults(root)
+    (root / "ownhelper.py").write_text("")
+    faults = host_faults(root)
+    assert len(faults) == 2, faults
+    absent = faults[1]
+    (root / "metricworld.py").write_text("import nunpy\n")
+    (root / "challenge.yml").write_text(HEAD + TASK.format(module="metricworld"))
+    [world] = host_faults(root)
+
+    there = "there is no agent 'rendom'; did you mean 'random'? Else add example_agents/rendom, or remove the name"
+    assert baseline == f"challenge.yml:3: {there}"
+    cannot = "the module {} of task grid cannot be imported: No module named 'nunpy' ({}, line {})"
+    assert broken == f"challenge.yml:10: task grid: {cannot.format('ownscores', 'ownhelper.py', 2)}"
+    assert absent.startswith("challenge.yml:10: task grid names the metric ownscores:absent, which is not here: ")
+    assert world == f"challenge.yml:6: task grid: {cannot.format('metricworld', 'metricworld.py', 1)}"
 
 
 def test_anchors_and_bounds_are_compared_with_what_is_possible(tmp_path: Path) -> None:

@@ -286,6 +286,27 @@ def test_an_open_season_is_closed_on_its_final_draws_alone(clone: Path) -> None:
     assert ranked["tasks"][0]["waiting"] == []
 
 
+def test_submissions_do_not_end_by_mistake_while_a_phase_is_open(tmp_path: Path) -> None:
+    challenge = tmp_path / "challenge.yml"
+    rules = OPEN.replace("  - {id: Cart", "  - {id: Acrobot-v1, episodes: 3}\n  - {id: Taxi-v4, episodes: 3}\n  - {id: Cart")
+    rules += """phases:
+  - {id: one, name: One, end: "2020-01-01T00:00:00Z", tasks: [CartPole-v1]}
+  - {id: two, name: Two, end: "2999-12-18T00:00:00Z", tasks: [Acrobot-v1]}
+  - {id: three, name: Three, start: "2999-12-18T00:00:00Z", tasks: [Taxi-v4]}
+"""
+    challenge.write_text(rules)
+
+    code, out, err = run(tmp_path, "season", "final")
+
+    assert (code, out, challenge.read_text()) == (2, "", rules)
+    assert err == (
+        "phases 'two' (until 2999-12-18 00:00 UTC: open), 'three' (from 2999-12-18 00:00 UTC: begins later) would end with "
+        "the submissions of season 2026, which cannot be taken back; wait for the end, or pass --yes to end them too\n"
+    )
+    assert run(tmp_path, "season", "final", "--yes")[0] == 0
+    assert 'final: "2026"' in challenge.read_text()
+
+
 def test_what_does_not_verify_closes_nothing(clone: Path) -> None:
     follow(clone, blocks("season.md", "sh")[1])
     follow(clone, blocks("sealed.md", "sh")[1])
@@ -306,8 +327,10 @@ def test_what_does_not_verify_closes_nothing(clone: Path) -> None:
     code, _, err = run(clone, "season", "close", "--by", "us")
 
     assert code == 1
-    assert "1 results do not verify; nothing was closed" in err
-    assert "traces-2026" in err
+    assert "1 result cannot be verified; nothing was closed" in err
+    assert "its trace is not in this clone" in err
+    assert "refuted" not in err
+    assert "fetch the traces: git fetch origin traces-2026 && mkdir -p traces && git archive FETCH_HEAD | tar -x" in err
     assert not (clone / "site" / "pages" / "seasons").exists()
     assert "closed" not in json.loads((clone / "results" / "season.json").read_text())["seasons"][0]
 

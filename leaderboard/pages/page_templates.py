@@ -17,9 +17,10 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.charts import agent_charts, interval_bars, interval_figure
 from leaderboard.charts.interval_bars import ChartScale
+from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import GameStandings
-from leaderboard.core.standings import OverallRow, Standings, TaskStandings
+from leaderboard.core.game_standings import GameStandings, shown_duels
+from leaderboard.core.standings import OverallRow, Standings, TaskStandings, results_of
 from leaderboard.pages import episode_replays, game_page, home_page
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed
@@ -56,6 +57,7 @@ class TemplateRenderer:
             "sealed": any(any_sealed(row.result for row in board.rows) for board in standings.tasks),
             "unshown": {field.name for field in standings.challenge.people.fields if not field.shown},
             "phases": format.shown_phases(standings.challenge, context.now),
+            "mixed": not standings.official and has_official(standings),
             "not_open": functools.partial(format.not_open, standings.challenge, context.now),
             "weighted": _weighted(standings.challenge.solo_tasks),
             "filmed": filmed_tasks(standings, context),
@@ -99,6 +101,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
     )  # fmt: skip
     environment.globals.update(
         secret_hash=secret_hash,
+        is_official=is_official,
         awaited=_awaited,
         refused=_refused,
         tries_mark=format.tries_mark,
@@ -123,6 +126,12 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)
     return environment
+
+
+def has_official(standings: Standings) -> bool:
+    """Whether official records are among those that count."""
+    duels = (duel for game in standings.games for duel in shown_duels(game))
+    return any(map(is_official, results_of(standings))) or any(map(is_official, duels))
 
 
 def _awaited(board: TaskStandings | GameStandings) -> list[Entry]:

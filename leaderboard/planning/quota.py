@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.records.duel_record import Duel, PlayerRecord
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant, person_index, teams_of
@@ -35,6 +35,12 @@ class OwnerAccount:
     """Logins in lower case."""
     first: dict[ChargedDraw, datetime] = field(default_factory=dict)
     """The draws that were counted, and when each was evaluated first."""
+
+    def has(self, draw: ChargedDraw) -> bool:
+        """Whether a draw was counted; of a plan for a preview's seeds, whether any draw of the version was."""
+        login, digest, beacon = draw
+        is_any = beacon == PREVIEW_BEACON and any(first[:2] == (login, digest) for first in self.first)
+        return is_any or draw in self.first
 
     def windows(self, now: datetime) -> list[QuotaUse]:
         """Each limit and how much of it is used."""
@@ -171,7 +177,7 @@ def apply_quotas(
             if is_participant(challenge.people, entry)
             for draw in [(entry.login.casefold(), entry.digest, item.wanted.beacon)]
             for account in accounts.of(entry.login, [item.task_id])
-            if draw not in account.first
+            if not account.has(draw)
         ]
         full = next((reason for account, _ in charges if (reason := account.exhausted(now))), None)
         if full:

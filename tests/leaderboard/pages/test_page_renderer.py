@@ -6,6 +6,7 @@ import re
 import pytest
 
 from evaluator.model.config.task import Task
+from evaluator.model.records.result import Tier
 from leaderboard.site_context import SiteContext
 from leaderboard.text import urls
 from leaderboard.text.format import number, seconds, size
@@ -69,6 +70,24 @@ def test_a_local_board_says_so_on_every_page(board):
     pages = render(local, samples.CONTEXT)
     assert all("This is a local board." in pages[path] for path in {HOME, *of_board(pages)})
     assert not any("local board" in text for text in render(official, samples.CONTEXT).values())
+
+
+def test_a_local_board_with_official_results_says_that_it_mixes_them():
+    """It said that one machine had run every agent, on public seeds."""
+    board = dataclasses.replace(samples.one(), official=False)
+    (row,) = board.tasks[0].rows
+    private = row.result.model_copy(update={"tier": Tier.LOCAL})
+    task = dataclasses.replace(board.tasks[0], rows=(dataclasses.replace(row, draws=(private,)),))
+    local = dataclasses.replace(board, tasks=(task, *board.tasks[1:]))
+    over = dataclasses.replace(board, challenge=board.challenge.model_copy(update={"final": board.challenge.season}))
+
+    mixed, ended, own = (words(render(each, samples.CONTEXT)[HOME]) for each in (board, over, local))
+
+    together = "it counts everything that is recorded in this clone, official results together with those of this machine"
+    assert (together in mixed, together in ended, together in own) == (True, True, False)
+    assert "one machine (local) ran every agent" in own
+    assert "one machine (local) ran every agent" not in mixed
+    assert ("final ones" in mixed, "together with the final ones" in ended) == (False, True)
 
 
 def test_an_empty_board_invites():

@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.config.submission import Submission
-from evaluator.model.records.result import with_self_hash
+from evaluator.model.records.result import PREVIEW_BEACON, with_self_hash
 from leaderboard.core.version_folders import without_twins
 from leaderboard.planning.missing import MeasurementContext, missing_work
 from leaderboard.planning.quota import OwnerAccounts, apply_quotas
@@ -23,8 +23,8 @@ def rules(quota=None, **fields):
     return challenge(A, B).model_copy(update={"quota": quota, **fields})
 
 
-def held(season, entries, results, *, arrived=None, now=NOW, beacons=None):
-    where = MeasurementContext(runtime_digest=digest("runtime"), beacon="test", beacons=beacons or {})
+def held(season, entries, results, *, arrived=None, now=NOW, beacons=None, beacon="test"):
+    where = MeasurementContext(runtime_digest=digest("runtime"), beacon=beacon, beacons=beacons or {})
     items = missing_work(season, entries, results, where, [])
     accounts = OwnerAccounts(season, entries, results, [])
     kept, waiting = apply_quotas(season, items, accounts, arrived or {}, now)
@@ -104,6 +104,16 @@ def test_a_version_that_comes_back_counts_again_and_its_tasks_do_not() -> None:
     assert kept == [("ann/agent", "a"), ("ann/agent", "b")]  # on the first beacon, which was counted
     assert [(name, task_id) for name, task_id, _ in waiting] == [("ann/agent", "a"), ("ann/agent", "b")]
     assert held(rules(Quota(total=2)), [ann], [used], beacons=beacons)[1] == []
+
+
+def test_a_plan_for_previews_charges_nothing_for_what_was_evaluated_officially() -> None:
+    """`pullrank plan` said "Not now: 1 of 1 today" of the versions that had used the quota."""
+    season, entries = rules(Quota(per_day=1)), [entry("ann", version="1"), entry("bob", version="2")]
+
+    kept, waiting = held(season, entries, [old("ann", "1", MORNING), old("bob", "1", MORNING)], beacon=PREVIEW_BEACON)
+
+    assert {who for who, _ in kept} == {"ann/agent"}
+    assert {who for who, *_ in waiting} == {"bob/agent"}
 
 
 def test_final_draws_wait_for_no_quota() -> None:

@@ -34,6 +34,7 @@ from scripts.console import LINE_CHARACTERS
 # With more players the crosstable is on the site only.
 MAX_CROSSTABLE_ROWS = 12
 SHOWN_FAULTS = 5
+SHOWN_UNCOUNTED = 10
 SHOWN_LOG_LINES = 15
 # Width in columns where the output is no terminal: no line is broken there.
 FILE_WIDTH = 1 << 14
@@ -267,8 +268,19 @@ def standings_tables(standings: Standings) -> None:
         _print_table(console, _overall_table(standings))
     for task in standings.tasks:
         _print_table(console, task_table(task))
+        _print_uncounted(console, task)
     for game in standings.games:
         game_tables(game)
+        _print_uncounted(console, game)
+
+
+def _print_uncounted(out: Console, standings: TaskStandings | GameStandings) -> None:
+    """Say of entries whose results do not count why not; one that only waits for its evaluation is left out."""
+    lines = [f"{entry.shown}: {why}" for entry in standings.waiting if (why := entry.waits_for(standings.task.id))]
+    if len(lines) > SHOWN_UNCOUNTED:
+        lines[SHOWN_UNCOUNTED:] = [f"{len(lines) - SHOWN_UNCOUNTED} more are not counted, either"]
+    for line in lines:
+        out.print(_typed(line), soft_wrap=True)
 
 
 def _author(login: str) -> Text:
@@ -456,8 +468,8 @@ def _remarks(standings: GameStandings) -> list[str]:
     if standings.cycle.names:
         chain = " beats ".join([*standings.cycle.names, standings.cycle.names[0]])
         lines.append(f"{len(standings.cycle.names)} players form a cycle: {chain}.")
-    if standings.waiting:
-        lines.append(f"Waiting: {', '.join(entry.shown for entry in standings.waiting)}.")
+    if waiting := [entry.shown for entry in standings.waiting if not entry.waits_for(standings.task.id)]:
+        lines.append(f"Waiting: {', '.join(waiting)}.")
     lines.extend(f"Refused: {failure.entry.shown}: {failure.reason}" for failure in standings.failures)
     return lines
 

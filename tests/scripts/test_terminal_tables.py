@@ -1,5 +1,7 @@
 """Tables of standings for the terminal."""
 
+from dataclasses import replace
+
 import pytest
 
 from leaderboard.build_standings import build_standings
@@ -36,3 +38,16 @@ def test_an_example_agent_has_no_author_called_local(capsys, monkeypatch, task):
     rows = [line.split() for line in out.splitlines()]
     assert any("(example)" in row for row in rows)
     assert not any("local" in row for row in rows[2:])
+
+
+@pytest.mark.parametrize("task", [make.task("first"), make.game("first")], ids=["task", "game"])
+def test_an_entry_whose_results_are_hidden_is_named_with_the_reason(capsys, task):
+    hidden = replace(make.entry("mallory"), quarantined={task.id: "hidden: the registry was broken into\x1b[2J"})
+
+    standings_tables(build_standings(make.challenge(task), [hidden, make.entry("alice")], [], official=False))
+
+    out = capsys.readouterr().out
+    assert "mallory/agent: hidden: the registry was broken into" in out
+    assert "\x1b" not in out
+    assert "alice/agent:" not in out, "it only waits"
+    assert out.count("mallory/agent") == 1

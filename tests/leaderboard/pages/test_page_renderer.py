@@ -85,8 +85,8 @@ def test_a_local_board_with_official_results_says_that_it_mixes_them():
 
     together = "it counts everything that is recorded in this clone, official results together with those of this machine"
     assert (together in mixed, together in ended, together in own) == (True, True, False)
-    assert "one machine (local) ran every agent" in own
-    assert "one machine (local) ran every agent" not in mixed
+    assert "ran every agent on their own machine" in own
+    assert "ran every agent on their own machine" not in mixed
     assert ("final ones" in mixed, "together with the final ones" in ended) == (False, True)
 
 

@@ -43,7 +43,7 @@ def to_utc(instant: str) -> datetime:
 
 
 class Quota(Frozen):
-    """How many versions are officially evaluated, in days and months of UTC. Failures of ours and `invalid` do not count."""
+    """How many versions are officially evaluated, in days and months of UTC. Failures of ours do not count."""
 
     per_day: int | None = Field(default=None, ge=1)
     """Versions a day, from 00:00 UTC."""

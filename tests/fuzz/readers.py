@@ -106,7 +106,7 @@ class _Bytes:
 
     def send(self, data: bytes, deadline: float) -> None: ...
 
-    def push(self, view: memoryview) -> int:
+    def send_nowait(self, view: memoryview) -> int:
         return len(view)
 
     def fileno(self) -> int:
@@ -117,7 +117,7 @@ class _Bytes:
             raise SandboxClosed
         return self._take(view)
 
-    def pump(self, view: memoryview) -> int:
+    def fill_nowait(self, view: memoryview) -> int:
         if not self._data:
             raise SandboxClosed
         return self._take(view[:7])
@@ -132,7 +132,7 @@ class _Bytes:
 def _frames(data: bytes) -> bool:
     how, body = data[:1], _Bytes(data[1:])
     if how < b"@":
-        Ready.read(body, 0.0, shared=None if how < b"0" else False)
+        Ready.read(body, 0.0, 1.0, shared=None if how < b"0" else False)
     elif how < b"\x80":
         read_body(body, wire.Op.ACTIONS, len(data) % 64, 0.0)
     elif how < b"\xc0":

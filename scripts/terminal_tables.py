@@ -11,7 +11,7 @@ from rich.text import Text
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
-from evaluator.model.records.result import ASKED_AGAIN, Result
+from evaluator.model.records.result import Result, without_retry
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import printable_line
 from leaderboard.charts.interval_bars import is_other_claim
@@ -102,7 +102,7 @@ def _print_failure(out: Console, name: str, outcome: Result | PlayerRecord) -> N
     """Print the reason and the end of the log."""
     words, message = outcome.verdict.plain_words, outcome.message
     if outcome.verdict is Verdict.INTERNAL_ERROR:  # only an official run tries it again
-        words, message = INTERNAL_ERROR_WORDS, message.removesuffix(f"; {ASKED_AGAIN}")
+        words, message = INTERNAL_ERROR_WORDS, without_retry(message)
     out.print(_typed(f"\n{name}: {outcome.verdict}. {words}\n  {message}"), soft_wrap=True)
     lines = outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:]
     _print_log(out, [line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…" for line in lines])

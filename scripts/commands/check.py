@@ -18,7 +18,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.image_reference import TAG_WARNING, parse_tagged
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import new_agent_fault
-from evaluator.model.records.result import ASKED_AGAIN
+from evaluator.model.records.result import without_retry
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_parts, print_json, say
 from scripts.options import JsonFindings
@@ -195,7 +195,7 @@ def check_image(entry: AgentFolder) -> None:
     try:
         inspect_image(image.reference, PLATFORM, image.image_mib, REGISTRY_SECONDS)
     except AgentFault as fault:
-        line = f"{entry.shown}/{MANIFEST_NAME}: {_said_once(fault)}"
+        line = f"{entry.shown}/{MANIFEST_NAME}: {without_retry(clean_text(str(fault)))}"
         if fault.verdict is Verdict.INVALID:
             raise LoadError(line) from fault
         say(f"{line}; so it was not looked at")
@@ -210,16 +210,11 @@ def check_weights(entry: AgentFolder) -> None:
     try:
         WeightsStore().fetch(entry.folder.submission.weights)
     except AgentFault as fault:
-        line = f"{entry.shown}/{entry.folder.manifest.file}: {_said_once(fault)}"
+        line = f"{entry.shown}/{entry.folder.manifest.file}: {without_retry(clean_text(str(fault)))}"
         if fault.verdict is Verdict.INTERNAL_ERROR:
             say(f"{line}; so it was not looked at")
         else:
             raise LoadError(line) from fault
-
-
-def _said_once(fault: AgentFault) -> str:
-    """The fault in words: a check does not ask again, as an official run does."""
-    return clean_text(str(fault)).removesuffix(f"; {ASKED_AGAIN}")
 
 
 def digest_advice(folder: Path, faults: tuple[str, ...]) -> list[str]:

@@ -15,7 +15,7 @@ from evaluator.host.sandboxes.select import process_sandbox
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import ASKED_AGAIN, Result
+from evaluator.model.records.result import Result, without_retry
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import AgentArgument, Jobs, LocalSandbox, OnlyTasks, PlayAgain
@@ -97,7 +97,7 @@ def _say_result(result: Result, *, is_new: bool, is_only: bool) -> None:
     if not is_new:
         say(f"{result.task}: recorded before; --again plays it anew")
     elif result.first_attempt:
-        reason = result.first_attempt.message.removesuffix(f"; {ASKED_AGAIN}")
+        reason = without_retry(result.first_attempt.message)
         say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {reason}")
     if is_new and result.continued_after:
         counts = ", ".join(map(str, result.continued_after))

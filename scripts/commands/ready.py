@@ -92,7 +92,7 @@ def _path_faults(checkout: Checkout, entry: AgentFolder) -> list[str]:
         ignored = clone.git.ignored(path)
         copied: list[str] = []
         if any(each.startswith(f"{path}/") for each in clone.uncommitted):
-            copied = uncommitted_copy_faults(clone.git, str(clone.git.resolve(clone.base)), path, entry.folder.blobs)
+            copied = uncommitted_copy_faults(clone.git, clone.base_commit, path, entry.folder.blobs)
     except CommandError as error:
         return [str(error)]
     folder = f"{SUBMISSIONS}/{entry.login}/"

@@ -27,6 +27,7 @@ class CloneState:
     """The branch that is checked out; None without one."""
     base: str
     """The name of the board's main here, such as `origin/main`."""
+    base_commit: str
     guarded: GuardedPaths
     """What is committed since main."""
     uncommitted: tuple[str, ...]
@@ -58,8 +59,9 @@ def read_clone(checkout: Checkout, login: str) -> CloneState | None:
     guarded = inspect_pull(git, base[1], head, PullAuthor(login=login), checkout.challenge.submissions)
     changed = tuple(line[3:] for line in git.status("--untracked-files=all"))
     return CloneState(
-        git=git, head=head, branch=_branch(git), base=base[0], guarded=guarded, uncommitted=changed, remotes=remotes
-    )
+        git=git, head=head, branch=_branch(git), base=base[0], base_commit=base[1], guarded=guarded, uncommitted=changed,
+        remotes=remotes,
+    )  # fmt: skip
 
 
 def _remotes(git: GitRepository) -> dict[str, str]:
@@ -118,9 +120,9 @@ def pull_steps(checkout: Checkout, entry: AgentFolder, state: CloneState) -> Pul
     elif is_new:
         commands.append(shlex.join(["git", "switch", "-c", branch]))
     if is_changed:
-        verb = "Update" if state.git.leaves(str(state.git.resolve(state.base)), folder) else "Enter"
+        change = "Update" if state.git.leaves(state.base_commit, folder) else "Enter"
         commands.append(shlex.join(["git", "add", entry.shown]))
-        commands.append(shlex.join(["git", "commit", "-m", f"{verb} {entry.agent}"]))
+        commands.append(shlex.join(["git", "commit", "-m", f"{change} {entry.agent}"]))
     is_pushed = not commands and remote is not None and state.git.resolve(f"refs/remotes/{remote}/{branch}") == state.head
     if not is_pushed:
         commands += _push(checkout, entry.login, remote, branch)

@@ -20,7 +20,7 @@ from evaluator.model.base import reason
 from evaluator.model.config.submission import MANIFEST_NAME, WeightsFile
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import WeightsUrl
-from evaluator.model.records.result import ASKED_AGAIN
+from evaluator.model.records.result import without_retry
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.new_agents.saved_models import SavedModel, recognise
@@ -79,7 +79,7 @@ def _fetched(url: str, target: Path, checkout: Checkout, store: WeightsStore) ->
         raise CommandError(USAGE, f"{url}: {reason(error)}") from error
     except AgentFault as fault:
         if fault.verdict is Verdict.INTERNAL_ERROR:
-            words = f"{str(fault).removesuffix(f'; {ASKED_AGAIN}')}; nothing was written, try it again"
+            words = f"{without_retry(str(fault))}; nothing was written, try it again"
             raise CommandError(OUR_FAULT, f"{url}: {words}") from fault
         raise CommandError(SUBMISSION_AT_FAULT, f"{url}: {fault}") from fault
     if size > most:

@@ -91,6 +91,11 @@ class Provenance(Frozen):
 ASKED_AGAIN = "it is asked again later"
 
 
+def without_retry(message: str) -> str:
+    """A message as it is where nobody asks again, which only an official run does."""
+    return message.removesuffix(f"; {ASKED_AGAIN}")
+
+
 class FirstAttempt(Frozen):
     """An attempt that ended before the agent was shown anything, and was followed by the one that counts."""
 

@@ -18,6 +18,11 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
+def is_none(value: object) -> bool:
+    """For `exclude_if` of a later field: left out where it is not used, so that older documents stay unchanged."""
+    return value is None
+
+
 # By pydantic's type of a fault: the sentence about a value, with what is in the fault's context.
 _SENTENCES = {
     "string_type": "must be text",

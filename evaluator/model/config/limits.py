@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
-from evaluator.model.base import Frozen
+from evaluator.model.base import Frozen, is_none
 
 # A referee works while the agent does, but less than half the time.
 _REFEREE_CPUS = 0.5
@@ -27,7 +26,7 @@ class Limits(Frozen):
     """Size of the only writable place, /tmp, in MiB."""
     cpu_seconds: float = Field(default=300, gt=0, le=21600)
     """Processor seconds for one task, the agent's start included."""
-    task_seconds: float | None = Field(default=None, gt=0, le=216000)
+    task_seconds: float | None = Field(default=None, gt=0, le=216000, exclude_if=is_none)
     """Wall seconds for one task, or for one player's side of a duel; ten times `cpu_seconds` when left out."""
     answer_seconds: float = Field(default=2, gt=0, le=600)
     """Wall seconds an answer may take, times the live lanes of the frame."""
@@ -35,14 +34,6 @@ class Limits(Frozen):
     """Wall seconds from the container's start until the agent is ready."""
     log_kib: int = Field(default=256, ge=1, le=16384)
     """What the agent may print on one task, in KiB; more ends the evaluation."""
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Records from before there was `task_seconds` stay unchanged."""
-        document: dict[str, Any] = serialise(self)
-        if document.get("task_seconds", 0) is None:
-            del document["task_seconds"]
-        return document
 
     @property
     def wall_seconds(self) -> float:

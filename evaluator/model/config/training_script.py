@@ -1,11 +1,11 @@
 """Rules of tasks for training scripts, and the records of scripts."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from evaluator.model.base import Frozen
+from evaluator.model.base import Frozen, is_none
 
 # Episodes of one script at most; more resets count as an exhausted budget.
 EPISODES = 100_000
@@ -68,7 +68,7 @@ class ScriptRecord(Frozen):
     """Sum of rewards of every episode, in the order of starting; of an unfinished one until then."""
     lengths: tuple[int, ...] = Field(default=(), max_length=EPISODES)
     """Steps of every episode."""
-    ended_at: tuple[int, ...] | None = Field(default=None, max_length=EPISODES)
+    ended_at: tuple[int, ...] | None = Field(default=None, max_length=EPISODES, exclude_if=is_none)
     """Steps that the script had taken in all its environments when each episode ended, or was left; absent in records made
     before this was recorded."""
     unfinished: tuple[int, ...] = Field(default=(), max_length=EPISODES)
@@ -90,13 +90,6 @@ class ScriptRecord(Frozen):
         if self.ended_at is not None and len(self.ended_at) != len(self.lengths):
             raise ValueError("a script's record says when each of its episodes ended, or of none")
         return self
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        document: dict[str, Any] = serialise(self)
-        if self.ended_at is None:
-            del document["ended_at"]
-        return document
 
     @property
     def steps(self) -> int:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen
+from evaluator.model.base import Frozen, is_none
 from evaluator.model.config.limits import Limits
 from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.records.result import (
@@ -116,7 +116,6 @@ class Duel(StoredRecord):
     """Two players in one game; a player against itself is its validation."""
 
     model_config = ConfigDict(title="Duel")
-    OPTIONAL_FIELDS = ("first_attempt", "erased_sha256")
 
     schema_version: int = Field(default=DUEL_SCHEMA, alias="schema", ge=1, le=DUEL_SCHEMA)
     """Version of this form."""
@@ -164,9 +163,9 @@ class Duel(StoredRecord):
     """Operating system and processor."""
     provenance: Provenance
     """Where it comes from."""
-    first_attempt: FirstAttempt | None = None
+    first_attempt: FirstAttempt | None = Field(default=None, exclude_if=is_none)
     """The attempt before this one, which failed on our side, where there was one; left out otherwise."""
-    erased_sha256: Digest | None = None
+    erased_sha256: Digest | None = Field(default=None, exclude_if=is_none)
     """The hash that it had before a player's name was erased first, where one was; left out otherwise."""
     self_sha256: Digest
     """Hash over the canonical JSON of all the rest."""

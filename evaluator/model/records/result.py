@@ -3,7 +3,7 @@
 import enum
 import json
 import re
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     ConfigDict,
@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen
+from evaluator.model.base import Frozen, is_none
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.training_script import ScriptRecord
 from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
@@ -125,9 +125,6 @@ class Devices(Frozen):
 class StoredRecord(Frozen):
     """What a result and a duel have in common: how they are written, hashed and kept readable."""
 
-    # Fields of later versions, left out where they are not used, so that older files stay unchanged.
-    OPTIONAL_FIELDS: ClassVar[tuple[str, ...]] = ()
-
     schema_version: int = Field(alias="schema", ge=1)
     """Version of this form."""
     protocol: int = Field(default=1, ge=1)
@@ -144,7 +141,7 @@ class StoredRecord(Frozen):
         document: dict[str, Any] = serialise(self)
         if self.schema_version == 1:
             del document["protocol"]
-        return {name: value for name, value in document.items() if value is not None or name not in self.OPTIONAL_FIELDS}
+        return document
 
     def document(self) -> dict[str, Any]:
         """The JSON document of this record."""
@@ -178,7 +175,6 @@ class Result(StoredRecord):
     """One agent on one task."""
 
     model_config = ConfigDict(title="Result")
-    OPTIONAL_FIELDS = ("script", "sealed", "first_attempt", "continued_after", "gpus", "erased_sha256")
 
     schema_version: int = Field(default=RESULT_SCHEMA, alias="schema", ge=1, le=RESULT_SCHEMA)
     """Version of this form."""
@@ -236,17 +232,19 @@ class Result(StoredRecord):
     """Where it comes from."""
     trace_sha256: Digest | None = None
     """Hash of the trace file; null without one."""
-    script: ScriptRecord | None = None
+    script: ScriptRecord | None = Field(default=None, exclude_if=is_none)
     """For a script: all its episodes, and what it says of itself; left out otherwise."""
-    sealed: SealedPart | None = None
+    sealed: SealedPart | None = Field(default=None, exclude_if=is_none)
     """In a sealed season until it is revealed: all that this result does not show; left out otherwise."""
-    first_attempt: FirstAttempt | None = None
+    first_attempt: FirstAttempt | None = Field(default=None, exclude_if=is_none)
     """The attempt before this one, where there was one; left out otherwise."""
-    continued_after: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(default=None, min_length=1, max_length=9)
+    continued_after: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
+        default=None, min_length=1, max_length=9, exclude_if=is_none
+    )
     """If it was interrupted: how many episodes were recorded each time that it went on; left out otherwise."""
-    gpus: Devices | None = None
+    gpus: Devices | None = Field(default=None, exclude_if=is_none)
     """If the leaderboard wants graphics cards: what the agent was handed; left out otherwise."""
-    erased_sha256: Digest | None = None
+    erased_sha256: Digest | None = Field(default=None, exclude_if=is_none)
     """The hash that it had before its owner's name was erased, where it was; left out otherwise."""
     self_sha256: Digest
     """Hash over the canonical JSON of all the rest."""

@@ -69,7 +69,7 @@ def contained(source: str, task: Task, chosen: SelectedSandbox) -> tuple[float, 
             seconds = time.perf_counter() - begun
         finally:
             sandbox.close()
-    return sum(e.length for e in tally.episodes) / seconds, tally.episodes, world
+    return sum(e.length for e in tally) / seconds, tally, world
 
 
 def replayed(episodes: tuple[PlayedEpisode, ...], world: GymTask) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
+from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
@@ -16,7 +17,7 @@ from evaluator.host.seeds.derive import agent_seeds, episode_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.make_result import Evaluation
-from evaluator.host.solo.referee import EpisodeSpec, SoloOutcome, SoloRun, play_episodes
+from evaluator.host.solo.referee import EpisodeSpec, SoloRun, play_episodes
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.config.task import Task
@@ -53,7 +54,7 @@ def played(
     chosen: SelectedSandbox,
     limits: Limits | None = None,
     progress: ReportProgress = ignore_progress,
-) -> SoloOutcome:
+) -> tuple[PlayedEpisode, ...]:
     """What the referee keeps of an agent on a task."""
     limits = limits or Limits()
     with tempfile.TemporaryDirectory() as name:

@@ -45,7 +45,7 @@ def play(cell: Cell) -> dict[str, float]:
             clock.stop()
         finally:
             sandbox.close()
-    return clock.report(sum(episode.length for episode in outcome.episodes))
+    return clock.report(sum(episode.length for episode in outcome))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,49 @@
 """Attempts: when one is followed by another, and how a failure of ours or of the agent is told."""
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
+from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.channel import clean_text
-from evaluator.model.records.result import LOG_TAIL, FirstAttempt
+from evaluator.host.usage import Usage
+from evaluator.model.config.training_script import CountedEpisodes, ScriptRecord
+from evaluator.model.records.result import LOG_TAIL, FirstAttempt, SandboxKind
 from evaluator.model.records.verdict import Verdict
 
 ATTEMPTS = 2
 _Outcome = TypeVar("_Outcome")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptOutcome:
+    """The outcome of an attempt to evaluate an agent, from which the result is made."""
+
+    verdict: Verdict
+    message: str = ""
+    log_tail: str = ""
+    episodes: Sequence[PlayedEpisode] = ()
+    """All that were played, if it is ok."""
+    counted: CountedEpisodes | None = None
+    """Those that make the score, if it is ok."""
+    clipped: int = 0
+    """Numbers of float actions that were clipped to the space."""
+    script: ScriptRecord | None = None
+    """Of a training script: all its episodes, if it is ok; only its claim, where that is listed as self-reported."""
+    custom_metrics: dict[str, float] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    wall_seconds: float = 0.0
+    is_final: bool = False
+    """Whether another attempt would end the same."""
+    first: FirstAttempt | None = None
+    sandbox: SandboxKind
+    image_digest: str | None = None
+    continuations: tuple[int, ...] = ()
+    """Episodes that were recorded each time an interrupted evaluation was continued."""
 
 
 def may_retry(verdict: Verdict, shown: Event) -> bool:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +10,7 @@ from threading import Event
 
 from evaluator.host.attempts.attempt import (
     ATTEMPTS,
+    AttemptOutcome,
     convert_internal_errors,
     first_attempt,
     may_retry,
@@ -25,12 +26,13 @@ from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, wait_for_pace
 from evaluator.host.solo.evaluation_request import EvaluationRequest
-from evaluator.host.solo.make_result import AttemptOutcome, Evaluation, custom_metrics, make_evaluation
+from evaluator.host.solo.make_result import Evaluation, custom_metrics, make_evaluation
 from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, evaluator_code
-from evaluator.host.solo.referee import SoloOutcome, SoloRun, play_episodes
+from evaluator.host.solo.referee import SoloRun, play_episodes
 from evaluator.host.training_scripts.evaluate_script import ScriptSession, evaluate_script
 from evaluator.host.training_scripts.script_env_server import ScriptTask
 from evaluator.model.config.submission import SubmissionKind
+from evaluator.model.config.training_script import CountedEpisodes
 from evaluator.model.records.result import FirstAttempt, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 
@@ -174,9 +176,9 @@ def _play_rest(
         pin_sandbox=sandbox.pin, shown=shown, recorded=_recorded_episodes(request, partial),
         keep=partial.add if partial else lambda number, episode: None,
     )  # fmt: skip
-    outcome: SoloOutcome | None = None
+    episodes: tuple[PlayedEpisode, ...] = ()
     try:
-        outcome = play_episodes(run_setup, sandbox.stream())
+        episodes = play_episodes(run_setup, sandbox.stream())
         fault = AgentFault(Verdict.OK, "")
     except SandboxClosed:
         fault = sandbox.post_mortem()
@@ -191,11 +193,18 @@ def _play_rest(
         verdict=fault.verdict,
         message=str(fault),
         log_tail=with_traceback(sandbox.log_tail(), fault),
-        solo=outcome,
+        episodes=episodes,
+        counted=_all_counted(episodes) if episodes else None,
+        clipped=sum(episode.clipped for episode in episodes),
         usage=usage,
         sandbox=sandbox.kind,
         image_digest=sandbox.image_digest,
     )
+
+
+def _all_counted(episodes: Sequence[PlayedEpisode]) -> CountedEpisodes:
+    returns, lengths = tuple(episode.total for episode in episodes), tuple(episode.length for episode in episodes)
+    return CountedEpisodes(first=0, returns=returns, lengths=lengths)
 
 
 def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> AttemptOutcome:
@@ -218,11 +227,7 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
         progress=callbacks.progress,
         pin_sandbox=sandbox.pin,
     )
-    done = evaluate_script(session, sandbox)
-    return AttemptOutcome(
-        verdict=done.verdict, message=done.message, log_tail=done.log_tail, performance=done, usage=done.usage,
-        sandbox=sandbox.kind, image_digest=sandbox.image_digest,
-    )  # fmt: skip
+    return evaluate_script(session, sandbox)
 
 
 def _before_showing(sandbox: Sandbox, callbacks: _Callbacks) -> None:

@@ -206,18 +206,8 @@ class SoloRun:
     """Called with each finished episode."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SoloOutcome:
-    """All episodes of a task, played."""
-
-    episodes: tuple[PlayedEpisode, ...]
-    """In the order of their seeds."""
-    clipped: int
-    """Numbers of float actions that were clipped to the space."""
-
-
-def play_episodes(run: SoloRun, stream: ByteStream) -> SoloOutcome:
-    """Play every episode.
+def play_episodes(run: SoloRun, stream: ByteStream) -> tuple[PlayedEpisode, ...]:
+    """Play every episode; returns them in the order of their seeds.
 
     Raises:
         AgentFault: the agent failed; it holds the verdict.
@@ -231,7 +221,7 @@ def play_episodes(run: SoloRun, stream: ByteStream) -> SoloOutcome:
         return _play_batches(run, batches, stream)
 
 
-def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream) -> SoloOutcome:
+def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream) -> tuple[PlayedEpisode, ...]:
     done: dict[int, PlayedEpisode] = dict(run.recorded)
     steps = reported = sum(episode.length for episode in done.values())
     next_report = 0.0
@@ -255,8 +245,7 @@ def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream)
             if now >= next_report or len(done) == len(run.specs):
                 reported, next_report = steps, now + REPORT_SECONDS
                 run.progress(_progress(run, batches, done, steps))
-    episodes = tuple(done[index] for index in range(len(run.specs)))
-    return SoloOutcome(episodes=episodes, clipped=sum(episode.clipped for episode in episodes))
+    return tuple(done[index] for index in range(len(run.specs)))
 
 
 def _progress(run: SoloRun, batches: list[EpisodeBatch], done: dict[int, PlayedEpisode], steps: int) -> PlayProgress:

@@ -4,11 +4,11 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluator import wire
-from evaluator.host.attempts.attempt import prefer_specific
+from evaluator.host.attempts.attempt import AttemptOutcome, prefer_specific
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
@@ -16,9 +16,8 @@ from evaluator.host.sandboxes.channel import ByteStream, clean_text, parse_error
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import ExitError, Pin, Sandbox, shared_processor
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptEpisode, ScriptTask
-from evaluator.host.usage import Usage
 from evaluator.model.config.limits import Limits
-from evaluator.model.config.training_script import MAX_NOTICES, CountedEpisodes, ScriptRecord, ScriptRules
+from evaluator.model.config.training_script import MAX_NOTICES, ScriptRecord
 from evaluator.model.records.verdict import Verdict
 
 BUFFER_BYTES = 1 << 16
@@ -174,33 +173,29 @@ class ClaimFault(Exception):
     """The script's log ends without a valid score."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScriptPerformance:
-    """How one attempt of a script ended."""
-
-    verdict: Verdict
-    message: str
-    log_tail: str
-    usage: Usage
-    record: ScriptRecord | None = None
-    """All its episodes, where it is ok; only its claim, where that is listed as self-reported."""
-    counted: CountedEpisodes | None = None
-    """The episodes that make the score, where it is ok."""
-    episodes: tuple[ScriptEpisode, ...] = ()
-    """All its episodes, where it is ok, for the trace."""
-    clipped: int = 0
-    """Numbers of float actions that were clipped to the space."""
-
-
-def evaluate_script(session: ScriptSession, sandbox: Sandbox) -> ScriptPerformance:
+def evaluate_script(session: ScriptSession, sandbox: Sandbox) -> AttemptOutcome:
     """Serve the script in a sandbox to its end, and decide its verdict."""
-    outcome = serve_script(session, sandbox.stream())
+    served, rules = serve_script(session, sandbox.stream()), session.offer.rules
     usage = sandbox.usage()  # before anything else: a container that has ended cannot be measured
-    fault, code = _fault(outcome, sandbox.post_mortem)
+    fault, code = _fault(served, sandbox.post_mortem)
     sandbox.end()
     log = sandbox.log_tail()
-    judged = _ScriptEnding(session.offer.rules, outcome, fault, code, log)
-    return judged.performance(usage)
+    try:
+        claim, unclaimed = claimed_score(log), None
+    except ClaimFault as error:
+        claim, unclaimed = None, str(error)
+    verdict, message = _verdict(served, fault, code, unclaimed)
+    attempt = AttemptOutcome(
+        verdict=verdict, message=message, log_tail=log, usage=usage, sandbox=sandbox.kind, image_digest=sandbox.image_digest
+    )
+    if verdict is Verdict.OK:
+        record = _record(served, claim, code)
+        return replace(
+            attempt, script=record, counted=record.counted(rules), episodes=served.episodes, clipped=served.clipped
+        )
+    if rules.self_reported and verdict is Verdict.INVALID and claim is not None:
+        return replace(attempt, message=message + SELF_REPORTED, script=ScriptRecord(claimed=claim, exit_code=code))
+    return attempt
 
 
 def _fault(outcome: ScriptOutcome, post_mortem: Callable[[], AgentFault]) -> tuple[AgentFault | None, int | None]:
@@ -215,60 +210,36 @@ def _fault(outcome: ScriptOutcome, post_mortem: Callable[[], AgentFault]) -> tup
     return (prefer_specific(outcome.fault, cause) if outcome.fault else cause), None
 
 
-@dataclass(frozen=True)
-class _ScriptEnding:
-    """What a verdict depends on."""
+def _record(served: ScriptOutcome, claim: float | None, code: int | None) -> ScriptRecord:
+    return ScriptRecord(
+        claimed=claim,
+        exit_code=code,
+        exhausted=served.exhausted,
+        returns=tuple(episode.total for episode in served.episodes),
+        lengths=tuple(episode.length for episode in served.episodes),
+        ended_at=tuple(episode.ended_at for episode in served.episodes),
+        unfinished=tuple(episode.index for episode in served.episodes if not episode.finished),
+        counts_from=served.counts_from,
+        notices=served.notices,
+    )
 
-    rules: ScriptRules
-    outcome: ScriptOutcome
-    fault: AgentFault | None
-    code: int | None
-    log: str
 
-    def performance(self, usage: Usage) -> ScriptPerformance:
-        """The verdict with its record."""
-        try:
-            claim = claimed_score(self.log)
-            unclaimed = None
-        except ClaimFault as fault:
-            claim, unclaimed = None, str(fault)
-        verdict, message = self._verdict(claim, unclaimed)
-        served = self.outcome
-        if verdict is not Verdict.OK:
-            listed = self.rules.self_reported and verdict is Verdict.INVALID and claim is not None
-            record = ScriptRecord(claimed=claim, exit_code=self.code) if listed else None
-            message += SELF_REPORTED if listed else ""
-            return ScriptPerformance(verdict=verdict, message=message, log_tail=self.log, usage=usage, record=record)
-        record = ScriptRecord(
-            claimed=claim,
-            exit_code=self.code,
-            exhausted=served.exhausted,
-            returns=tuple(episode.total for episode in served.episodes),
-            lengths=tuple(episode.length for episode in served.episodes),
-            ended_at=tuple(episode.ended_at for episode in served.episodes),
-            unfinished=tuple(episode.index for episode in served.episodes if not episode.finished),
-            counts_from=served.counts_from,
-            notices=served.notices,
-        )
-        return ScriptPerformance(
-            verdict=verdict, message="", log_tail=self.log, usage=usage, record=record,
-            counted=record.counted(self.rules), episodes=served.episodes, clipped=served.clipped,
-        )  # fmt: skip
-
-    def _verdict(self, claim: float | None, unclaimed: str | None) -> tuple[Verdict, str]:
-        # Without an episode the run is not over, even if the script asked for more steps at once than there are.
-        over = self.outcome.exhausted and bool(self.outcome.episodes)
-        if self.fault is not None and not (over and self.fault.verdict is Verdict.CRASHED):
-            return self.fault.verdict, str(self.fault)
-        if over:  # all episodes that count are played, whatever the script did afterwards
-            return Verdict.OK, ""
-        if self.code:
-            return Verdict.CRASHED, ENDED.format(code=self.code)
-        if unclaimed is not None:
-            return Verdict.INVALID, unclaimed
-        if not self.outcome.episodes:
-            return Verdict.INVALID, OWN_ENVIRONMENT
+def _verdict(
+    served: ScriptOutcome, fault: AgentFault | None, code: int | None, unclaimed: str | None
+) -> tuple[Verdict, str]:
+    # Without an episode the run is not over, even if the script asked for more steps at once than there are.
+    over = served.exhausted and bool(served.episodes)
+    if fault is not None and not (over and fault.verdict is Verdict.CRASHED):
+        return fault.verdict, str(fault)
+    if over:  # all episodes that count are played, whatever the script did afterwards
         return Verdict.OK, ""
+    if code:
+        return Verdict.CRASHED, ENDED.format(code=code)
+    if unclaimed is not None:
+        return Verdict.INVALID, unclaimed
+    if not served.episodes:
+        return Verdict.INVALID, OWN_ENVIRONMENT
+    return Verdict.OK, ""
 
 
 def claimed_score(log: str) -> float:

@@ -45,12 +45,12 @@ class ScriptRules(Frozen):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedEpisodes:
-    """The episodes of a script that make its score."""
+    """The episodes that make a score."""
 
     first: int
     """The number of the first one, in the order of starting; its seed follows from it."""
     returns: tuple[float, ...]
-    """One for each: what it earned, or the task's worst return."""
+    """One for each: what it earned, or for a script the task's worst return."""
     lengths: tuple[int, ...]
     """Steps of each; 0 for those that were never started."""
 

@@ -21,8 +21,6 @@ INTEGER = struct.Struct("<q")
 STEPPED_TAIL = struct.Struct("<dQQ")
 ALIGNMENT = 8
 ERROR_BYTES = 8192
-HANDSHAKE_BYTES = 1 << 20
-FRAME_BYTES = 1 << 28
 
 
 @enum.unique

@@ -7,7 +7,8 @@ import platform
 import re
 import shutil
 import subprocess
-from pathlib import Path
+
+from evaluator.host.process_owner import read_or_empty
 
 _QUERY = ("--query-gpu=name,driver_version,uuid", "--format=csv,noheader")
 _MODEL = re.compile(r"^model name\s*:\s*(.+)$", re.MULTILINE)
@@ -35,13 +36,6 @@ def card_models(cards: tuple[str, ...]) -> tuple[str, ...]:
 def machine_digest() -> str:
     """64 hex digits that are the same only on this machine, with this kernel, processor and these cards."""
     kernel = (platform.system(), platform.machine(), platform.release(), platform.node())
-    processor = _MODEL.search(_text("/proc/cpuinfo"))
-    parts = (*kernel, processor[1] if processor else "", _text("/etc/machine-id").strip(), *graphics_cards())
+    processor = _MODEL.search(read_or_empty("/proc/cpuinfo"))
+    parts = (*kernel, processor[1] if processor else "", read_or_empty("/etc/machine-id"), *graphics_cards())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(errors="replace")
-    except OSError:
-        return ""

@@ -35,12 +35,13 @@ def this_process() -> ProcessOwner:
 
 def current_boot() -> str:
     """The kernel's name for the time since it was started."""
-    return _read("/proc/sys/kernel/random/boot_id")
+    return read_or_empty("/proc/sys/kernel/random/boot_id")
 
 
-def _read(path: str) -> str:
+def read_or_empty(path: str) -> str:
+    """The text of a system file, without blanks around it; empty where it cannot be read."""
     try:
-        return Path(path).read_text().strip()
+        return Path(path).read_text(errors="replace").strip()
     except OSError:
         return ""
 
@@ -54,7 +55,7 @@ def _namespace() -> str:
 
 def start_time(pid: int) -> str:
     """Field 22 of /proc/PID/stat; empty if the process does not exist or is a zombie."""
-    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    fields = read_or_empty(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
 
 

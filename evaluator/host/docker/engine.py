@@ -165,11 +165,8 @@ class Engine:
 
     def image_id(self, reference: str) -> str | None:
         """The id of a local image; None where there is none."""
-        with _engine_errors(f"look at image {reference}"):
-            try:
-                return str(self._api.inspect_image(reference)["Id"])  # type: ignore[no-untyped-call]
-            except docker.errors.ImageNotFound:
-                return None
+        image = self._look_at(reference)
+        return str(image["Id"]) if image else None
 
     def description(self, reference: str) -> dict[str, Any]:
         """What the engine says of a local image.
@@ -177,8 +174,16 @@ class Engine:
         Raises:
             EngineError: there is no such image.
         """
+        if (image := self._look_at(reference)) is None:
+            raise EngineError(f"there is no image {reference} here")
+        return image
+
+    def _look_at(self, reference: str) -> dict[str, Any] | None:
         with _engine_errors(f"look at image {reference}"):
-            return dict(self._api.inspect_image(reference))  # type: ignore[no-untyped-call]
+            try:
+                return dict(self._api.inspect_image(reference))  # type: ignore[no-untyped-call]
+            except docker.errors.ImageNotFound:
+                return None
 
     @contextlib.contextmanager
     def exported(self, image: str) -> Iterator[tarfile.TarFile]:
@@ -218,11 +223,8 @@ class Engine:
         return sorted(filter(None, map(self._stored, names)), key=lambda image: (image.used, image.name))
 
     def _stored(self, name: str) -> StoredImage | None:
-        with _engine_errors("look at an image"):
-            try:
-                details = self._api.inspect_image(name)  # type: ignore[no-untyped-call]
-            except docker.errors.ImageNotFound:
-                return None
+        if (details := self._look_at(name)) is None:
+            return None
         return StoredImage(
             name=name, size=int(details["Size"]), used=str(details.get("Metadata", {}).get("LastTagTime", ""))
         )

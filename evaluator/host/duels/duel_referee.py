@@ -10,7 +10,6 @@ import select
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,18 +40,6 @@ from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 
 
-class ClockedMatch(Protocol):
-    """What a clock needs of a match."""
-
-    banks: list[float]
-    """Seconds left in each side's bank."""
-    over: bool
-    """Whether it has ended."""
-
-
-Match = TypeVar("Match", bound=ClockedMatch)
-
-
 class SideClock:
     """One player's clock for all matches of a duel."""
 
@@ -65,13 +52,13 @@ class SideClock:
         self.thinking = 0.0
         self.deadline = 0.0
 
-    def start(self, matches: Sequence[ClockedMatch]) -> None:
+    def start(self, matches: Sequence[LiveMatch]) -> None:
         """Start: a frame about these matches was sent."""
         self._begun, self._answered = self._now(), None
         self._count = len(matches)
         self._set_deadline(matches)
 
-    def _set_deadline(self, matches: Sequence[ClockedMatch]) -> None:
+    def _set_deadline(self, matches: Sequence[LiveMatch]) -> None:
         """Set the time at which the next match is lost if no answer comes."""
         side = self._side
         poorest = min((match.banks[side] for match in matches if not match.over), default=0.0)
@@ -82,7 +69,7 @@ class SideClock:
         """Whether the thinking time for the whole duel is used up, including the open frame."""
         return self.thinking + (self._now() - self._begun) >= self._wall
 
-    def run_out(self, matches: Sequence[Match]) -> list[Match]:
+    def run_out(self, matches: Sequence[LiveMatch]) -> list[LiveMatch]:
         """The matches whose time has run out without an answer; the deadline moves to the next match."""
         share = (self._now() - self._begun) / self._count - self._move
         late = [match for match in matches if not match.over and match.banks[self._side] <= share]
@@ -93,7 +80,7 @@ class SideClock:
         """Stop the time: the answer arrived, though it is processed later."""
         self._answered = self._now()
 
-    def stop(self, matches: Sequence[Match]) -> tuple[int, list[Match]]:
+    def stop(self, matches: Sequence[LiveMatch]) -> tuple[int, list[LiveMatch]]:
         """Process the answer: the milliseconds charged for each position, and the matches for which it came too late."""
         seconds = self._seconds()
         self.thinking += seconds

@@ -53,20 +53,8 @@ class LiveMatch:
     """A match that is being played."""
 
     __slots__ = (
-        "banks",
-        "check_at",
-        "checksum",
-        "earned",
-        "first",
-        "frames",
-        "heads",
-        "lane",
-        "milliseconds",
-        "moves",
-        "over",
-        "plies",
-        "position",
-        "spec",
+        "banks", "check_at", "checksum", "earned", "first", "frames", "heads", "lane", "milliseconds", "moves", "over",
+        "plies", "position", "spec",
     )  # fmt: skip
 
     def __init__(self, spec: MatchSpec, position: GamePosition, leaves: int, bank: float) -> None:

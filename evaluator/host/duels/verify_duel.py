@@ -5,12 +5,7 @@ from typing import assert_never
 
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
 from evaluator.host.seeds.derive import opening_seeds
-from evaluator.host.verification import (
-    Verification,
-    VerificationStatus,
-    is_same_number,
-    is_stale,
-)
+from evaluator.host.verification import Verification, VerificationStatus, is_same_number, is_stale
 from evaluator.model.base import reason
 from evaluator.model.records.duel_record import SIDES, Duel, MatchEnd, MatchRecord, WantedDuel
 from evaluator.model.records.parse import parse_duel

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium
 from gymnasium import spaces
@@ -24,6 +24,7 @@ from evaluator.model.config.task import Task
 OwnFunction = Callable[[Sequence[Any]], Any]
 # What a failed import names, and the target of the Makefile that installs it.
 _INSTALLED_BY = {"mujoco": "mujoco", "ale_py": "atari", "namespace ale ": "atari", "minigrid": "minigrid"}
+_Loaded = TypeVar("_Loaded")
 Step = Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
 
 
@@ -96,18 +97,21 @@ def load_gym_task(task: Task) -> GymTask:
     return gym_task
 
 
-def cached_gym_task(task: Task) -> GymTask | None:
-    """The environment of a task, loaded once in each process; None where it cannot be loaded here."""
-    return _loaded(task.model_dump_json(), task.code)
+def cached(load: Callable[[Task], _Loaded]) -> Callable[[Task], _Loaded | None]:
+    """A loader of tasks that loads each once in a process; it returns None where a task cannot be loaded here."""
+
+    @cache
+    def loaded(task: str, code: str | None) -> _Loaded | None:
+        """`task`: as JSON, which does not have its code."""
+        try:
+            return load(Task.model_validate_json(task).with_code(code))
+        except EnvironmentFault:
+            return None
+
+    return lambda task: loaded(task.model_dump_json(), task.code)
 
 
-@cache
-def _loaded(task: str, code: str | None) -> GymTask | None:
-    """`task`: as JSON, which does not have its code."""
-    try:
-        return load_gym_task(Task.model_validate_json(task).with_code(code))
-    except EnvironmentFault:
-        return None
+cached_gym_task = cached(load_gym_task)
 
 
 class BudgetError(EnvironmentFault):

@@ -3,14 +3,13 @@
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, cast
 
 import numpy as np
 from gymnasium import spaces
 
 from evaluator.host.envs.episode_recorder import EpisodeChecksum
-from evaluator.host.envs.gym_task import EnvironmentFault, import_entry_point
+from evaluator.host.envs.gym_task import EnvironmentFault, cached, import_entry_point
 from evaluator.host.envs.spaces import ObservationEncoder
 from evaluator.host.seeds.derive import environment_seed
 from evaluator.model.config.task import Task
@@ -143,18 +142,7 @@ def open_game(task: Task) -> PettingZooGame:
     )
 
 
-def cached_game(task: Task) -> PettingZooGame | None:
-    """The game of a task, opened once in each process; None where it cannot be opened here."""
-    return _opened(task.model_dump_json(), task.code)
-
-
-@cache
-def _opened(task: str, code: str | None) -> PettingZooGame | None:
-    """`task`: as JSON, which does not have its code."""
-    try:
-        return open_game(Task.model_validate_json(task).with_code(code))
-    except EnvironmentFault:
-        return None
+cached_game = cached(open_game)
 
 
 def _unfit(players: Sequence[str], seen: list[Any], moves: list[Any]) -> str | None:

@@ -6,14 +6,13 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evaluator.host.loading.manifest import ManifestText, manifest_of
 from evaluator.host.loading.weights_store import WeightsStore, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.usage import MIB
 from evaluator.model import canonical_json
-from evaluator.model.config.image_reference import parse_reference
+from evaluator.model.config.image_reference import OwnImage, parse_reference
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import (
     MANIFEST_NAME,
@@ -25,9 +24,6 @@ from evaluator.model.config.submission import (
 )
 from evaluator.model.identifiers import SEGMENT, portable_fault
 from evaluator.model.suggestion import nearest
-
-if TYPE_CHECKING:
-    from evaluator.host.sandboxes.sandbox import OwnImage
 
 POINTER_FAULT = "is a Git LFS pointer, not the file; run 'git lfs untrack' for it, then commit the file itself"
 MAX_FOLDER_DEPTH = 6
@@ -57,13 +53,10 @@ class SubmissionFolder:
         return manifest_of({blob.path: blob.content for blob in self.blobs})
 
     @property
-    def image(self) -> "OwnImage | None":
+    def image(self) -> OwnImage | None:
         """The image that it names, if any."""
         if self.submission.kind is not SubmissionKind.IMAGE:
             return None
-        # imported late, since ranking needs no sandboxes
-        from evaluator.host.sandboxes.sandbox import OwnImage
-
         return OwnImage(reference=parse_reference(self.submission.entry), image_mib=self.image_mib)
 
 

@@ -7,6 +7,7 @@ import re
 import socket
 import struct
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -94,34 +95,34 @@ class SocketStream:
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
         """See `ByteStream`."""
         have = self._spin(view) if self.spin else 0
-        if have < 0:
-            raise SandboxClosed
         while have < minimum:
             since = time.monotonic()
-            try:
-                count = self._connection.recv_into(view[have:])
-            except BlockingIOError:
-                count = -1
-            except ConnectionResetError as error:
-                raise SandboxClosed from error
-            if count == 0:
-                raise SandboxClosed
-            if count < 0 or have:
+            count = self._receive(view[have:], 0)
+            if not count or have:
                 deadline = checked_deadline(deadline, since)
-            have += max(count, 0)
+            have += count
         return have
 
     def _spin(self, view: memoryview) -> int:
-        """Poll for an answer for a moment, since waking up takes longer than most answers; -1 if it is closed."""
+        """Poll for an answer for a moment, since waking up takes longer than most answers."""
         until = time.perf_counter() + self.spin
         while time.perf_counter() < until:
-            try:
-                return self._connection.recv_into(view, 0, socket.MSG_DONTWAIT) or -1
-            except BlockingIOError:
-                os.sched_yield()
-            except ConnectionResetError as error:
-                raise SandboxClosed from error
+            if count := self._receive(view, socket.MSG_DONTWAIT):
+                return count
+            os.sched_yield()
         return 0
+
+    def _receive(self, view: memoryview, flags: int) -> int:
+        """Read what has arrived; returns how many bytes, 0 if nothing came."""
+        try:
+            count = self._connection.recv_into(view, 0, flags)
+        except BlockingIOError:
+            return 0
+        except ConnectionResetError as error:
+            raise SandboxClosed from error
+        if not count:
+            raise SandboxClosed
+        return count
 
     def fileno(self) -> int:
         """See `ByteStream`."""
@@ -138,15 +139,7 @@ class SocketStream:
 
     def fill_nowait(self, view: memoryview) -> int:
         """See `ByteStream`."""
-        try:
-            count = self._connection.recv_into(view, 0, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return 0
-        except ConnectionResetError as error:
-            raise SandboxClosed from error
-        if not count:
-            raise SandboxClosed
-        return count
+        return self._receive(view, socket.MSG_DONTWAIT)
 
     def close(self) -> None:
         """Close the connection."""
@@ -164,6 +157,24 @@ def listen(place: Path) -> socket.socket:
         os.close(folder)
     listener.listen(1)
     return listener
+
+
+def accept(listener: socket.socket, seconds: float, has_ended: Callable[[], bool], late: str) -> SocketStream:
+    """Wait for the agent's connection; at every tick it is asked whether the sandbox `has_ended`.
+
+    Raises:
+        AgentFault: it did not connect in time; the message begins with `late`.
+        SandboxClosed: the sandbox ended first.
+    """
+    listener.settimeout(TICK)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            return SocketStream(listener.accept()[0])
+        except TimeoutError:
+            if has_ended():
+                raise SandboxClosed from None
+    raise AgentFault(Verdict.TIMEOUT, f"{late} within {seconds:g} s")
 
 
 def checked_deadline(deadline: float, since: float) -> float:

@@ -22,10 +22,9 @@ from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.docker.image_registry import is_common
 from evaluator.host.errors import AgentFault, MachineFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
-from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, checked_deadline, listen, send_all
+from evaluator.host.sandboxes.channel import TICK, ByteStream, accept, checked_deadline, listen, send_all
 from evaluator.host.sandboxes.sandbox import (
     ExitError,
-    OwnImage,
     SandboxSpec,
     exit_fault,
     handed_processors,
@@ -198,7 +197,7 @@ class DockerSandbox:
         self.kind = config.kind
         self.image_digest: str | None = config.image
         self._engine = config.engine
-        self._own: OwnImage | None = spec.image
+        self._own = spec.image
         self._limits = spec.limits
         self._over_socket = config.over_socket
         self._log = BoundedLog(spec.limits.log_kib * 1024, self._kill)
@@ -280,20 +279,12 @@ class DockerSandbox:
         if self._listener is None:
             self._stream = ContainerStream(self._attached, self._log)
         else:
-            self._stream = SocketStream(self._accept(self._listener))
+            late = f"the image's entrypoint did not connect to {CHANNEL}" if self._own else "the sandbox did not start"
+            self._stream = accept(self._listener, self._limits.start_seconds, self._has_ended, late)
         return self._stream
 
-    def _accept(self, listener: socket.socket) -> socket.socket:
-        listener.settimeout(0.5)
-        deadline = time.monotonic() + self._limits.start_seconds
-        while time.monotonic() < deadline:
-            try:
-                return listener.accept()[0]
-            except TimeoutError:
-                if self._id and not self._engine.state(self._id)["Running"]:
-                    raise SandboxClosed from None
-        late = f"the image's entrypoint did not connect to {CHANNEL}" if self._own else "the sandbox did not start"
-        raise AgentFault(Verdict.TIMEOUT, f"{late} within {self._limits.start_seconds:g} s")
+    def _has_ended(self) -> bool:
+        return bool(self._id) and not self._engine.state(str(self._id))["Running"]
 
     def _measure(self) -> Usage:
         return self._engine.usage(self._id) if self._id else Usage()

@@ -19,9 +19,9 @@ from typing import Self
 
 from evaluator import signals
 from evaluator.host.digests.image_files import sandbox_sources
-from evaluator.host.errors import AgentFault, MachineFault, SandboxClosed
+from evaluator.host.errors import AgentFault, MachineFault
 from evaluator.host.process_owner import abandoned_names, scratch_prefix
-from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen
+from evaluator.host.sandboxes.channel import ByteStream, SocketStream, accept, listen
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, MIB, Usage, group_usage, read_fields
@@ -200,18 +200,12 @@ class ProcessSandbox:
 
     def stream(self) -> ByteStream:
         """See `Sandbox`."""
-        assert self._process is not None
-        self._listener.settimeout(0.1)
-        deadline = time.monotonic() + self._limits.start_seconds
-        while time.monotonic() < deadline:
-            try:
-                self._stream = SocketStream(self._listener.accept()[0])
-            except TimeoutError:
-                if self._process.poll() is not None:
-                    raise SandboxClosed from None
-            else:
-                return self._stream
-        raise AgentFault(Verdict.TIMEOUT, f"the sandbox did not start within {self._limits.start_seconds:g} s")
+        process = self._process
+        assert process is not None
+        self._stream = accept(
+            self._listener, self._limits.start_seconds, lambda: process.poll() is not None, "the sandbox did not start"
+        )
+        return self._stream
 
     def _measure(self) -> Usage:
         if self._group is not None:

@@ -11,7 +11,7 @@ from typing import Protocol
 from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes.channel import ByteStream
 from evaluator.host.usage import Usage
-from evaluator.model.config.image_reference import ImageReference
+from evaluator.model.config.image_reference import OwnImage
 from evaluator.model.config.limits import Limits
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
@@ -58,15 +58,6 @@ PACE_SECONDS = 600.0
 def wait_for_pace() -> None:
     """Wait until the next full multiple of `PACE_SECONDS` of the clock."""
     time.sleep(-time.time() % PACE_SECONDS)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OwnImage:
-    """An agent's own image, which is run by its own entrypoint."""
-
-    reference: ImageReference
-    image_mib: int
-    """The limit of its size in MiB, in the registry and unpacked."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,10 +10,7 @@ from evaluator.host.seeds.derive import agent_seeds, episode_seeds
 from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
 from evaluator.host.solo.referee import EpisodeSpec
 from evaluator.model.config.limits import Limits
-from evaluator.model.records.result import (
-    Devices,
-    WantedResult,
-)
+from evaluator.model.records.result import Devices, WantedResult
 from evaluator.model.sealed_fields import secret_hash
 
 

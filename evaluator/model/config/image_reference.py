@@ -36,6 +36,15 @@ class ImageReference:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OwnImage:
+    """An agent's own image, which is run by its own entrypoint."""
+
+    reference: ImageReference
+    image_mib: int
+    """The limit of its size in MiB, in the registry and unpacked."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TaggedImage:
     """An image named by a tag, which may change."""
 

@@ -2,7 +2,6 @@
 
 import enum
 import re
-from dataclasses import dataclass
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
@@ -84,37 +83,27 @@ class Metric(Frozen):
         return f"{self.kind}:error"
 
 
-@dataclass(frozen=True, kw_only=True)
-class MetricTerms:
-    """The settings that a task's metrics must fit."""
+def metrics_fault(
+    metrics: tuple[Metric, ...], ties: tuple[str, ...], score: str, anchors: tuple[float, float] | None, *, for_scripts: bool
+) -> str | None:
+    """The first contradiction between a task's metrics and its other settings, or None.
 
-    ties: tuple[str, ...]
-    """Names of the metrics that break ties."""
-    score: str
-    """How returns become the score where there are no metrics: `mean` or `iqm`."""
-    anchors: tuple[float, float] | None
-    """The random agent's score and the reference, where both are known."""
-    for_scripts: bool
-
-
-def metrics_fault(metrics: tuple[Metric, ...], terms: MetricTerms) -> str | None:
-    """The first contradiction in a task's metrics, or None."""
+    `anchors`: the random agent's score and the reference, where both are known.
+    """
     names = [metric.name for metric in metrics]
     if twice := next((name for name in names if names.count(name) > 1), None):
         return f"the metric '{twice}' stands twice"
-    if unknown := next((name for name in terms.ties if name not in names), None):
+    if unknown := next((name for name in ties if name not in names), None):
         return f"'ties' names '{unknown}', which is none of the metrics"
     if not metrics:
         return None
-    if names[0] in terms.ties:
+    if names[0] in ties:
         return f"'ties' names '{names[0]}', which ranks: it cannot part what it finds equal"
-    if curved := next((m for m in metrics if m.kind in OF_CURVES and not terms.for_scripts), None):
+    if curved := next((m for m in metrics if m.kind in OF_CURVES and not for_scripts), None):
         return f"the metric '{curved.name}' is about learning curves; give the task a 'script'"
-    if terms.score != "mean":
-        return (
-            f"'score: {terms.score}' means nothing beside 'metrics'; give the first metric the kind '{terms.score}_return'"
-        )
-    if terms.anchors and metrics[0].sign * (terms.anchors[1] - terms.anchors[0]) < 0:
+    if score != "mean":
+        return f"'score: {score}' means nothing beside 'metrics'; give the first metric the kind '{score}_return'"
+    if anchors and metrics[0].sign * (anchors[1] - anchors[0]) < 0:
         better = metrics[0].direction
         return f"by '{names[0]}' {better} is better, but the reference is worse than the random agent"
     return None

@@ -6,7 +6,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
-from evaluator.model.config.metric import Metric, MetricTerms, metrics_fault
+from evaluator.model.config.metric import Metric, metrics_fault
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.identifiers import Digest, Line, LongLine, TaskId, Text
 
@@ -149,8 +149,7 @@ class Task(Frozen):
     @model_validator(mode="after")
     def _named_metrics(self) -> Self:
         anchors = (self.random.score, self.reference.score) if self.random and self.reference else None
-        terms = MetricTerms(ties=self.ties, score=self.score, anchors=anchors, for_scripts=self.script is not None)
-        if fault := metrics_fault(self.metrics, terms):
+        if fault := metrics_fault(self.metrics, self.ties, self.score, anchors, for_scripts=self.script is not None):
             raise ValueError(fault)
         return self
 

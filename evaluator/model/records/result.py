@@ -43,20 +43,16 @@ class Tier(enum.StrEnum):
 
 @enum.unique
 class SandboxKind(enum.StrEnum):
-    """What held the agent: the name in records, and whether its results may be official."""
+    """What held the agent."""
 
-    is_official: bool
+    DOCKER = "docker"
+    GVISOR = "gvisor"
+    PROCESS = "process"
 
-    def __new__(cls, value: str, is_official: bool = False) -> Self:
-        """A member, as the lines below define it."""
-        kind = str.__new__(cls, value)
-        kind._value_ = value
-        kind.is_official = is_official
-        return kind
-
-    DOCKER = "docker", True
-    GVISOR = "gvisor", True
-    PROCESS = "process", False  # limits time and memory, but is no security boundary
+    @property
+    def is_official(self) -> bool:
+        """Whether its results may be official: the process sandbox is no security boundary."""
+        return self is not SandboxKind.PROCESS
 
 
 # Public seeds, for what does not rank.

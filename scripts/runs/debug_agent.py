@@ -15,7 +15,7 @@ from evaluator import wire
 from evaluator.host.duels.evaluate_duel import DuelRequest
 from evaluator.host.duels.matches import LiveMatch, MatchPool, PlayedMatch, act_body, illegal_move, malformed_move, over_body
 from evaluator.host.envs.episode_recorder import PlayedEpisode
-from evaluator.host.envs.spaces import IllegalActionError, describe
+from evaluator.host.envs.spaces import IllegalActionError
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.referee import EpisodeBatch
@@ -54,10 +54,7 @@ def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[
     """
     specs = request.specs()[:count]
     task, submission = request.gym_task, request.folder.submission
-    hello: dict[str, Any] = {
-        "mode": "act", "task_id": task.task.id, "observation_space": describe(task.observation_space),
-        "action_space": describe(task.action_space), "seed": specs[0].agent_seed,
-    }  # fmt: skip
+    hello: dict[str, Any] = {"mode": "act", "seed": specs[0].agent_seed, **task.described()}
     server = _server(folder.resolve(), _factory(folder.resolve(), submission, hello), hello)
     for spec in specs:
         batch = EpisodeBatch(request.gym_task, iter([spec]), range(1))
@@ -81,10 +78,11 @@ def play_match_here(request: DuelRequest, folder: Path, count: int) -> Iterator[
     """
     folder, game, specs = folder.resolve(), request.game, request.specs()[:count]
     hello: dict[str, Any] = {
-        "mode": "play", "task_id": game.task.id, "observation_space": describe(game.observation_space),
-        "action_space": describe(game.action_space), "seed": specs[0].agent_seeds[0],
+        "mode": "play",
+        "seed": specs[0].agent_seeds[0],
         "clock": game.task.clock.model_dump(mode="json"),
-    }  # fmt: skip
+        **game.described(),
+    }
     factory = _factory(folder, request.contenders[0].folder.submission, hello)
     servers = [_server(folder, factory, {**hello, "seed": seed}) for seed in specs[0].agent_seeds]
     pool = MatchPool(game, specs, 1)

@@ -28,7 +28,6 @@ from evaluator.host.duels.matches import (
     over_body,
 )
 from evaluator.host.envs.pettingzoo_game import MASK, PettingZooGame
-from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.progress import PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import TICK, AgentReportedFault, ByteStream
@@ -423,19 +422,12 @@ def play_duel(setup: DuelSetup) -> DuelTally:
 def _connect(setup: DuelSetup, troubles: list[Trouble | None]) -> list[ByteStream | None]:
     """Begin the handshake: wait for both sandboxes to connect, and send each its HELLO."""
     streams: list[ByteStream | None] = [None, None]
-    task = setup.game.task
     for side, seat in enumerate(setup.seats):
         if seat.sandbox is not None and seat.fault is None:
             with _collect_trouble(troubles, side):
                 stream = seat.sandbox.stream()
-                hello = Hello(
-                    mode="play",
-                    task_id=task.id,
-                    observation_space=describe(setup.game.observation_space),
-                    action_space=describe(setup.game.action_space),
-                    seed=setup.specs[0].agent_seeds[side],
-                )
-                hello.send(stream, setup.limits.start_seconds, clock=task.clock.model_dump(mode="json"))
+                hello = Hello(mode="play", seed=setup.specs[0].agent_seeds[side], **setup.game.described())
+                hello.send(stream, setup.limits.start_seconds, clock=setup.game.task.clock.model_dump(mode="json"))
                 streams[side] = stream
     return streams
 

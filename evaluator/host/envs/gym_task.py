@@ -12,10 +12,9 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import gymnasium
-from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
-from evaluator.host.envs.spaces import ActionDecoder, ObservationEncoder
+from evaluator.host.envs.spaces import ActionDecoder, PlayableTask
 from evaluator.host.errors import EnvironmentFault as EnvironmentFault
 from evaluator.host.seeds.derive import environment_seed
 from evaluator.model.config.task import Task
@@ -29,20 +28,13 @@ Step = Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GymTask:
+class GymTask(PlayableTask):
     """A task with its environment's description, which makes as many environments as needed."""
 
-    task: Task
     spec: EnvSpec
     """Gymnasium's description, without the wrappers that the referee replaces."""
-    observation_space: spaces.Space[Any]
-    action_space: spaces.Space[Any]
     time_limit: int | None
     """Steps after which an episode is truncated."""
-
-    def encoder(self) -> ObservationEncoder:
-        """A new encoder of observations."""
-        return ObservationEncoder(self.observation_space)
 
     def decoder(self) -> ActionDecoder:
         """A new decoder of actions."""

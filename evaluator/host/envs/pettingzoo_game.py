@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from evaluator.host.envs.episode_recorder import EpisodeChecksum
 from evaluator.host.envs.gym_task import EnvironmentFault, cached, import_entry_point
-from evaluator.host.envs.spaces import ObservationEncoder
+from evaluator.host.envs.spaces import ObservationEncoder, PlayableTask
 from evaluator.host.seeds.derive import environment_seed
 from evaluator.model.config.task import Task
 
@@ -21,13 +21,11 @@ PLAYERS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class PettingZooGame:
+class PettingZooGame(PlayableTask):
     """A task with its game, which makes as many environments as needed."""
 
-    task: Task
     players: tuple[str, str]
     """The environment's names of its players; which side plays which changes from match to match."""
-    observation_space: spaces.Space[Any]
     action_space: spaces.Discrete
     masked: bool
     """Whether the observation says which moves are legal; otherwise every action is."""
@@ -37,10 +35,6 @@ class PettingZooGame:
     def make(self, **more: Any) -> Any:
         """A new environment; `more` may add a render mode to the task's arguments."""
         return self.factory(**{**self.task.kwargs, **more})
-
-    def encoder(self) -> ObservationEncoder:
-        """A new encoder of its observations."""
-        return ObservationEncoder(self.observation_space)
 
     def start(self, seed: str, **more: Any) -> "GamePosition":
         """The first position, from this seed (32 hex digits); `more` as in `make`."""

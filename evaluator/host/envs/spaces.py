@@ -1,6 +1,7 @@
 """Spaces on the host: their description, the encoding of observations and the decoding and checking of actions."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from evaluator import wire
+from evaluator.model.config.task import Task
 
 Array = npt.NDArray[Any]
 
@@ -48,6 +50,32 @@ def describe(space: spaces.Space[Any]) -> dict[str, Any]:
             return {"type": "Tuple", "spaces": [describe(inner) for inner in space.spaces]}
         case _:
             raise UnsupportedSpaceError(f"{type(space).__name__} spaces cannot be sent to an agent")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayableTask:
+    """A task, and the spaces of its environment or game."""
+
+    task: Task
+    observation_space: spaces.Space[Any]
+    action_space: spaces.Space[Any]
+
+    def encoder(self) -> "ObservationEncoder":
+        """A new encoder of observations."""
+        return ObservationEncoder(self.observation_space)
+
+    def described(self) -> dict[str, Any]:
+        """What HELLO says of it."""
+        return {
+            "task_id": self.task.id,
+            "observation_space": describe(self.observation_space),
+            "action_space": describe(self.action_space),
+        }
+
+
+def padded(leaves: Iterable[bytes]) -> list[bytes]:
+    """Leaves of a frame's body, each padded to the alignment."""
+    return [part for raw in leaves for part in (raw, wire.padding(len(raw)))]
 
 
 def _dtype(space: spaces.Space[Any]) -> str:

@@ -31,36 +31,36 @@ PROBE_TASK = Task(id="CartPole-v1", episodes=1, max_episode_steps=20)
 ALLOWED_VARIABLES = (
     "PATH", "HOME", "TMPDIR", "HOSTNAME", "PYTHONDONTWRITEBYTECODE", "PWD", "SHLVL", "_", "LC_CTYPE", "OLDPWD",
 )  # fmt: skip
-# The promise behind each attempt of `escape_attempts.py`.
+# The promise behind each attempt, a function of `escape_attempts.py`.
 ATTEMPT_PROMISES = {
-    "write elsewhere": "nothing outside its temporary directory can be written",
-    "run from tmp": "nothing in its temporary directory can be run",
-    "run from memory": "no program can be run from memory",
-    "load from tmp": "nothing in its temporary directory can be loaded as code",
-    "machine code": "no machine code of its own can be run",
-    "machine": "nothing in /proc or /sys describes this machine",
-    "kernel settings": "no setting of the kernel can be written",
-    "mounts": "no path of this machine can be seen",
-    "load": "this machine's load and memory cannot be seen",
-    "network": "neither this machine nor the network can be reached",
-    "sockets": "no socket but a Unix socket can be made",
-    "system calls": "system calls that no agent needs are refused",
-    "user": "its user is no other container's",
-    "host files": "no file of this machine can be read",
-    "environment": "no environment variable of this machine can be seen",
-    "processes": "no other process can be seen",
-    "engine": "the container engine cannot be reached",
-    "privileges": "no privilege can be had",
-    "fill tmp": "its temporary directory holds no more than its size",
-    "allowed write": "one mebibyte can be written where it is allowed",
+    "write_elsewhere": "nothing outside its temporary directory can be written",
+    "run_from_tmp": "nothing in its temporary directory can be run",
+    "run_from_memory": "no program can be run from memory",
+    "load_from_tmp": "nothing in its temporary directory can be loaded as code",
+    "run_machine_code": "no machine code of its own can be run",
+    "read_the_machine": "nothing in /proc or /sys describes this machine",
+    "change_the_kernel": "no setting of the kernel can be written",
+    "read_the_mounts": "no path of this machine can be seen",
+    "measure_the_machine": "this machine's load and memory cannot be seen",
+    "reach_network": "neither this machine nor the network can be reached",
+    "open_other_sockets": "no socket but a Unix socket can be made",
+    "enter_the_kernel": "system calls that no agent needs are refused",
+    "have_a_user": "its user is no other container's",
+    "read_host_file": "no file of this machine can be read",
+    "read_environment": "no environment variable of this machine can be seen",
+    "see_processes": "no other process can be seen",
+    "reach_engine": "the container engine cannot be reached",
+    "gain_privileges": "no privilege can be had",
+    "fill_tmp": "its temporary directory holds no more than its size",
+    "write_one_mebibyte": "one mebibyte can be written where it is allowed",
 }
 
 # What SECURITY.md says cannot be closed: tried and reported all the same. Python's ctypes, numpy and torch make code in
 # memory; gVisor maps files as code wherever they lie; Linux has no switch for the list of mounts and for sysinfo.
 NOT_PROMISED: dict[SandboxKind, frozenset[str]] = {
-    SandboxKind.DOCKER: frozenset({"machine code", "mounts", "load"}),
-    SandboxKind.GVISOR: frozenset({"machine code", "load from tmp"}),
-    SandboxKind.PROCESS: frozenset({"machine code"}),
+    SandboxKind.DOCKER: frozenset({"run_machine_code", "read_the_mounts", "measure_the_machine"}),
+    SandboxKind.GVISOR: frozenset({"run_machine_code", "load_from_tmp"}),
+    SandboxKind.PROCESS: frozenset({"run_machine_code"}),
 }
 
 
@@ -162,6 +162,7 @@ def escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeChec
         canary.chmod(0o644)
         canary.parent.chmod(0o755)
         orders = {
+            "attempts": list(ATTEMPT_PROMISES),
             "canary": str(canary),
             "port": listener.getsockname()[1],
             "environment": [*pinned_environment(), *ALLOWED_VARIABLES],

@@ -11,7 +11,7 @@ import gymnasium
 from evaluator import wire
 from evaluator.host.envs.episode_recorder import EpisodeRecorder, PlayedEpisode
 from evaluator.host.envs.gym_task import GymTask
-from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError, ObservationEncoder, describe
+from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError, ObservationEncoder, padded
 from evaluator.host.errors import AgentFault
 from evaluator.host.progress import REPORT_SECONDS, REPORT_STEPS, PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import AgentReportedFault, ByteStream, read_body
@@ -99,12 +99,7 @@ class EpisodeBatch:
 
     def question(self) -> bytes:
         """The ACT frame about all live episodes."""
-        parts = [self._head]
-        for raw in self._encoded:
-            parts.append(raw)
-            if len(raw) % wire.ALIGNMENT:
-                parts.append(wire.padding(len(raw)))
-        return wire.frame(wire.Op.ACT, *parts)
+        return wire.frame(wire.Op.ACT, self._head, *padded(self._encoded))
 
     def asked(self) -> None:
         """Note that the question was sent: no lane starts an episode any more."""
@@ -264,13 +259,7 @@ def _progress(run: SoloRun, batches: list[EpisodeBatch], done: dict[int, PlayedE
 
 def _handshake(run: SoloRun, stream: ByteStream) -> int:
     """Exchange HELLO and READY; returns the number of lanes."""
-    hello = Hello(
-        mode="act",
-        task_id=run.gym_task.task.id,
-        observation_space=describe(run.gym_task.observation_space),
-        action_space=describe(run.gym_task.action_space),
-        seed=run.specs[0].agent_seed,
-    )
+    hello = Hello(mode="act", seed=run.specs[0].agent_seed, **run.gym_task.described())
     seconds = run.limits.start_seconds
     ready = Ready.read(stream, hello.send(stream, seconds), seconds)
     if type(ready.lanes) is not int or ready.lanes < 1:

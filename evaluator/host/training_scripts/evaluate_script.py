@@ -9,7 +9,6 @@ from typing import Any
 
 from evaluator import wire
 from evaluator.host.attempts.attempt import AttemptOutcome, prefer_specific
-from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import ByteStream, clean_text, parse_error_frame, parse_object
@@ -133,13 +132,7 @@ def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) 
 
 def _handshake(session: ScriptSession, stream: ByteStream) -> None:
     gym_task = session.offer.gym_task
-    hello = Hello(
-        mode="serve",
-        task_id=gym_task.task.id,
-        observation_space=describe(gym_task.observation_space),
-        action_space=describe(gym_task.action_space),
-        seed=session.agent_seed,
-    )
+    hello = Hello(mode="serve", seed=session.agent_seed, **gym_task.described())
     deadline = hello.send(
         stream, session.limits.start_seconds, env_id=gym_task.task.env_id, max_episode_steps=gym_task.time_limit,
         kwargs=gym_task.task.kwargs, training_steps=session.offer.training_steps,

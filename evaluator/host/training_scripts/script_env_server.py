@@ -13,7 +13,7 @@ from gymnasium import spaces
 from evaluator import wire
 from evaluator.host.envs.episode_recorder import OpenEpisode, PlayedEpisode
 from evaluator.host.envs.gym_task import GymTask
-from evaluator.host.envs.spaces import IllegalActionError
+from evaluator.host.envs.spaces import IllegalActionError, padded
 from evaluator.host.errors import AgentFault
 from evaluator.host.usage import MIB, own_memory_bytes
 from evaluator.model.canonical_json import canonical
@@ -248,7 +248,7 @@ class RemoteEnvServer:
         rows = [rows_of(raw, count) for raw in seen]
         for row, handle in enumerate(handles):
             self._slots[handle].live = self._open([leaf[row] for leaf in rows])
-        return wire.frame(wire.Op.BEGUN, *_padded(seen))
+        return wire.frame(wire.Op.BEGUN, *padded(seen))
 
     def _is_over(self, more: int) -> bool:
         """Whether the run is over: all counted episodes have ended, or fewer than `more` steps are left."""
@@ -350,7 +350,7 @@ class RemoteEnvServer:
         flags = np.zeros((2, wire.padded(count)), np.uint8)
         for row, pair in ended.items():
             flags[:, row] = pair
-        return wire.frame(wire.Op.STEPPED, *_padded(seen), np.array(rewards, "<f8").tobytes(), flags.tobytes())
+        return wire.frame(wire.Op.STEPPED, *padded(seen), np.array(rewards, "<f8").tobytes(), flags.tobytes())
 
     def _step_one(self, slot: EnvSlot, action: Any, done: list[bytes]) -> bytes:
         """Step a single environment fast: most scripts do nothing else."""
@@ -361,7 +361,7 @@ class RemoteEnvServer:
         self.steps += 1
         if terminated or truncated:
             self._close(slot, terminated=terminated, truncated=truncated)
-        return wire.frame(wire.Op.STEPPED, *_padded(seen), wire.STEPPED_TAIL.pack(reward, terminated, truncated))
+        return wire.frame(wire.Op.STEPPED, *padded(seen), wire.STEPPED_TAIL.pack(reward, terminated, truncated))
 
     def _encode_one(self, observation: Any) -> list[bytes]:
         dtype, nbytes = self._seen[0]
@@ -433,8 +433,3 @@ def _expect(body: memoryview, size: int) -> None:
 
 def _refused(reason: str, *, over: bool) -> bytes:
     return wire.frame(wire.Op.REFUSED, canonical({"reason": reason, "over": over}))
-
-
-def _padded(leaves: list[bytes]) -> list[bytes]:
-    """Leaves of a body, each padded to the alignment."""
-    return [part for raw in leaves for part in (raw, wire.padding(len(raw)))]

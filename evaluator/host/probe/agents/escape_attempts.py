@@ -15,7 +15,6 @@ import socket
 import struct
 import subprocess
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 PROBE_PARAMETERS = json.loads((Path(__file__).parent / "orders.json").read_text())
@@ -311,32 +310,9 @@ def write_one_mebibyte() -> str | None:
     return None if right else "the bytes came back changed"
 
 
-TRIES: dict[str, Callable[[], str | None]] = {
-    "write elsewhere": write_elsewhere,
-    "run from tmp": run_from_tmp,
-    "run from memory": run_from_memory,
-    "load from tmp": load_from_tmp,
-    "machine code": run_machine_code,
-    "machine": read_the_machine,
-    "kernel settings": change_the_kernel,
-    "mounts": read_the_mounts,
-    "load": measure_the_machine,
-    "network": reach_network,
-    "sockets": open_other_sockets,
-    "system calls": enter_the_kernel,
-    "user": have_a_user,
-    "host files": read_host_file,
-    "environment": read_environment,
-    "processes": see_processes,
-    "engine": reach_engine,
-    "privileges": gain_privileges,
-    "fill tmp": fill_tmp,
-    "allowed write": write_one_mebibyte,
-}
-
-for name, attempt in TRIES.items():
+for name in PROBE_PARAMETERS["attempts"]:
     try:
-        fault = attempt()
+        fault = globals()[name]()
     except (OSError, ValueError, LookupError, RuntimeError) as error:
         fault = f"{type(error).__name__}: {error}"
     print("probe", json.dumps([name, fault[:160] if fault else None]), flush=True)

@@ -21,7 +21,6 @@ class MeasurementRequest:
 
     limits: Limits
     season: str
-    """The season it counts for."""
     beacon: str
     """What the seeds come from; of a duel, the later of the two players' beacons."""
     beacon_verified: bool

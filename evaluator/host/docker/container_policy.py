@@ -45,7 +45,6 @@ class ContainerOptions:
     """The processors that it may use; all if empty."""
     working_dir: str | None = None
     gpus: int = 0
-    """Graphics cards that it is handed."""
 
 
 def card_requests(gpus: int) -> list[DeviceRequest] | None:

@@ -35,7 +35,6 @@ class StoredImage:
     """An image in the engine's store."""
 
     name: str
-    """Repository and tag."""
     size: int
     """Bytes, unpacked."""
     used: str

@@ -54,7 +54,6 @@ class ImageConfig:
     diff_ids: tuple[str, ...]
     """SHA-256 of each unpacked layer."""
     document: bytes
-    """The configuration for the engine."""
 
 
 def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], image_mib: int) -> ImageManifest:

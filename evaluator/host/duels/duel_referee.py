@@ -123,7 +123,6 @@ class Question:
     matches: list[LiveMatch]
     """The matches it asks about, in order."""
     leaves: list[bytes]
-    """Its observations."""
 
 
 class MatchLoop:
@@ -356,7 +355,6 @@ class ConnectedPlayer:
     """A player's sandbox, or why there is none."""
 
     sandbox: Sandbox | None = None
-    """The opened sandbox."""
     fault: AgentFault | None = None
     """Why it could not be opened; the player loses every match."""
 

@@ -62,7 +62,6 @@ class DuelPlayer:
 
     login: str
     login_id: int | None
-    """GitHub's number for the owner."""
     agent: str
     folder: SubmissionFolder
 

@@ -35,7 +35,6 @@ class TaskFault(NamedTuple):
     """A fault of a task in challenge.yml."""
 
     key: str
-    """The task's key that it is about."""
     text: str
     number: int | None = None
     """Which one of the values of that key, if it has several."""

@@ -29,7 +29,6 @@ class EpisodeStep(NamedTuple):
     """The action, as the environment got it."""
     reward: float
     after: Any
-    """The next observation."""
     terminated: bool
     truncated: bool
     info: dict[str, Any]

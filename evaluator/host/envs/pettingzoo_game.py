@@ -30,7 +30,6 @@ class PettingZooGame(PlayableTask):
     masked: bool
     """Whether the observation says which moves are legal; otherwise every action is."""
     factory: Callable[..., Any]
-    """Makes the environment from the task's `kwargs`."""
 
     def make(self, **more: Any) -> Any:
         """A new environment; `more` may add a render mode to the task's arguments."""
@@ -216,7 +215,6 @@ class ReplayedGame:
 
     scores: tuple[float, float]
     over: bool
-    """Whether the moves ended the game."""
     checksum: str
     """Over the observations of the players to move, and the rewards."""
     illegal: int | None

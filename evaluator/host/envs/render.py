@@ -23,7 +23,6 @@ class RecordedActions:
     """The actions of a recorded episode."""
 
     seed: str
-    """The environment's seed, as in the result."""
     actions: Sequence[npt.NDArray[np.generic]]
     """One array per leaf of the action space, as `checked_actions` returns them."""
     total: float

@@ -24,7 +24,6 @@ class ManifestText:
     """Where a manifest stands, and its YAML."""
 
     file: str
-    """The file that holds it."""
     yaml: bytes
     """On the same lines as in that file."""
 

@@ -43,7 +43,6 @@ class SubmissionFolder:
     blobs: tuple[SubmissionFile, ...]
     """Its files, sorted by path."""
     digest: str
-    """The submission digest."""
     image_mib: int = SubmissionLimits().image_mib
     """The largest size of an image that it may name, in MiB."""
 

@@ -69,11 +69,8 @@ class ProbeCheck:
     """The check of one promise of a sandbox."""
 
     name: str
-    """The promise."""
     held: bool
-    """Whether the sandbox keeps it."""
     detail: str
-    """What happened."""
     promised: bool = True
     """Whether this kind of sandbox promises it at all."""
 
@@ -90,13 +87,9 @@ class ExcessCheck:
     agent: str
     """Its file in `agents/`."""
     name: str
-    """The promise."""
     verdict: Verdict
-    """The expected verdict."""
     says: str
-    """Text that the message must contain."""
     limits: dict[str, float]
-    """Limits that make it quick."""
 
 
 LIMIT_CHECKS = (

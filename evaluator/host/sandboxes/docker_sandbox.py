@@ -178,7 +178,6 @@ class DockerConfig:
 
     engine: Engine
     image: str
-    """The evaluator image's id."""
     with_extras: Callable[[tuple[str, ...]], str] | None = None
     """Builds the evaluator image with extras if needed and returns its id; None where agents have none."""
     kind: SandboxKind

@@ -71,7 +71,6 @@ class SandboxSpec:
     limits: Limits
     environment: Mapping[str, str] = field(default_factory=dict)
     adapter: str | None = None
-    """The adapter of an agent that was written for another system."""
     extras: tuple[str, ...] = ()
     """Names of the extras that the evaluator image must hold."""
     loopback: bool = False
@@ -79,7 +78,6 @@ class SandboxSpec:
     image: OwnImage | None = None
     """The agent's own image; none of our code runs in it."""
     gpus: int = 0
-    """How many graphics cards it is handed."""
     is_paced: bool = False
     """Whether it waits for the pace before it starts, if its image was fetched from its owner's own registry."""
     wall_seconds: float | None = None

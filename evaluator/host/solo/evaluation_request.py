@@ -20,7 +20,6 @@ class EvaluationRequest(MeasurementRequest):
 
     login: str
     login_id: int | None
-    """GitHub's number of the owner."""
     agent: str
     folder: SubmissionFolder
     gym_task: GymTask

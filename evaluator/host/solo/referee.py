@@ -50,7 +50,6 @@ class Slot:
     begun: int
     """The frame at which its episode began."""
     clipped: int = 0
-    """Numbers of its episode's actions that were clipped."""
 
 
 class EpisodeBatch:
@@ -192,13 +191,10 @@ class SoloRun:
     limits: Limits
     progress: ReportProgress
     pin_sandbox: Pin = lambda processor: None
-    """Keeps the sandbox on a processor."""
     shown: Callable[[], None] = lambda: None
-    """Called before the agent is shown its first observation."""
     recorded: Mapping[int, PlayedEpisode] = field(default_factory=dict)
     """Episodes that an interrupted attempt finished, by number: they are not played again."""
     keep: Callable[[int, PlayedEpisode], None] = lambda number, episode: None
-    """Called with each finished episode."""
 
 
 def play_episodes(run: SoloRun, stream: ByteStream) -> tuple[PlayedEpisode, ...]:

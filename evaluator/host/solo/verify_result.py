@@ -38,7 +38,6 @@ class ReplayedEpisode:
 
     total: float
     checksum: str
-    """Over observations, rewards and end flags."""
     ended_at: int | None
     """The step at which it ended, None if the actions did not end it."""
 

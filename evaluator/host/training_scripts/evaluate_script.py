@@ -29,11 +29,9 @@ class ScriptSession:
 
     offer: ScriptTask
     agent_seed: int
-    """The script's own seed."""
     limits: Limits
     progress: ReportProgress
     pin_sandbox: Pin = lambda processor: None
-    """Keeps the sandbox on a processor."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,7 +36,6 @@ class ScriptEpisode(PlayedEpisode):
     ended_at: int
     """Steps that the script had taken in all its environments when it ended."""
     finished: bool
-    """Whether it came to its end."""
 
 
 class ScriptRecorder:

@@ -41,7 +41,6 @@ class Challenge(Frozen):
     """One board."""
 
     title: Line
-    """The board's name."""
     description: Text = ""
     """What it is, in a sentence or two."""
     season: Line
@@ -55,11 +54,9 @@ class Challenge(Frozen):
     baselines: tuple[LongLine, ...] = Field(default=("random",), max_length=100)
     """Entries shown for comparison: an example's folder, which makes it part of the official board, or `login/agent`."""
     limits: Limits = Limits()
-    """What a sandbox may use."""
     submissions: SubmissionLimits = SubmissionLimits()
     """What a submission's folder may hold."""
     runners: Runners = Runners()
-    """Where official evaluations run."""
     phases: tuple[Phase, ...] = Field(default=(), max_length=50)
     """Parts of the season with dates of their own; one season without parts when left out."""
     quota: Quota | None = None

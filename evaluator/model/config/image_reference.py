@@ -26,7 +26,6 @@ class ImageReference:
     host: str
     """The registry, with its port if there is one."""
     name: str
-    """The repository in it."""
     digest: str
     """64 hexadecimal digits: of the manifest, or of a list of manifests."""
 
@@ -49,9 +48,7 @@ class TaggedImage:
     """An image named by a tag, which may change."""
 
     host: str
-    """The registry."""
     name: str
-    """The repository in it."""
     tag: str
     """`latest` where none is written."""
 

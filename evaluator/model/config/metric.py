@@ -56,7 +56,6 @@ class Metric(Frozen):
     decimals: int = Field(default=1, ge=0, le=6)
     """Digits after the point when it is shown."""
     description: Text = ""
-    """What it says, in a sentence."""
     threshold: float | None = None
     """The return that counts as a success, for success_rate and steps_to_threshold."""
 

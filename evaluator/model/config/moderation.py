@@ -16,7 +16,6 @@ class Exclusion(Frozen):
     """The exclusion of one entry, or of all entries of a login."""
 
     login: Login
-    """Whose."""
     agent: AgentName | None = None
     """Which folder; all of them when it and the digest are left out."""
     digest: Digest | None = None
@@ -24,11 +23,9 @@ class Exclusion(Frozen):
     since: _Day
     """The day, in quotes: "2026-05-01"."""
     who: Login
-    """The maintainer who decided."""
     why: LongLine
     """The reason, shown on the board."""
     link: Url
-    """Where it was discussed."""
 
     def covers(self, login: str, agent: str, digest: str | None = None) -> bool:
         """Whether it is about this entry; logins are compared without case."""
@@ -43,19 +40,15 @@ class VerifiedEntry(Frozen):
     """One entry, or all entries of a login, that the hosts have checked."""
 
     login: Login
-    """Whose."""
     agent: AgentName | None = None
     """Which folder; all of them when left out. Of no account beside a digest."""
     digest: Digest | None = None
     """Which version, in whatever folder; whatever the folder holds later, too, when left out."""
     since: _Day
-    """The day, in quotes: "2026-05-01"."""
     who: Login
-    """The maintainer who looked."""
     why: LongLine
     """What was looked at, shown on the board."""
     link: Url | None = None
-    """Where it is written down."""
 
     def covers(self, login: str, agent: str, digest: str) -> bool:
         """Whether it is about this entry; logins are compared without case."""
@@ -67,13 +60,10 @@ class RehearsalEntry(Frozen):
     """One version of an agent that the host entered to try the board, and withdrew. It only labels what is recorded."""
 
     login: Login
-    """Whose."""
     agent: AgentName
-    """Which folder."""
     digest: Digest
     """The version's digest, as its results have it."""
     since: _Day
-    """The day, in quotes: "2026-05-01"."""
 
 
 class Quarantine(Frozen):
@@ -92,11 +82,9 @@ class Quarantine(Frozen):
     replay: bool = True
     """Whether what is hidden is evaluated again."""
     who: Login
-    """The maintainer who decided."""
     why: LongLine
     """What went wrong, shown on the board."""
     link: Url | None = None
-    """Where it is discussed."""
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
@@ -128,9 +116,7 @@ class Erasure(Frozen):
     digest: Digest
     """The version's digest, as its results have it."""
     script: bool = False
-    """Whether it was a script."""
     since: _Day
-    """The day, in quotes: "2026-05-01"."""
 
 
 class Moderation(Frozen):
@@ -139,14 +125,11 @@ class Moderation(Frozen):
     exclusions: tuple[Exclusion, ...] = Field(default=(), max_length=10000)
     """In the order of the file; the first that covers an entry is shown."""
     verified: tuple[VerifiedEntry, ...] = Field(default=(), max_length=10000)
-    """Entries that the hosts vouch for."""
     rehearsals: tuple[RehearsalEntry, ...] = Field(default=(), max_length=10000)
     """Versions that the hosts entered to try the board; `pullrank rehearse` writes them."""
 
     erasures: tuple[Erasure, ...] = Field(default=(), max_length=10000)
-    """Versions of people who asked to be forgotten."""
     quarantines: tuple[Quarantine, ...] = Field(default=(), max_length=1000)
-    """Results that are hidden for now."""
 
     def of(self, login: str, agent: str, digest: str | None = None) -> Exclusion | None:
         """The exclusion of an entry, if there is one; `digest` is its version, where there is one."""

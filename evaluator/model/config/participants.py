@@ -19,7 +19,6 @@ class CustomField(Frozen):
     options: tuple[Line, ...] = ()
     """For a choice: what there is to choose from."""
     required: bool = False
-    """Whether it must be answered."""
     description: LongLine | None = None
     """What is asked."""
     shown: bool = True
@@ -36,7 +35,6 @@ class Ban(Frozen):
     """One who may not take part."""
 
     login: Login
-    """Who."""
     why: LongLine
     """The reason, shown to him and on the board."""
 
@@ -54,9 +52,7 @@ class Sponsor(Frozen):
     """Who makes it possible."""
 
     name: Line
-    """The name."""
     url: Url | None = None
-    """The address."""
     picture: LongLine | None = None
     """A file below site/assets/."""
 
@@ -79,9 +75,7 @@ class People(Frozen):
     fields: tuple[CustomField, ...] = Field(default=(), max_length=20)
     """What submissions are asked beside the usual."""
     prizes: tuple[Prize, ...] = ()
-    """What can be won."""
     sponsors: tuple[Sponsor, ...] = ()
-    """Who makes it possible."""
 
     def ban_of(self, login: str) -> Ban | None:
         """Why one may not take part, if so."""

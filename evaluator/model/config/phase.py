@@ -72,7 +72,6 @@ class Phase(Frozen):
     name: Line
     """Its name on the board."""
     description: Text = ""
-    """A paragraph about it."""
     start: Instant | None = None
     """From when versions count, with time zone; from the beginning when left out."""
     end: Instant | None = None

@@ -94,7 +94,6 @@ class WeightsFile(Frozen):
     sha256: Digest
     """The hash of its bytes; other bytes are refused."""
     bytes: int = Field(ge=1)
-    """Its size."""
 
 
 class Submission(Frozen):
@@ -127,9 +126,7 @@ class Submission(Frozen):
     url: Url | None = None
     """Where to read more."""
     paper: Url | None = None
-    """The paper behind it."""
     license: Line | None = None
-    """The licence of the agent's code."""
     terms: bool | None = None
     """Acceptance of the challenge's terms, where it has any."""
     meta: dict[str, str | bool] = Field(default_factory=dict, max_length=20)
@@ -240,7 +237,6 @@ class SubmissionFile:
     executable: bool
     """Git's mode 100755 rather than 100644."""
     content: bytes
-    """The bytes of the git blob."""
 
 
 def submission_digest(submission: Submission, blobs: Sequence[SubmissionFile]) -> str:

@@ -24,7 +24,6 @@ class ReferenceScore(Frozen):
     """A score with a name, and where it comes from."""
 
     score: float
-    """The score on the task."""
     source: LongLine
     """Who measured it, how."""
 

@@ -67,7 +67,6 @@ class ScriptRecord(Frozen):
     returns: tuple[float, ...] = Field(default=(), max_length=EPISODES)
     """Sum of rewards of every episode, in the order of starting; of an unfinished one until then."""
     lengths: tuple[int, ...] = Field(default=(), max_length=EPISODES)
-    """Steps of every episode."""
     ended_at: tuple[int, ...] | None = Field(default=None, max_length=EPISODES, exclude_if=is_none)
     """Steps that the script had taken in all its environments when each episode ended, or was left; absent in records made
     before this was recorded."""

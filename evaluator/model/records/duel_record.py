@@ -46,7 +46,6 @@ class MatchRecord(Frozen):
     """One game from start to end. The even ones are begun by side 0, the odd ones by side 1, two by two on one opening."""
 
     end: MatchEnd
-    """Why it ended."""
     winner: Side | None
     """Which side won; null for a draw, and where both sides offended."""
     offenders: tuple[Side, ...] = ()
@@ -58,7 +57,6 @@ class MatchRecord(Frozen):
     refused: int | None = None
     """The move that was illegal."""
     message: str = Field(default="", max_length=300)
-    """What was wrong, in one line."""
     checksum: str = Field(pattern=r"^[0-9a-f]{32}$")
     """BLAKE2b-128 over what the movers saw and what the game gave, in order."""
 
@@ -79,13 +77,10 @@ class PlayerRecord(Frozen):
     """One side of a duel."""
 
     login: Login
-    """The owner."""
     login_id: int | None = None
     """GitHub's number for the owner."""
     agent: AgentName
-    """The agent's folder."""
     submission_digest: Digest
-    """Which version of the agent."""
     verdict: Verdict = Verdict.OK
     """ok, or what ended it before its last match: it forfeits the rest. In a duel that failed on our side internal_error if
     only this player's registry failed, while others could be reached."""
@@ -118,27 +113,21 @@ class Duel(StoredRecord):
     model_config = ConfigDict(title="Duel")
 
     schema_version: int = Field(default=DUEL_SCHEMA, alias="schema", ge=1, le=DUEL_SCHEMA)
-    """Version of this form."""
     kind: Literal["duel"] = "duel"
     """Tells it from a result of one agent."""
     key: Digest
-    """What was wanted."""
     tier: Tier = Field(alias="class")
-    """official, preview or local."""
     task: TaskId
-    """The game's id."""
     task_digest: Digest
     """The game's measured settings, the source of a host's own code among them."""
     players: tuple[PlayerRecord, PlayerRecord]
     """The sides, in the order of `side_order`."""
     season: Line
-    """The season it counts for."""
     beacon: Beacon
     """The later of the two players' beacons."""
     beacon_verified: bool | None = False
     """Whether GitHub signed both players' beacons; null while GitHub was not asked about all of them."""
     sandbox: SandboxKind
-    """What held the players."""
     runtime_digest: Digest
     """What measured: the protocol, the packages that measure, the base image, and the players' extras."""
     verdict: Verdict
@@ -154,15 +143,12 @@ class Duel(StoredRecord):
     milliseconds: TraceLeaf | None = None
     """What each of them was charged; the opening's cost nothing."""
     limits: Limits
-    """What a player was allowed."""
     versions: dict[str, str] = Field(default_factory=dict)
-    """Of Python and the packages that matter."""
     image_digest: str | None = None
     """The evaluator image's id."""
     platform: str = ""
     """Operating system and processor."""
     provenance: Provenance
-    """Where it comes from."""
     first_attempt: FirstAttempt | None = Field(default=None, exclude_if=is_none)
     """The attempt before this one, which failed on our side, where there was one; left out otherwise."""
     erased_sha256: Digest | None = Field(default=None, exclude_if=is_none)

@@ -22,9 +22,7 @@ class PreviewedAgent(Frozen):
     """One changed folder."""
 
     login: Login
-    """Its owner."""
     agent: AgentName
-    """Its name."""
     submission_digest: Digest | None = None
     """Which version; null where the folder could not be read."""
     name: Line | None = None
@@ -68,13 +66,11 @@ class Preview(Frozen):
     """One preview run."""
 
     schema_version: int = Field(default=PREVIEW_SCHEMA, alias="schema", ge=1, le=PREVIEW_SCHEMA)
-    """Version of this form."""
     head_sha: Sha
     """The commit whose folders were played."""
     evaluator_sha: Sha
     """The commit of main that played them."""
     agents: tuple[PreviewedAgent, ...] = Field(default=(), max_length=AGENTS)
-    """The changed folders."""
     skipped: tuple[Note, ...] = Field(default=(), max_length=100)
     """What was left out, and why."""
 

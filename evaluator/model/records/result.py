@@ -78,7 +78,6 @@ class Provenance(Frozen):
     commit: str | None = None
     """The commit of the board's repository that was evaluated."""
     run_url: str | None = None
-    """The workflow run that did it."""
     evaluated_at: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     """When, in UTC."""
 
@@ -122,7 +121,6 @@ class StoredRecord(Frozen):
     """What a result and a duel have in common: how they are written, hashed and kept readable."""
 
     schema_version: int = Field(alias="schema", ge=1)
-    """Version of this form."""
     protocol: int = Field(default=1, ge=1)
     """The number of the rules that it was measured by; 1 in schema 1, which does not name it."""
 
@@ -156,11 +154,9 @@ class WantedRecord(Frozen):
     """What every record depends on besides who plays: records with the same key need only one run."""
 
     task_digest: Digest
-    """Which settings of the task."""
     runtime_digest: Digest
     """Which protocol, packages that measure and base image."""
     season: Line
-    """Which season."""
     beacon: str
     """Which unforeseeable value."""
     protocol: int = MEASUREMENT_VERSION
@@ -173,35 +169,26 @@ class Result(StoredRecord):
     model_config = ConfigDict(title="Result")
 
     schema_version: int = Field(default=RESULT_SCHEMA, alias="schema", ge=1, le=RESULT_SCHEMA)
-    """Version of this form."""
     key: Digest
     """What was wanted: results are found by it, never by path."""
     tier: Tier = Field(alias="class")
-    """official, preview or local."""
     task: TaskId
-    """The task's id."""
     task_digest: Digest
     """The task's measured settings, the source of a host's own code among them."""
     login: Login
-    """The owner."""
     login_id: int | None = None
     """GitHub's number for the owner: logins can be registered again."""
     agent: AgentName
-    """The agent's folder."""
     submission_digest: Digest
-    """Which version of the agent."""
     season: Line
-    """The season it counts for."""
     beacon: Beacon
     """What nobody could foresee and the seeds come from."""
     beacon_verified: bool | None = False
     """Whether GitHub signed the beacon's commit; null while GitHub was not asked, about it and about the owner's number."""
     sandbox: SandboxKind
-    """What held the agent."""
     runtime_digest: Digest
     """What measured: the protocol, the packages that measure, the base image, and the agent's extras."""
     verdict: Verdict
-    """How it ended."""
     message: str = Field(default="", max_length=MESSAGE)
     """What went wrong, in one or a few lines; the agent may have written it."""
     log_tail: str = Field(default="", max_length=LOG_TAIL)
@@ -215,17 +202,13 @@ class Result(StoredRecord):
     metrics: dict[str, float] = Field(default_factory=dict)
     """Counts beside the returns, such as actions clipped."""
     limits: Limits
-    """What the agent was allowed."""
     cost: Cost
-    """What it used."""
     versions: dict[str, str] = Field(default_factory=dict)
-    """Of Python and the packages that matter."""
     image_digest: str | None = None
     """The evaluator image's id."""
     platform: str = ""
     """Operating system and processor."""
     provenance: Provenance
-    """Where it comes from."""
     trace_sha256: Digest | None = None
     """Hash of the trace file; null without one."""
     script: ScriptRecord | None = Field(default=None, exclude_if=is_none)
@@ -320,7 +303,6 @@ class WantedResult(WantedRecord):
     """All that an evaluation depends on: evaluations with the same key, agent and task need only one run."""
 
     submission_digest: Digest
-    """Which version of the agent."""
 
     def key(self) -> str:
         """The key of the evaluation, 64 hex digits."""

@@ -104,11 +104,8 @@ class Trace(Frozen):
     """What `verify` replays."""
 
     schema_version: int = Field(default=TRACE_SCHEMA, alias="schema", ge=1, le=TRACE_SCHEMA)
-    """Version of this form."""
     key: Digest
-    """The result's key."""
     episodes: tuple[EpisodeTrace, ...]
-    """In order."""
     actions: tuple[TraceLeaf, ...]
     """Every leaf of the action space, in wire order."""
 

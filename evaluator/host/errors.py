@@ -13,18 +13,17 @@ class AgentFault(Exception):
         """The traceback of the agent's own code, as its side reports it; it becomes the end of the log."""
 
 
-class RegistryFault(AgentFault):
+class _InternalFault(AgentFault):
+    def __init__(self, message: str) -> None:
+        super().__init__(Verdict.INTERNAL_ERROR, message)
+
+
+class RegistryFault(_InternalFault):
     """A host of the owner's, for an image or weights, failed while others answer: excused at first, not in every try."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(Verdict.INTERNAL_ERROR, message)
 
-
-class MachineFault(AgentFault):
+class MachineFault(_InternalFault):
     """This machine lacks what the agent needs; another attempt would end the same."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(Verdict.INTERNAL_ERROR, message)
 
 
 class SandboxClosed(Exception):

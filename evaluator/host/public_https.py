@@ -159,7 +159,6 @@ class PublicHttps:
 
 
 def _parts(url: str) -> tuple[str, str]:
-    """Host, and path with query."""
     split = urlsplit(url)
     host = split.netloc.lower()
     target = (split.path or "/") + (f"?{split.query}" if split.query else "")

@@ -138,7 +138,8 @@ def _sentence(model: type[BaseModel], item: Any) -> str:
         return f"unknown key {str(path[-1])!r}; {hint}"
     if item["type"] == "missing":
         if isinstance(path[-1], int):
-            return f"'{'.'.join(map(str, path[:-1]))}' has {_counted(path[-1])}; add another"
+            items = f"{path[-1]} item{'s' if path[-1] != 1 else ''}"
+            return f"'{'.'.join(map(str, path[:-1]))}' has {items}; add another"
         return f"the key '{name}' is missing; add it"
     if not path or item["type"] == "misplaced":
         return str(item["msg"]).removeprefix("Value error, ")
@@ -168,7 +169,3 @@ def _words(item: Any) -> str:
         return _SENTENCES[item["type"]].format(**context)
     message = str(item["msg"]).removeprefix("Value error, ").removeprefix("Input ")
     return f"{message[0].lower()}{message[1:]}"
-
-
-def _counted(number: int) -> str:
-    return f"{number} item{'s' if number != 1 else ''}"

@@ -187,7 +187,6 @@ class AgentServer:
         return actions
 
     def _lane_of_bad(self, heads: memoryview, actions: list[Any]) -> int | None:
-        """The lane of the first action that cannot be written."""
         for (lane, _, _), action in zip(wire.LANE.iter_unpack(heads), actions, strict=True):
             try:
                 self._encode(functools.partial(self._writer.singles, [action]))

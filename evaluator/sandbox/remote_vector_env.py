@@ -157,7 +157,6 @@ def _put(seen: Any, chosen: Any, fresh: Any) -> Any:
 
 
 def _taken(actions: Any, rows: Any) -> Any:
-    """Some rows of stacked actions."""
     if isinstance(actions, dict):
         return {key: _taken(inner, rows) for key, inner in actions.items()}
     if isinstance(actions, tuple):

@@ -130,7 +130,6 @@ def _is_task(link: RefereeLink, id: Any) -> bool:  # noqa: A002
 
 
 def _spec_arguments(id: Any) -> dict[str, Any]:  # noqa: A002
-    """The arguments in a script's own spec."""
     return dict(id.kwargs) if isinstance(id, EnvSpec) else {}
 
 

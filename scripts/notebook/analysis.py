@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evaluator.host.envs.custom_metrics import RecordedEpisode
 from evaluator.host.envs.gym_task import load_gym_task
-from evaluator.host.envs.render import Bounds, Picture, RecordedActions, render_episode, with_rendering
+from evaluator.host.envs.render import Bounds, Picture, render_episode, with_rendering
 from evaluator.host.errors import AgentFault
 from evaluator.host.progress import ignore_progress
 from evaluator.host.public_https import PublicHttps
@@ -203,9 +204,11 @@ def replay(evaluated: EvaluatedAgent, episode: int, *, frames: int = 1000) -> li
     rendering = with_rendering(load_gym_task(evaluated.task))
     if rendering is None:
         raise CommandError(OUR_FAULT, f"{evaluated.task.id} renders nothing")
-    recorded = RecordedActions(
-        seed=evaluated.seeds[episode], actions=evaluated.actions[episode], total=evaluated.returns[episode]
-    )
+    actions = evaluated.actions[episode]
+    recorded = RecordedEpisode(
+        seed=evaluated.seeds[episode], total=evaluated.returns[episode], length=len(actions[0]), gym_task=rendering,
+        recorded=actions,
+    )  # fmt: skip
     bounds = Bounds(frames=frames, steps=1_000_000, seconds=3600.0)
     return [picture for _, picture in render_episode(rendering, recorded, bounds, time.monotonic)]
 

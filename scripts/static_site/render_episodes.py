@@ -20,8 +20,9 @@ from PIL import Image, ImageDraw, ImageFont
 from pydantic import Field, StringConstraints
 
 from evaluator import signals
+from evaluator.host.envs.custom_metrics import RecordedEpisode
 from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_task
-from evaluator.host.envs.render import Bounds, Picture, RecordedActions, render_episode, with_rendering
+from evaluator.host.envs.render import Bounds, Picture, render_episode, with_rendering
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import checked_actions
@@ -425,7 +426,7 @@ def _save_video(frames: list[Image.Image], times: list[int], target: Path) -> No
     writer.close()
 
 
-def _read(wanted: WantedEpisode, gym_task: GymTask) -> tuple[Result, list[RecordedActions]]:
+def _read(wanted: WantedEpisode, gym_task: GymTask) -> tuple[Result, list[RecordedEpisode]]:
     """The result as it was measured, and the episodes that are to be shown.
 
     Raises:
@@ -449,7 +450,11 @@ def _read(wanted: WantedEpisode, gym_task: GymTask) -> tuple[Result, list[Record
     for _, index in wanted.chosen:
         begin, end = begins[first + index], begins[first + index + 1]
         part = [array[begin:end] for array in actions]
-        recorded.append(RecordedActions(seed=result.seeds[index], actions=part, total=result.returns[index]))
+        recorded.append(
+            RecordedEpisode(
+                seed=result.seeds[index], total=result.returns[index], length=end - begin, gym_task=gym_task, recorded=part
+            )
+        )
     return result, recorded
 
 

@@ -63,8 +63,6 @@ _DIRECT = "-r "
 
 
 class _Pin(NamedTuple):
-    """A package of a lock."""
-
     name: str
     line: str
     hashes: list[str]

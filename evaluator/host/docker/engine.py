@@ -236,12 +236,8 @@ class Engine:
 
     def forget(self, name: str) -> None:
         """Remove an image, unless a container uses it."""
-        with _engine_errors("remove an image"):
-            try:
-                self._api.remove_image(name)
-            except docker.errors.APIError as error:
-                if error.status_code not in _REMOVED_STATUS:
-                    raise
+        with _engine_errors("remove an image", but=_REMOVED_STATUS):
+            self._api.remove_image(name)
 
     def build(
         self, context: bytes, tag: str, arguments: dict[str, str], tell: Callable[[str], None], *, cached: bool = True
@@ -384,12 +380,8 @@ class Engine:
 
     def remove(self, container: str) -> None:
         """Kill and remove it, if it exists."""
-        with _engine_errors("remove the sandbox"):
-            try:
-                self._api.remove_container(container, force=True, v=True)
-            except docker.errors.APIError as error:
-                if error.status_code not in _REMOVED_STATUS:
-                    raise
+        with _engine_errors("remove the sandbox", but=_REMOVED_STATUS):
+            self._api.remove_container(container, force=True, v=True)
 
     def reap(self) -> int:
         """Remove the containers of evaluators that have ended; returns how many."""
@@ -406,11 +398,15 @@ class Engine:
 
 
 @contextlib.contextmanager
-def _engine_errors(doing: str) -> Iterator[None]:
+def _engine_errors(doing: str, but: tuple[int, ...] = ()) -> Iterator[None]:
+    """Translate the client's errors; answers with a status in `but` are none."""
     try:
         yield
     except _ENGINE_ERRORS as error:
-        refused = isinstance(error, docker.errors.APIError) and error.status_code == requests.codes.bad_request
+        status = error.status_code if isinstance(error, docker.errors.APIError) else None
+        if status in but:
+            return
+        refused = status == requests.codes.bad_request
         raise EngineError(f"could not {doing}: {_short(error)}", refused=refused) from error
 
 

@@ -56,7 +56,8 @@ def hidden_paths(machine: Path = Path("/")) -> list[str]:
     named = [f"/proc/{name}" for name in _PROC.split()]
     named += [f"/proc/sys/{name}" for name in _PROC_SYS.split()]
     named += [f"/sys/{name}" for name in _SYS.split()]
-    return sorted({*named, *_not_kept(machine), *_counters(machine)})
+    named += [f"/{path.relative_to(machine)}" for pattern in _COUNTERS for path in (machine / "sys").glob(pattern)]
+    return sorted({*named, *_not_kept(machine)})
 
 
 def _not_kept(machine: Path) -> Iterator[str]:
@@ -64,12 +65,6 @@ def _not_kept(machine: Path) -> Iterator[str]:
         here = machine / folder.lstrip("/")
         if here.is_dir():
             yield from (f"{folder}/{path.name}" for path in here.iterdir() if path.name not in kept)
-
-
-def _counters(machine: Path) -> Iterator[str]:
-    for pattern in _COUNTERS:
-        for path in (machine / "sys").glob(pattern):
-            yield f"/{path.relative_to(machine)}"
 
 
 def stand_ins(limits: Limits) -> dict[str, str]:

@@ -98,7 +98,6 @@ class SideClock:
         self.thinking += self._seconds()
 
     def _seconds(self) -> float:
-        """Seconds from the frame to its answer, or until now."""
         return (self._now() if self._answered is None else self._answered) - self._begun
 
 

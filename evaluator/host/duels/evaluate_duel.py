@@ -119,8 +119,6 @@ class DuelRequest(MeasurementRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class _PlayerRun:
-    """What remains of a player's sandbox."""
-
     usage: Usage = field(default_factory=Usage)
     log_tail: str = ""
     image_digest: str | None = None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
-from evaluator.host.envs.custom_metrics import RecordedEpisode, compute_custom_metrics
+from evaluator.host.envs.custom_metrics import compute_custom_metrics, to_episodes
 from evaluator.host.envs.gym_task import (
     BudgetError,
     EnvironmentFault,
@@ -41,8 +41,6 @@ class TaskFault(NamedTuple):
 
 
 class _Played(NamedTuple):
-    """An episode of random actions."""
-
     seen: list[list[bytes]]
     """Observations, encoded."""
     rewards: list[float]
@@ -131,7 +129,9 @@ def _solo_faults(gym_task: GymTask) -> Iterator[TaskFault]:
             check_env(gym_task.make().unwrapped, skip_render_check=True)
     except EnvironmentFault as error:
         yield TaskFault("env", f"{_one_line(error)}; correct the environment")
-    episodes = [_recorded(gym_task, seed, played) for seed, played in zip(_SEEDS, (first, other), strict=True)]
+    pair = (first, other)
+    totals, actions = [sum(played.rewards) for played in pair], [(len(played.rewards), played.actions) for played in pair]
+    episodes = to_episodes(gym_task, _SEEDS, totals, actions)
     try:
         compute_custom_metrics(gym_task, episodes)
     except EnvironmentFault as error:
@@ -187,12 +187,6 @@ def _return_faults(task: Task, episodes: Sequence[_Played]) -> Iterator[TaskFaul
             return
 
 
-def _recorded(gym_task: GymTask, seed: str, played: _Played) -> RecordedEpisode:
-    return RecordedEpisode(
-        seed=seed, total=sum(played.rewards), length=len(played.rewards), gym_task=gym_task, recorded=played.actions
-    )
-
-
 def _game_faults(game: PettingZooGame) -> Iterator[TaskFault]:
     task = game.task
     with import_entry_point(f"{task.game} fails when it is played"), _quiet():
@@ -212,7 +206,6 @@ def _game_faults(game: PettingZooGame) -> Iterator[TaskFault]:
 
 
 def _moves(game: PettingZooGame) -> list[tuple[list[bytes], tuple[float, float]]]:
-    """What is seen and earned in a match of random moves."""
     generator, encoder = np.random.default_rng(1), game.encoder()
     position = game.start(_SEEDS[0])
     plies: list[tuple[list[bytes], tuple[float, float]]] = []

@@ -1,13 +1,14 @@
 """Rendering of a recorded episode: its actions step the environment again, without the agent."""
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from evaluator.host.envs.custom_metrics import RecordedEpisode
 from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, import_entry_point
 
 # The render modes to use, in order of preference. `ansi` is text.
@@ -16,21 +17,6 @@ MODES = ("rgb_array", "ansi")
 MAX_PICTURE_SIDE = 4096
 
 Picture = npt.NDArray[np.uint8]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecordedActions:
-    """The actions of a recorded episode."""
-
-    seed: str
-    actions: Sequence[npt.NDArray[np.generic]]
-    """One array per leaf of the action space, as `checked_actions` returns them."""
-    total: float
-
-    @property
-    def length(self) -> int:
-        """Its steps."""
-        return len(self.actions[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +54,7 @@ def chosen_steps(length: int, frames: int) -> tuple[int, ...]:
 
 
 def render_episode(
-    gym_task: GymTask, recorded: RecordedActions, bounds: Bounds, clock: Callable[[], float]
+    gym_task: GymTask, recorded: RecordedEpisode, bounds: Bounds, clock: Callable[[], float]
 ) -> Iterator[tuple[int, Picture | str]]:
     """The chosen steps, each with what the environment renders after it; `gym_task` comes from `with_rendering`.
 
@@ -85,7 +71,7 @@ def render_episode(
         try:
             gym_task.start(environment, recorded.seed)
             total = 0.0
-            for taken, action in enumerate((None, *gym_task.decoder().actions(list(recorded.actions)))):
+            for taken, action in enumerate((None, *recorded.actions)):
                 if taken:
                     total += float(environment.step(action)[1])
                 if taken in steps:
@@ -99,7 +85,6 @@ def render_episode(
 
 
 def _shown(rendered: Any) -> Picture | str:
-    """Check what an environment rendered."""
     if isinstance(rendered, str):
         return rendered
     picture = np.asarray(rendered)

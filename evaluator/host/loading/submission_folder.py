@@ -81,7 +81,8 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
         LoadError: the manifest is missing or wrong, or the entry is not a text file of the folder.
     """
     check_sizes(blobs, limits)
-    _check_bytes(blobs)
+    if pointer := next((blob for blob in blobs if is_pointer(blob.content)), None):
+        raise LoadError(f"{pointer.path}: {POINTER_FAULT}")
     content = {blob.path: blob.content for blob in blobs}
     manifest = manifest_of(content)
     submission = manifest.parse()
@@ -89,11 +90,6 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
     _check_entry(submission, content)
     digest = submission_digest(submission, blobs)
     return SubmissionFolder(submission=submission, blobs=blobs, digest=digest, image_mib=limits.image_mib)
-
-
-def _near_miss(name: str, paths: Iterable[str]) -> str | None:
-    """The file that was probably meant by a name that no file has: another ending, other capitals, a typing error."""
-    return None if "/" in name else nearest(name, [path for path in paths if "/" not in path and path != MANIFEST_NAME])
 
 
 def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> None:
@@ -105,12 +101,6 @@ def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> 
         other = seen.setdefault(blob.path.casefold(), blob.path)
         if other != blob.path:
             raise LoadError(f"{blob.path}: differs from {other} only by case; rename one")
-
-
-def _check_bytes(blobs: tuple[SubmissionFile, ...]) -> None:
-    for blob in blobs:
-        if is_pointer(blob.content):
-            raise LoadError(f"{blob.path}: {POINTER_FAULT}")
 
 
 def _check_weights(submission: Submission, manifest: str, content: dict[str, bytes], limits: SubmissionLimits) -> None:
@@ -137,7 +127,8 @@ def _check_entry(submission: Submission, content: dict[str, bytes]) -> None:
     if submission.adapter in MODEL_ADAPTERS and entry in dict(submission.fetched):
         return
     if entry not in content:
-        near = _near_miss(entry, content)
+        others = [path for path in content if "/" not in path and path != MANIFEST_NAME]
+        near = None if "/" in entry else nearest(entry, others)
         advice = f"{near} is there: rename it" if near else "write it"
         raise LoadError(f"{entry}: the entry file does not exist; {advice}, or correct 'entry' in {MANIFEST_NAME}")
     if submission.adapter in MODEL_ADAPTERS:

@@ -167,8 +167,6 @@ class WeightsStore:
 
 @dataclass(kw_only=True)
 class _IncomingFile:
-    """A file that is being received."""
-
     weights: WeightsFile
     file: IO[bytes]
     size: int = 0

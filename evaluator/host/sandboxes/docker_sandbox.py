@@ -423,6 +423,5 @@ class DockerSandbox:
 
 
 def _evaluator_command(spec: SandboxSpec, address: str) -> list[str]:
-    """The command that loads an agent's source in the evaluator image."""
     module = [PYTHON, "-u", "-m", "evaluator.sandbox.main", "/submission"]
     return [*module, spec.entry, address, *filter(None, [spec.adapter])]

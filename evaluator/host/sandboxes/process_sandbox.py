@@ -307,7 +307,6 @@ def _namespaces() -> list[str]:
 
 
 def _limit_process(limits: Limits, group: ControlGroup | None) -> Callable[[], None]:
-    """The function that limits the new process between fork and exec."""
     # The watchdog counts all processes together and normally acts first; this limit is for each process alone.
     seconds = math.ceil(limits.cpu_seconds) + 2
     bounds = {

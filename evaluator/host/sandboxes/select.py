@@ -71,7 +71,6 @@ def select_sandbox(choice: str, base: str, tell: Say, *, over_socket: bool | Non
 
 
 def _handed_cards(engine: "Engine", image: str, kind: SandboxKind, gpus: int) -> dict[str, Any]:
-    """The fields of a `SelectedSandbox` about graphics cards."""
     from evaluator.host.sandboxes.docker_sandbox import RUNTIMES
 
     if not gpus:

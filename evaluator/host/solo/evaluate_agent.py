@@ -39,8 +39,6 @@ from evaluator.model.records.verdict import Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class _Callbacks:
-    """What is called during an attempt."""
-
     progress: ReportProgress
     shown: Callable[[], None]
     partials: PartialFolder | None
@@ -162,7 +160,6 @@ def _measure_from_now(sandbox: Sandbox, partial: PartialRecord) -> None:
 def _play_rest(
     request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks, partial: PartialRecord | None
 ) -> AttemptOutcome:
-    """Play what is not recorded."""
     if partial:
         sandbox.charge(partial.cpu_seconds, partial.wall_seconds)
 

@@ -17,7 +17,7 @@ from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.usage import MIB
 from evaluator.model.config.training_script import CountedEpisodes
 from evaluator.model.records import result as results
-from evaluator.model.records.result import Cost, Result, with_self_hash
+from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.trace import EpisodeTrace, Trace, TraceLeaf, largest_trace
 from evaluator.model.records.verdict import Verdict
 
@@ -60,7 +60,12 @@ def make_evaluation(request: EvaluationRequest, attempt: AttemptOutcome, now: da
         "metrics": {"clipped_actions": float(attempt.clipped), **attempt.custom_metrics} if attempt.counted else {},
         "script": attempt.script,
         "limits": request.allowed,
-        "cost": _cost(attempt),
+        "cost": {
+            "cpu_seconds": attempt.usage.cpu_seconds,
+            "wall_seconds": round(attempt.wall_seconds, 3),
+            "peak_memory_bytes": attempt.usage.peak_memory_bytes,
+            "steps": sum(episode.length for episode in attempt.episodes),
+        },
         "image_digest": attempt.image_digest,
         "trace_sha256": hashlib.sha256(content).hexdigest() if content else None,
         "first_attempt": attempt.first,
@@ -86,15 +91,6 @@ def custom_metrics(request: EvaluationRequest, attempt: AttemptOutcome) -> dict[
     played = [(episode.length, episode.actions) for episode in attempt.episodes[counted.first :]]
     return compute_custom_metrics(
         request.gym_task, to_episodes(request.gym_task, request.seeds(counted.first), counted.returns, played)
-    )
-
-
-def _cost(attempt: AttemptOutcome) -> Cost:
-    return Cost(
-        cpu_seconds=attempt.usage.cpu_seconds,
-        wall_seconds=round(attempt.wall_seconds, 3),
-        peak_memory_bytes=attempt.usage.peak_memory_bytes,
-        steps=sum(episode.length for episode in attempt.episodes),
     )
 
 

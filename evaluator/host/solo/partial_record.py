@@ -53,8 +53,6 @@ class _Beginning(Frozen):
 
 
 class _Recorded(Frozen):
-    """A line about one finished episode."""
-
     episode: int = Field(ge=0)
     total: float
     length: int = Field(ge=1)

@@ -99,7 +99,6 @@ def verify_result(
 
 
 def _decrypt(result: Result, trace: bytes | None, secret: SeasonSecret) -> tuple[Result, bytes | None]:
-    """Decrypt a sealed result and its trace."""
     if trace is not None and hashlib.sha256(trace).hexdigest() != result.trace_sha256:
         raise ValueError("the trace is not the one the result names")
     return decrypt_result(result, secret), decrypt_trace(trace, result, secret) if trace is not None else None
@@ -124,7 +123,6 @@ def _verify_trace(
 
 
 def _custom_metric_faults(result: Result, trace: Trace, gym_task: GymTask) -> Iterator[str]:
-    """Faults in the host's own metrics, where the task has any."""
     if any(metric.is_own for metric in gym_task.task.metrics):
         actions = checked_actions(trace, gym_task)
         played = split_by_length([episode.length for episode in trace.episodes], actions)[_first(result) :]

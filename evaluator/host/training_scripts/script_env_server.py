@@ -167,7 +167,10 @@ class RemoteEnvServer:
         self._counts_from: int | None = None
         self._counted_ended = 0
         self._seen = [(np.dtype(leaf.dtype), leaf.nbytes) for leaf in self._encoder.leaves]
-        self._least, self._greatest = _range(offer.gym_task.action_space)
+        # Of a Discrete space; an empty range for others.
+        self._least, self._greatest = 1, 0
+        if isinstance(space := offer.gym_task.action_space, spaces.Discrete):
+            self._least, self._greatest = int(space.start), int(space.start + space.n - 1)
         self._single: EnvSlot | None = None
         self._single_head = b""
         self._head = b""
@@ -418,11 +421,6 @@ class RemoteEnvServer:
             if slot.environment is not None:
                 slot.environment.close()
         return tuple(self._closed[index] for index in range(self._opened))
-
-
-def _range(space: spaces.Space[Any]) -> tuple[int, int]:
-    """The least and the greatest action of a Discrete space; an empty range for other spaces."""
-    return (int(space.start), int(space.start + space.n - 1)) if isinstance(space, spaces.Discrete) else (1, 0)
 
 
 def _expect(body: memoryview, size: int) -> None:

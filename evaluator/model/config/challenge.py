@@ -117,7 +117,6 @@ class Challenge(Frozen):
 
 
 def _sealed_fault(challenge: Challenge) -> str | None:
-    """The fault in the settings of sealed seeds, or None."""
     if (challenge.seeds == "sealed") != (challenge.sealed is not None):
         return "'seeds: sealed' and 'sealed' go together; 'pullrank season seal' writes both"
     if challenge.sealed and challenge.quota is None:

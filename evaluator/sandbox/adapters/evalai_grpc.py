@@ -93,7 +93,6 @@ class EnvironmentService:
         self._output.follow(self._process.stdout)
 
     def _called(self, method: str, payload: bytes) -> bytes:
-        """Handle a call, in a thread of the service."""
         if (answer := self._immediate_answer(method)) is not None:
             return pickle.dumps(answer, protocol=4)
         call = Call(method, payload)

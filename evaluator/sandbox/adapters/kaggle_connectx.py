@@ -54,7 +54,6 @@ def _configuration(rows: int, columns: int, path: str, seconds: float) -> Struct
 
 
 def _run(code: Any, path: str) -> Callable[..., Any]:
-    """Run the file, and return its last function."""
     names: dict[str, Any] = {"__name__": "agent", "__file__": path}
     exec(code, names)
     functions: list[Callable[..., Any]] = [

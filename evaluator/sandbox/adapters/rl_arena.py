@@ -90,7 +90,6 @@ def _planes(seen: Any) -> tuple[Any, Any]:
 
 
 def _form(observation: Any) -> Stones | Quarto:
-    """The translation for the game of this observation."""
     shape = np.shape(observation["observation"]) if isinstance(observation, dict) else ()
     if shape in ((3, 3, 2), (6, 7, 2)):
         return Stones()

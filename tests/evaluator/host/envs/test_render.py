@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from evaluator.host.envs.custom_metrics import RecordedEpisode
 from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
-from evaluator.host.envs.render import Bounds, RecordedActions, chosen_steps, render_episode, with_rendering
+from evaluator.host.envs.render import Bounds, chosen_steps, render_episode, with_rendering
 from evaluator.model.config.task import Task
 
 SEED = "0" * 31 + "7"
@@ -72,11 +73,12 @@ def task(kind: type[Shy]) -> Task:
     return Task(id="t", env=f"{kind.__name__}-watched-v0", episodes=1)
 
 
-def recorded(total: float = 6.0, steps: int = 6) -> RecordedActions:
-    return RecordedActions(seed=SEED, actions=[np.zeros(steps, np.int64)], total=total)
+def recorded(total: float = 6.0, steps: int = 6) -> RecordedEpisode:
+    world, actions = load_gym_task(task(Shy)), [np.zeros(steps, np.int64)]
+    return RecordedEpisode(seed=SEED, total=total, length=steps, gym_task=world, recorded=actions)
 
 
-def watched(kind: type[Shy], what: RecordedActions, bounds: Bounds = BOUNDS) -> list[tuple[int, Any]]:
+def watched(kind: type[Shy], what: RecordedEpisode, bounds: Bounds = BOUNDS) -> list[tuple[int, Any]]:
     world = with_rendering(load_gym_task(task(kind)))
     assert world is not None
     return list(render_episode(world, what, bounds, itertools.count().__next__))

@@ -88,11 +88,7 @@ def run_pinned(environment: Mapping[str, str], arguments: list[str]) -> None:
 
 
 def check_pinned() -> None:
-    """Check that numpy applied the pins.
-
-    Raises:
-        RuntimeError: it did not.
-    """
+    """Raise RuntimeError unless numpy applied the pins."""
     numpy = _numpy()
     enabled = [name for name in numpy.__cpu_dispatch__ if numpy.__cpu_features__.get(name)]
     if enabled:

@@ -143,11 +143,7 @@ class AgentFactory:
         return frozenset(known if takes_all else wanted & (known | set(self._given)))
 
     def make(self, seed: int) -> Any:
-        """Make an agent.
-
-        Raises:
-            AgentError: its constructor failed.
-        """
+        """Make an agent; raises AgentError where its constructor failed."""
         # Copied spaces: they hold a generator, and `action_space.seed(seed)` must not reach another episode's agent.
         values = {**copy.deepcopy(self._spaces), **self._given, "task_id": self._hello["task_id"], "seed": seed}
         try:

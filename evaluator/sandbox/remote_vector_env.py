@@ -1,6 +1,6 @@
 """The vector of remote environments that `gymnasium.make_vec` returns for the task; one question steps all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium
@@ -87,7 +87,7 @@ class RemoteVectorEnv(VectorEnv):
         if not count:
             raise self._over or gymnasium.error.ResetNeeded("every episode has ended: call reset() first")
         head = step_head([self._handles[row] for row in rows.tolist()], [False] * count)
-        body = self._link.writer.stacked(_taken(self._as_array(actions), rows), count)
+        body = self._link.writer.stacked(_mapped(lambda part: np.asarray(part)[rows], self._as_array(actions)), count)
         stacked, *numbers = self._link.step(head, body, count)
         rewards, terminated, truncated = (np.zeros(self.num_envs, part.dtype) for part in numbers)
         for values, part in zip((rewards, terminated, truncated), numbers, strict=True):
@@ -136,45 +136,34 @@ class RemoteVectorEnv(VectorEnv):
             self._link.dropped.extend(self._handles)
 
 
+def _mapped(change: Callable[..., Any], *values: Any) -> Any:
+    """The change of every array of values that have the form of one space."""
+    if isinstance(values[0], dict):
+        return {key: _mapped(change, *(value[key] for value in values)) for key in values[0]}
+    if isinstance(values[0], tuple):
+        return tuple(_mapped(change, *parts) for parts in zip(*values, strict=True))
+    return change(*values)
+
+
 def _copied(value: Any) -> Any:
     """Copied arrays, which no later step changes."""
-    if isinstance(value, dict):
-        return {key: _copied(inner) for key, inner in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_copied(inner) for inner in value)
-    return np.array(value)
+    return _mapped(np.array, value)
 
 
 def _put(seen: Any, chosen: Any, fresh: Any) -> Any:
     """A copy of `seen` with the rows `chosen` replaced."""
-    if isinstance(seen, dict):
-        return {key: _put(seen[key], chosen, fresh[key]) for key in seen}
-    if isinstance(seen, tuple):
-        return tuple(_put(old, chosen, new) for old, new in zip(seen, fresh, strict=True))
-    copied = np.array(seen)
-    copied[chosen] = fresh
-    return copied
 
+    def replaced(old: Any, new: Any) -> Any:
+        copied = np.array(old)
+        copied[chosen] = new
+        return copied
 
-def _taken(actions: Any, rows: Any) -> Any:
-    if isinstance(actions, dict):
-        return {key: _taken(inner, rows) for key, inner in actions.items()}
-    if isinstance(actions, tuple):
-        return tuple(_taken(inner, rows) for inner in actions)
-    return np.asarray(actions)[rows]
+    return _mapped(replaced, seen, fresh)
 
 
 def _rows(seen: Any, mask: Any) -> Any:
     """Gymnasium's form of final observations: an object array with None where nothing ended."""
     rows = np.full(len(mask), None, dtype=object)
     for index in np.flatnonzero(mask).tolist():
-        rows[index] = _row(seen, index)
+        rows[index] = _mapped(lambda part, index=index: np.array(part[index]), seen)
     return rows
-
-
-def _row(seen: Any, index: int) -> Any:
-    if isinstance(seen, dict):
-        return {key: _row(inner, index) for key, inner in seen.items()}
-    if isinstance(seen, tuple):
-        return tuple(_row(inner, index) for inner in seen)
-    return np.array(seen[index])

@@ -139,11 +139,7 @@ def _local(link: RefereeLink, id: Any, make: Callable[[], Any]) -> Any:  # noqa:
 
 
 def check(link: RefereeLink, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
-    """Refuse arguments that would change the task.
-
-    Raises:
-        gymnasium.error.Error: there is such an argument.
-    """
+    """Raise Gymnasium's Error for arguments that would change the task."""
     expected = link.hello["kwargs"]
     for name, value in kwargs.items():
         if name in expected and expected[name] == value:

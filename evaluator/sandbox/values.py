@@ -93,21 +93,13 @@ class ActionWriter:
         self._discrete = space["type"] == "Discrete"
 
     def singles(self, actions: list[Any]) -> bytes:
-        """The body for one action per lane.
-
-        Raises:
-            BadActionError: one of them cannot be an action of the space.
-        """
+        """The body for one action per lane; raises BadActionError where one cannot be an action of the space."""
         if self._discrete:
             return _integers(actions)
         return b"".join(_encode(self._space, actions))
 
     def stacked(self, actions: Any, count: int) -> bytes:
-        """The body for actions stacked on the first axis.
-
-        Raises:
-            BadActionError: they are not `count` actions of the space.
-        """
+        """The body for `count` actions stacked on the first axis; raises as `singles` does."""
         return b"".join(_encode_stacked(self._space, actions, count))
 
 

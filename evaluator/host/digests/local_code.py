@@ -55,11 +55,7 @@ class LocalCode(NamedTuple):
 
 
 def with_code_digest(challenge: Challenge) -> Challenge:
-    """The challenge, with the digest of the host's own code in each task.
-
-    Raises:
-        OSError: a source cannot be read.
-    """
+    """The challenge, with the digest of the host's own code in each task; raises as `local_code_of` does."""
     tasks = tuple(task.with_code(code.digest) if (code := local_code_of(task)) else task for task in challenge.tasks)
     return challenge.model_copy(update={"tasks": tasks})
 

@@ -79,11 +79,7 @@ def trim_images(engine: Engine, kept_mib: int = KEPT_IMAGES_MIB) -> list[str]:
 
 
 def inspect_image(reference: ImageReference, platform: str, image_mib: int, seconds: float) -> ImageManifest:
-    """An image's manifest, without fetching its layers.
-
-    Raises:
-        AgentFault: it cannot be fetched, or could not be run.
-    """
+    """An image's manifest, without its layers; raises AgentFault where it cannot be fetched, or could not be run."""
     return _fetch_manifest(Registry(reference, seconds), reference, platform, image_mib)[0]
 
 

@@ -169,11 +169,7 @@ class Engine:
         return str(image["Id"]) if image else None
 
     def description(self, reference: str) -> dict[str, Any]:
-        """What the engine says of a local image.
-
-        Raises:
-            EngineError: there is no such image.
-        """
+        """What the engine says of a local image; raises EngineError where there is none."""
         if (image := self._look_at(reference)) is None:
             raise EngineError(f"there is no image {reference} here")
         return image

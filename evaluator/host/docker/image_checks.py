@@ -85,11 +85,7 @@ def check_size(size: int, image_mib: int, where: str) -> None:
 
 
 def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
-    """The configuration of an image, reduced to how it is started.
-
-    Raises:
-        AgentFault: the image cannot be run here.
-    """
+    """The configuration of an image, reduced to how it is started; raises AgentFault where it cannot be run here."""
     value = _object(body)
     _check_platform(value, platform)
     rootfs = value.get("rootfs")

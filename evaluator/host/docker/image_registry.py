@@ -125,19 +125,11 @@ class Registry:
             self._session.mount(scheme, clock.adapter(None if self._is_here else self._public_address))
 
     def manifest(self, digest: str) -> bytes:
-        """The manifest with this digest.
-
-        Raises:
-            AgentFault: it cannot be fetched.
-        """
+        """The manifest with this digest; raises as `blob` does."""
         return self.blob(digest, None, place="manifests")
 
     def digest_of(self, tag: str) -> str:
-        """The digest of a tag's manifest.
-
-        Raises:
-            AgentFault: it cannot be fetched.
-        """
+        """The digest of a tag's manifest; raises as `blob` does."""
         body = bytearray()
         with self._request(f"manifests/{tag}") as response:
             self._read(response, MANIFEST_BYTES, body.extend)

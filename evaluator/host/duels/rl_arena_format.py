@@ -23,11 +23,7 @@ _BOTH_FAILED_SOMEWHERE = "Both players failed in at least one of the matches"
 
 
 def rl_arena_document(duel: Duel, game: PettingZooGame, first: Side = 0) -> dict[str, Any]:
-    """The arena's document of a duel; side `first` becomes its player 1.
-
-    Raises:
-        ValueError: the moves are not the game's; verify the duel first.
-    """
+    """The arena's document of a duel; side `first` becomes its player 1. Raises as `rl_arena_states` does."""
     matches = []
     for index, (match, moves) in enumerate(zip(duel.matches, duel.match_moves(), strict=True)):
         states = rl_arena_states(game, duel.seeds[index // 2], moves)

@@ -146,11 +146,7 @@ class ActionDecoder:
             self._least, self._greatest = int(space.start), int(space.start + space.n - 1)
 
     def decode(self, body: memoryview, count: int) -> tuple[list[Any], list[Array]]:
-        """The `count` actions as the environment takes them, and as arrays, one per leaf.
-
-        Raises:
-            IllegalActionError: one of them is not in the action space.
-        """
+        """The `count` actions as the environment takes them, and as arrays, one per leaf; raises as `settle` does."""
         if isinstance(self._space, spaces.Discrete):
             return self._numbers(np.frombuffer(body, "<i8", count))
         parts = wire.slices(self.leaves, count)

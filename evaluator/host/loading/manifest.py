@@ -28,11 +28,7 @@ class ManifestText:
     """On the same lines as in that file."""
 
     def parse(self) -> Submission:
-        """The manifest.
-
-        Raises:
-            LoadError: it is invalid.
-        """
+        """The manifest; raises LoadError where it is invalid."""
         submission = parse_submission(self.yaml, self.file)
         if self.file == SOURCE_NAME and (fault := _header_fault(submission)):
             raise LoadError(f"{self.file}:{self.lines().get(('entry',), 1)}: {fault}; write {MANIFEST_NAME} instead")
@@ -74,11 +70,7 @@ def manifest_of(files: Mapping[str, bytes]) -> ManifestText:
 
 
 def parse_source_header(source: bytes) -> Submission:
-    """The manifest in the header of an agent.py.
-
-    Raises:
-        LoadError: there is none, or it is invalid.
-    """
+    """The manifest in the header of an agent.py; raises LoadError where there is none, or it is invalid."""
     return manifest_of({SOURCE_NAME: source}).parse()
 
 

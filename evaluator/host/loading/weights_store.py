@@ -116,11 +116,7 @@ class WeightsStore:
         self._trim(keep=weights.sha256)
 
     def copy(self, weights: WeightsFile, target: Path) -> None:
-        """Copy a file that was fetched, and check it on the way.
-
-        Raises:
-            AgentFault: the copy here was changed, or is gone.
-        """
+        """Copy a file that was fetched, and check it; raises AgentFault where the copy here was changed, or is gone."""
         hasher = hashlib.sha256()
         try:
             with self.path(weights.sha256).open("rb") as source, target.open("wb") as file:

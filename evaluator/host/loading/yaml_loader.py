@@ -65,20 +65,12 @@ _parse_kept = functools.lru_cache(maxsize=1 << 15)(_parse_submission)
 
 
 def parse_moderation(content: bytes, name: str = "moderation.yml") -> Moderation:
-    """Parse moderation.yml.
-
-    Raises:
-        LoadError: the document is invalid.
-    """
+    """Parse moderation.yml; raises as `parse_submission` does."""
     return _model(Moderation, content, name, MAX_CHALLENGE_BYTES)
 
 
 def read_challenge(path: Path) -> Challenge:
-    """Read a challenge file.
-
-    Raises:
-        LoadError: the file cannot be read, or is invalid.
-    """
+    """Read a challenge file; raises LoadError where it cannot be read, or is invalid."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -87,11 +79,7 @@ def read_challenge(path: Path) -> Challenge:
 
 
 def read_moderation(path: Path) -> Moderation:
-    """Read a moderation.yml; empty without one.
-
-    Raises:
-        LoadError: the file cannot be read, or is invalid.
-    """
+    """Read a moderation.yml; empty without one. Raises as `read_challenge` does."""
     try:
         return parse_moderation(path.read_bytes()) if path.exists() else Moderation()
     except OSError as error:

@@ -210,11 +210,7 @@ def read_body(stream: ByteStream, op: wire.Op, size: int, deadline: float) -> me
 
 
 def require_error_frame(length: int, got: int, op: int, size: int) -> None:
-    """Check that an unexpected header is that of an error report.
-
-    Raises:
-        AgentFault: it is anything else.
-    """
+    """Raise AgentFault unless an unexpected header is that of an error report."""
     if got != wire.Op.ERROR or length > wire.ERROR_BYTES:
         expected = f"expected opcode {int(op)} with {size} bytes, got opcode {got} with {length}"
         raise AgentFault(Verdict.PROTOCOL_ERROR, f"the answer is not a frame of this protocol: {expected}")
@@ -248,11 +244,7 @@ def read_json(stream: ByteStream, op: wire.Op, deadline: float) -> dict[str, Any
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """The JSON object of a handshake frame.
-
-    Raises:
-        AgentFault: the bytes are no JSON object.
-    """
+    """The JSON object of a handshake frame; raises AgentFault for anything else."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

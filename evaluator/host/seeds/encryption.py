@@ -60,11 +60,7 @@ def decrypt_result(result: Result, secret: SeasonSecret) -> Result:
 
 
 def with_new_provenance(result: Result, fields: dict[str, Any], secret: SeasonSecret) -> Result:
-    """A sealed result with new values of some public fields; its trace file stays the same.
-
-    Raises:
-        ValueError: as `decrypt_result` does.
-    """
+    """A sealed result with new values of some public fields, and the same trace file; raises as `decrypt_result` does."""
     if result.sealed is None:
         raise ValueError("only a sealed result can be opened and sealed anew")
     updated = with_self_hash({**decrypt_result(result, secret).document(), **fields})

@@ -41,11 +41,7 @@ class EvaluationRequest(MeasurementRequest):
         )
 
     def _season_secret(self) -> SeasonSecret | None:
-        """Where the seeds of a sealed season come from; None where they are open.
-
-        Raises:
-            SecretError: it is missing; with other seeds anybody could derive the episodes.
-        """
+        """Where the seeds of a sealed season come from; None where they are open. Raises as `seeds` does."""
         sha256 = secret_hash(self.beacon)
         if sha256 is not None and (self.secret is None or self.secret.sha256 != sha256):
             raise SecretError("these episodes come from a secret that is not at hand; nothing is played without it")

@@ -198,11 +198,7 @@ class Duel(StoredRecord):
         return duel_path(self.task, self.players[0].name_as_written, self.players[1].name_as_written, self.key)
 
     def match_moves(self) -> list[list[int]]:
-        """The moves of each match.
-
-        Raises:
-            ValueError: their number is not that of the matches' plies.
-        """
+        """The moves of each match; raises ValueError where their number is not that of the matches' plies."""
         return self._split_by_match(self.moves)
 
     def match_milliseconds(self) -> list[list[int]]:

@@ -40,11 +40,7 @@ def parse_record(content: bytes, *, quick: bool = False) -> Result | Duel:
 
 
 def parse_trace(content: bytes) -> Trace:
-    """Parse a trace file.
-
-    Raises:
-        ValueError: they are not exactly the bytes of a trace.
-    """
+    """Parse a trace file; raises ValueError where the bytes are not exactly those of a trace."""
     trace = Trace.model_validate(canonical_json.parse_strict(content))
     if trace.serialised() != content:
         raise ValueError("the trace is not in canonical form; a byte of it was changed")

@@ -11,15 +11,15 @@ import pickle
 import queue
 import subprocess
 import sys
+import threading
 from concurrent import futures
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from evaluator import wire
 from evaluator.sandbox.adapters import evaluation_pb2
-from evaluator.sandbox.adapters.evalai_output import ProcessOutput
 from evaluator.sandbox.adapters.find_agent import missing
 from evaluator.sandbox.load_agent import AgentError
 
@@ -27,6 +27,9 @@ SERVICE_ADDRESS = "localhost:8085"
 # Practically endless: the referee ends the agent's loop over episodes.
 ENDLESS_EPISODES = 1 << 30
 POLL_SECONDS = 0.05
+# Of the output of all processes of an evaluation together.
+BEGINNING_BYTES = 32 * 1024
+END_BYTES = 4 * 1024
 
 
 class Call:
@@ -44,6 +47,48 @@ class Call:
     def wait(self) -> bytes:
         """Wait for the answer."""
         return self._answer.result()
+
+
+class ProcessOutput:
+    """Writes the processes' output to the log up to a limit, and remembers the end of the rest.
+
+    Such agents print every step, as their platforms keep all output; here a log has a limit.
+    """
+
+    def __init__(self) -> None:
+        self._left = BEGINNING_BYTES
+        self._end = b""
+        self._thread = threading.Thread()
+
+    def follow(self, stream: IO[bytes]) -> None:
+        """Read a process's output in a thread until it ends."""
+        self._end = b""
+        self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self._thread.start()
+
+    def _read(self, stream: IO[bytes]) -> None:
+        with stream:
+            while data := stream.read1(1 << 16):  # type: ignore[attr-defined]
+                self._show(data)
+
+    def _show(self, data: bytes) -> None:
+        shown, rest = data[: self._left], data[self._left :]
+        if shown:
+            _write(shown)
+        if rest and self._left:
+            _write(b"\npullrank: from here on only the end of what fails is shown\n")
+        self._left -= len(shown)
+        self._end = (self._end + rest)[-END_BYTES:]
+
+    def show_end(self) -> None:
+        """After a failure, show the end of the output that was not shown yet."""
+        self._thread.join(timeout=1)
+        _write(self._end)
+
+
+def _write(data: bytes) -> None:
+    sys.stderr.buffer.write(data)
+    sys.stderr.buffer.flush()
 
 
 class EnvironmentService:
@@ -186,11 +231,7 @@ def _space_summary(space: Any) -> Any:
 
 
 def of_file(path: Path) -> type:
-    """An Agent class around the process.
-
-    Raises:
-        AgentError: the service cannot be started.
-    """
+    """An Agent class around the process; raises AgentError where the service cannot be started."""
     service = EnvironmentService(path)
 
     class Agent:

@@ -37,11 +37,7 @@ class Package:
 
     @classmethod
     def FromString(cls, data: bytes) -> "Package":  # noqa: N802  (likewise)
-        """The message in its encoding.
-
-        Raises:
-            ValueError: the bytes are another message.
-        """
+        """The message in its encoding; raises ValueError for another message."""
         if not data:
             return cls()
         size, at = _read_varint(data, 1)

@@ -33,11 +33,7 @@ def own_class(module: ModuleType, methods: Sequence[str], adapter: str) -> tuple
 
 
 def own_function(module: ModuleType, names: Sequence[str], adapter: str) -> Callable[..., Any]:
-    """The file's function of one of these names, or its only public one.
-
-    Raises:
-        AgentError: there is none, or it is not clear which one is meant.
-    """
+    """The file's function of one of these names, or its only public one; raises as `own_class` does."""
     for name in names:
         if callable(value := getattr(module, name, None)) and not isinstance(value, type):
             function: Callable[..., Any] = value

@@ -100,11 +100,7 @@ def _form(observation: Any) -> Stones | Quarto:
 
 
 def agent(module: ModuleType) -> type:
-    """An Agent class around the file's `Player`.
-
-    Raises:
-        AgentError: the file has no `Player`.
-    """
+    """An Agent class around the file's `Player`; raises AgentError where it has none."""
     player: Any = getattr(module, "Player", None)
     if not callable(player):
         message = "the file defines no class Player; rl-arena's players are a class of that name with start, step and end"

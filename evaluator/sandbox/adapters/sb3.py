@@ -28,11 +28,7 @@ ALGORITHM_FIELDS = (
 
 
 def algorithm(path: Path) -> str:
-    """The algorithm that saved the zip.
-
-    Raises:
-        AgentError: it is not a model of Stable-Baselines3.
-    """
+    """The algorithm that saved the zip; raises AgentError where it is not a model of Stable-Baselines3."""
     try:
         with zipfile.ZipFile(path) as archive:
             data = json.loads(archive.read("data"))

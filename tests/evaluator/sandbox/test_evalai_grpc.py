@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from evaluator.sandbox.adapters.evalai_output import BEGINNING_BYTES, END_BYTES, ProcessOutput
+from evaluator.sandbox.adapters.evalai_grpc import BEGINNING_BYTES, END_BYTES, ProcessOutput
 
 
 def followed(output: ProcessOutput, data: bytes) -> None:

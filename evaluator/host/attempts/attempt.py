@@ -1,8 +1,9 @@
 """Attempts: when one is followed by another, and how a failure of ours or of the agent is told."""
 
+import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import TypeVar
@@ -15,16 +16,31 @@ from evaluator.model.config.training_script import CountedEpisodes, ScriptRecord
 from evaluator.model.records.result import LOG_TAIL, FirstAttempt, SandboxKind
 from evaluator.model.records.verdict import Verdict
 
+# At most, of one evaluation or duel.
 ATTEMPTS = 2
 _Outcome = TypeVar("_Outcome")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttemptOutcome:
-    """The outcome of an attempt to evaluate an agent, from which the result is made."""
+class Attempt:
+    """How an attempt to measure something ended."""
 
     verdict: Verdict
     message: str = ""
+    wall_seconds: float = 0.0
+    is_final: bool = False
+    """Whether another attempt would end the same."""
+    first: FirstAttempt | None = None
+    """The attempt before it, where there was one."""
+
+
+_Attempt = TypeVar("_Attempt", bound=Attempt)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptOutcome(Attempt):
+    """The outcome of an attempt to evaluate an agent, from which the result is made."""
+
     log_tail: str = ""
     episodes: Sequence[PlayedEpisode] = ()
     """All that were played, if it is ok."""
@@ -36,25 +52,31 @@ class AttemptOutcome:
     """Of a training script: all its episodes, if it is ok; only its claim, where that is listed as self-reported."""
     custom_metrics: dict[str, float] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
-    wall_seconds: float = 0.0
-    is_final: bool = False
-    """Whether another attempt would end the same."""
-    first: FirstAttempt | None = None
     sandbox: SandboxKind
     image_digest: str | None = None
     continuations: tuple[int, ...] = ()
     """Episodes that were recorded each time an interrupted evaluation was continued."""
 
 
-def may_retry(verdict: Verdict, shown: Event) -> bool:
-    """Whether to try again: if the start took too long, or failed because of us. `shown` is set before an observation is."""
-    return not shown.is_set() and verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
+def with_retry(attempt: Callable[[Event], _Attempt]) -> _Attempt:
+    """An attempt, and another one if its start took too long, or failed because of us.
 
-
-def first_attempt(verdict: Verdict, message: str, wall_seconds: float) -> FirstAttempt:
-    """The record of an attempt that is followed by another."""
-    fields = {"verdict": verdict, "message": clean_text(message), "wall_seconds": round(wall_seconds, 3)}
-    return FirstAttempt.model_validate(fields)
+    `attempt` sets the event before an observation is shown; what happens after that is final.
+    """
+    first: FirstAttempt | None = None
+    for left in reversed(range(ATTEMPTS)):
+        shown, begun = Event(), time.monotonic()
+        outcome = attempt(shown)
+        outcome = replace(outcome, wall_seconds=time.monotonic() - begun, first=first)
+        may_retry = outcome.verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
+        if not left or outcome.is_final or shown.is_set() or not may_retry:
+            break
+        fields = {
+            "verdict": outcome.verdict, "message": clean_text(outcome.message),
+            "wall_seconds": round(outcome.wall_seconds, 3),
+        }  # fmt: skip
+        first = FirstAttempt.model_validate(fields)
+    return outcome
 
 
 def convert_internal_errors(attempt: Callable[[], _Outcome], failed: Callable[[str], _Outcome]) -> _Outcome:

@@ -216,14 +216,12 @@ class Engine:
         """The images of a repository, the longest unused one first."""
         with _engine_errors("look at the images"):
             names = [name for image in self._api.images(repository) for name in image["RepoTags"] or ()]
-        return sorted(filter(None, map(self._stored, names)), key=lambda image: (image.used, image.name))
-
-    def _stored(self, name: str) -> StoredImage | None:
-        if (details := self._look_at(name)) is None:
-            return None
-        return StoredImage(
-            name=name, size=int(details["Size"]), used=str(details.get("Metadata", {}).get("LastTagTime", ""))
-        )
+        images = [(name, image) for name in names if (image := self._look_at(name)) is not None]
+        stored = [
+            StoredImage(name=name, size=int(image["Size"]), used=str(image.get("Metadata", {}).get("LastTagTime", "")))
+            for name, image in images
+        ]
+        return sorted(stored, key=lambda image: (image.used, image.name))
 
     def rename(self, image: str, name: str) -> None:
         """Name an image, which also marks it as used now."""

@@ -2,10 +2,9 @@
 
 import contextlib
 import itertools
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -15,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from evaluator.host.attempts.attempt import (
-    ATTEMPTS,
+    Attempt,
     clean_log,
     convert_internal_errors,
-    first_attempt,
-    may_retry,
+    with_retry,
     with_traceback,
 )
 from evaluator.host.attempts.measurement_request import MeasurementRequest, sandbox_spec
@@ -46,7 +44,7 @@ from evaluator.model.records.duel_record import (
     duel_with_self_hash,
     side_order,
 )
-from evaluator.model.records.result import Cost, FirstAttempt, SandboxKind
+from evaluator.model.records.result import Cost, SandboxKind
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
@@ -125,17 +123,13 @@ class _PlayerRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _DuelRun:
+class _DuelRun(Attempt):
     """The outcome of an attempt, from which the duel is made."""
 
-    message: str = ""
     tally: DuelTally | None = None
     unfetched: Side | None = None
     """The only side whose registry or web host failed."""
     parts: tuple[_PlayerRun, _PlayerRun] = (_PlayerRun(), _PlayerRun())
-    is_final: bool = False
-    """Whether another attempt would end the same."""
-    first: FirstAttempt | None = None
 
 
 def evaluate_duel(
@@ -146,17 +140,12 @@ def evaluate_duel(
     progress: ReportProgress,
 ) -> Duel:
     """Play the duel. After a failure of ours, it is tried once more if no player was shown a position."""
-    first: FirstAttempt | None = None
-    for _ in range(ATTEMPTS):
-        shown, begun = Event(), time.monotonic()
-        run = convert_internal_errors(
-            partial(_attempt, request, opener, progress, shown), lambda message: _DuelRun(message=message)
-        )
-        verdict = Verdict.OK if run.tally else Verdict.INTERNAL_ERROR
-        if first is not None or run.is_final or not may_retry(verdict, shown):
-            break
-        first = first_attempt(verdict, run.message, time.monotonic() - begun)
-    return _to_duel(request, replace(run, first=first), kind, now())
+
+    def failed(message: str) -> _DuelRun:
+        return _DuelRun(verdict=Verdict.INTERNAL_ERROR, message=message)
+
+    run = with_retry(lambda shown: convert_internal_errors(partial(_attempt, request, opener, progress, shown), failed))
+    return _to_duel(request, run, kind, now())
 
 
 def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgress, shown: Event) -> _DuelRun:
@@ -167,17 +156,18 @@ def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgr
         try:
             seats = _open_sandboxes(request, opener, folders, pool, stack)
         except MachineFault as fault:
-            return _DuelRun(message=clean_text(str(fault)), is_final=True)
+            return _DuelRun(verdict=Verdict.INTERNAL_ERROR, message=clean_text(str(fault)), is_final=True)
         failed = [side for side in duels.SIDES if isinstance(seats[side].fault, RegistryFault)]
         if failed and failed != [request.answering]:
             message = clean_text(str(seats[failed[0]].fault))
-            return _DuelRun(message=message, unfetched=failed[0] if len(failed) == 1 else None)
+            unfetched = failed[0] if len(failed) == 1 else None
+            return _DuelRun(verdict=Verdict.INTERNAL_ERROR, message=message, unfetched=unfetched)
         setup = DuelSetup(
             game=request.game, specs=specs, limits=request.limits, seats=seats, progress=progress, shown=shown.set
         )
         tally = play_duel(setup)
         parts = tuple(pool.map(_stop_sandbox, (open_player.sandbox for open_player in seats)))
-        return _DuelRun(tally=tally, parts=(parts[0], parts[1]))
+        return _DuelRun(verdict=Verdict.OK, tally=tally, parts=(parts[0], parts[1]))
 
 
 def _open_sandboxes(
@@ -233,7 +223,7 @@ def _to_duel(request: DuelRequest, run: _DuelRun, kind: SandboxKind, now: dateti
         **wanted.model_dump(exclude={"submission_digests"}),
         "players": [_player(player, run, side) for side, player in enumerate(request.contenders)],
         "sandbox": kind,
-        "verdict": Verdict.OK if run.tally else Verdict.INTERNAL_ERROR,
+        "verdict": run.verdict,
         "message": run.message,
         "seeds": request.seeds(),
         "matches": [_match(match) for match in matches],

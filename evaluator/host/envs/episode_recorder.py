@@ -99,10 +99,6 @@ class EpisodeRecorder:
             lane.take([leaf[:, index] for leaf in seen], [leaf[:, index] for leaf in done], earned[:, index])
         self._seen, self._done, self._earned = [], [], []
 
-    def finish(self, lane: int, *, terminated: bool, truncated: bool, clipped: int) -> PlayedEpisode:
-        """End the episode of a lane; `deal` was called before."""
-        return self.lanes[lane].close(terminated=terminated, truncated=truncated, clipped=clipped)
-
     def only(self, lanes: list[int]) -> "EpisodeRecorder":
         """A recorder for only these lanes; `deal` was called before."""
         fewer = EpisodeRecorder(len(lanes), self._leaves, self._actions)

@@ -240,7 +240,8 @@ class DockerSandbox:
                 self.image_digest = config.image_of(spec.extras)
             except EngineError as error:
                 raise MachineFault(str(error)) from error
-            self._run(self.image_digest, _evaluator_command(spec, address), spec, options)
+            module = [PYTHON, "-u", "-m", "evaluator.sandbox.main", "/submission"]
+            self._run(self.image_digest, [*module, spec.entry, address, *filter(None, [spec.adapter])], spec, options)
             return
         reference = spec.image.reference
         was_here = config.engine.image_id(agent_image.local_name(reference)) is not None
@@ -420,8 +421,3 @@ class DockerSandbox:
             self._attached.shutdown(socket.SHUT_RDWR)
         for killer in self._killers:
             killer.join(KILL_SECONDS)
-
-
-def _evaluator_command(spec: SandboxSpec, address: str) -> list[str]:
-    module = [PYTHON, "-u", "-m", "evaluator.sandbox.main", "/submission"]
-    return [*module, spec.entry, address, *filter(None, [spec.adapter])]

@@ -6,15 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from threading import Event
 
 from evaluator.host.attempts.attempt import (
-    ATTEMPTS,
     AttemptOutcome,
     convert_internal_errors,
-    first_attempt,
-    may_retry,
     prefer_specific,
+    with_retry,
     with_traceback,
 )
 from evaluator.host.attempts.measurement_request import sandbox_spec
@@ -33,7 +30,7 @@ from evaluator.host.training_scripts.evaluate_script import ScriptSession, evalu
 from evaluator.host.training_scripts.script_env_server import ScriptTask
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.training_script import CountedEpisodes
-from evaluator.model.records.result import FirstAttempt, SandboxKind, Tier
+from evaluator.model.records.result import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 
 
@@ -57,19 +54,13 @@ def evaluate_agent(
 
     With a folder of partial records an evaluation that was interrupted goes on after its last recorded episode.
     """
-    first: FirstAttempt | None = None
-    for _ in range(ATTEMPTS):
-        shown = Event()
-        attempt = _attempt(request, kind, opener, _Callbacks(progress=progress, shown=shown.set, partials=partials))
-        if first is not None or attempt.is_final or not may_retry(attempt.verdict, shown):
-            break
-        first = first_attempt(attempt.verdict, attempt.message, attempt.wall_seconds)
-    attempt = dataclasses.replace(attempt, first=first)
+    attempt = with_retry(
+        lambda shown: _attempt(request, kind, opener, _Callbacks(progress=progress, shown=shown.set, partials=partials))
+    )
 
     def failed(message: str) -> Evaluation:
-        return make_evaluation(
-            request, AttemptOutcome(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind, first=first), now()
-        )
+        ours = AttemptOutcome(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind, first=attempt.first)
+        return make_evaluation(request, ours, now())
 
     # A failure while recording, such as of a return that is no number, must not stop other evaluations.
     return convert_internal_errors(lambda: make_evaluation(request, attempt, now()), failed)
@@ -90,9 +81,7 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
     def failed(message: str) -> AttemptOutcome:
         return AttemptOutcome(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind)
 
-    begun = time.monotonic()
-    attempt = convert_internal_errors(in_sandbox, failed)
-    return dataclasses.replace(attempt, wall_seconds=time.monotonic() - begun)
+    return convert_internal_errors(in_sandbox, failed)
 
 
 def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, callbacks: _Callbacks) -> AttemptOutcome:

@@ -59,12 +59,6 @@ class EvaluationRequest(MeasurementRequest):
             return secret.episode_seeds(self.season, task.id, count, first)
         return episode_seeds(self.season, self.beacon, self.folder.digest, task.id, count, first)
 
-    def _agent_seeds(self) -> tuple[int, ...]:
-        task = self.gym_task.task
-        if secret := self._season_secret():
-            return secret.agent_seeds(self.season, self.folder.digest, task.id, task.counted)
-        return agent_seeds(self.season, self.beacon, self.folder.digest, task.id, task.counted)
-
     @property
     def allowed(self) -> Limits:
         """What the sandbox may use, with the memory that the agent's extras need."""
@@ -72,5 +66,7 @@ class EvaluationRequest(MeasurementRequest):
 
     def specs(self) -> tuple[EpisodeSpec, ...]:
         """The episodes to play."""
-        pairs = zip(self.seeds(), self._agent_seeds(), strict=True)
+        name, secret = (self.folder.digest, self.gym_task.task.id, self.gym_task.task.counted), self._season_secret()
+        own_seeds = secret.agent_seeds(self.season, *name) if secret else agent_seeds(self.season, self.beacon, *name)
+        pairs = zip(self.seeds(), own_seeds, strict=True)
         return tuple(EpisodeSpec(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))

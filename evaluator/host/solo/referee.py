@@ -150,7 +150,8 @@ class EpisodeBatch:
         for index, lane in enumerate(self.lanes):
             if index in ended:
                 terminated, truncated = ended[index]
-                played = self._recorder.finish(index, terminated=terminated, truncated=truncated, clipped=lane.clipped)
+                open_episode = self._recorder.lanes[index]
+                played = open_episode.close(terminated=terminated, truncated=truncated, clipped=lane.clipped)
                 finished.append((lane.spec.index, played))
                 if not self._renew(index, lane):
                     continue

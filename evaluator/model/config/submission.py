@@ -44,15 +44,6 @@ EXTRA_MODULES = {"torch": "torch", "stable_baselines3": "sb3", "onnxruntime": "o
 ADAPTER_EXTRAS = {"sb3": "sb3", "onnx": "onnx", "evalai-grpc": GRPC}
 
 
-def required_extras(adapter: str | None, extras: Iterable[str]) -> tuple[str, ...]:
-    """The extras to install, sorted: the requested and the adapter's, without those contained in others."""
-    named = {name for name in extras if name != DEFAULT}
-    if adapter in ADAPTER_EXTRAS:
-        named.add(ADAPTER_EXTRAS[adapter])
-    contained = {inner for name in named for inner in EXTRAS[name].contains}
-    return tuple(sorted(named - contained))
-
-
 def memory_mib(extras: Iterable[str], own: int) -> int:
     """The memory limit of an agent with these extras, in MiB; `own` is the challenge's."""
     return max([own, *(EXTRAS[name].memory_mib for name in extras)])
@@ -198,8 +189,12 @@ class Submission(Frozen):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The extras that it is run with."""
-        return required_extras(self.adapter, self.extras)
+        """The extras that it is run with, sorted: its own and its adapter's, without those contained in others."""
+        named = {name for name in self.extras if name != DEFAULT}
+        if self.adapter in ADAPTER_EXTRAS:
+            named.add(ADAPTER_EXTRAS[self.adapter])
+        contained = {inner for name in named for inner in EXTRAS[name].contains}
+        return tuple(sorted(named - contained))
 
     @property
     def connects_to_itself(self) -> bool:

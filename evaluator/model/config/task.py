@@ -135,18 +135,10 @@ class Task(Frozen):
             raise ValueError("'bounds' must be [least, greatest] with least below greatest")
         if self.random and self.reference and self.random.score == self.reference.score:
             raise ValueError("'random' and 'reference' have the same score, so nothing can be normalised")
-        return self
-
-    @model_validator(mode="after")
-    def _with_a_digest(self) -> Self:
         try:
             self.digest()
         except ValueError as error:
             raise ValueError("a whole number is beyond 2**53, so the task's settings have no digest; correct it") from error
-        return self
-
-    @model_validator(mode="after")
-    def _named_metrics(self) -> Self:
         anchors = (self.random.score, self.reference.score) if self.random and self.reference else None
         if fault := metrics_fault(self.metrics, self.ties, self.score, anchors, for_scripts=self.script is not None):
             raise ValueError(fault)

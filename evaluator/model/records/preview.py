@@ -43,10 +43,6 @@ class PreviewedAgent(Frozen):
                 raise ValueError("a preview holds results of class preview, without log tails")
         if len({result.task for result in self.results}) != len(self.results):
             raise ValueError("a task stands twice")
-        return self
-
-    @model_validator(mode="after")
-    def _own_duels(self) -> Self:
         version = (self.login, self.agent, self.submission_digest or "")
         for duel in self.duels:
             sides = [player.version for player in duel.players]

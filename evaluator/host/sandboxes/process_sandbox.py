@@ -59,11 +59,6 @@ class ControlGroup:
             return None
         return group
 
-    @classmethod
-    def left_behind(cls, folders: Sequence[Path]) -> Self:
-        """A group whose evaluator was killed, to be removed."""
-        return cls(folders={path.parent.name: path for path in folders}, unified=len(folders) == 1)
-
     def _limit(self, limits: Limits) -> None:
         memory, quota = str(limits.memory_mib * MIB), int(limits.cpus * _CGROUP_PERIOD_MICROSECONDS)
         if self.unified:
@@ -285,7 +280,8 @@ def reap_processes() -> None:
         for pid in (pid for pid, room in running.items() if room == name):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        ControlGroup.left_behind([path for path in folders if path.name == name]).remove()
+        left = {path.parent.name: path for path in folders if path.name == name}
+        ControlGroup(folders=left, unified=len(left) == 1).remove()
 
 
 def _sandboxed() -> Iterator[tuple[int, str]]:

@@ -104,7 +104,9 @@ def runs_by_descriptor(file: int) -> bool:
 
 def load_from_tmp() -> str | None:
     """Code in the temporary directory, as a library and as memory that becomes executable."""
-    library = next((path for path in map(Path, loaded_libraries()) if path.exists()), None)
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    names = sorted({line.split(None, 5)[5] for line in maps if ".so" in line})
+    library = next((path for path in map(Path, names) if path.exists()), None)
     if library is None:
         return "no library was found to try it with"
     copy = TMP / "library.so"
@@ -116,12 +118,6 @@ def load_from_tmp() -> str | None:
         mmap.mmap(file.fileno(), mmap.PAGESIZE, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
         return f"a file in {TMP} can be mapped as code"
     return None
-
-
-def loaded_libraries() -> list[str]:
-    """Files of this process's libraries."""
-    maps = Path("/proc/self/maps").read_text().splitlines()
-    return sorted({line.split(None, 5)[5] for line in maps if ".so" in line})
 
 
 def run_machine_code() -> str | None:

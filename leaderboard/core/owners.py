@@ -143,26 +143,43 @@ def teams_of(entries: Iterable[Entry]) -> Mapping[str, frozenset[str]]:
     return team
 
 
+NEVER_NAMED: Mapping[tuple[str, str], datetime] = {}
+
+
 def team_conflicts(
-    entries: Iterable[Entry], arrived: Mapping[AgentName, datetime], now: datetime
+    entries: Iterable[Entry],
+    arrived: Mapping[AgentName, datetime],
+    now: datetime,
+    named: Mapping[tuple[str, str], datetime] = NEVER_NAMED,
 ) -> dict[AgentName, InAnotherTeam]:
     """Where everyone may be in one team only: the entries that name a member of another team.
 
-    An owner of entries belongs to their own team, no matter who names them. Anyone else belongs to the team whose entry
-    came first.
+    An owner of entries belongs to their own team, no matter who names them. Anyone else belongs to the team that has named
+    them for longest: by the present version alone, whoever names a rival's member would keep out the rival's next one.
+
+    Args:
+        entries: the entries of participants.
+        arrived: when each version came to main; `now` for those that are missing.
+        now: the present moment.
+        named: owner and author, in lower case, to when the owner's entries began to name the author; the entry's arrival
+            for those that are missing.
     """
-    entries = sorted(entries, key=lambda entry: (arrived.get(entry.name, now), entry.name))
+    entries = list(entries)
     teams = teams_of(entries)
     team_of: dict[str, frozenset[str]] = {login: team for team in teams.values() for login in team}
+    claims = [
+        (named.get((entry.name.login, login), arrived.get(entry.name, now)), entry.name, login)
+        for entry in entries
+        for login in author_logins(entry.submission)
+    ]
+    for _, name, login in sorted(claims):
+        team_of.setdefault(login, teams[name.login])
     conflicts: dict[AgentName, InAnotherTeam] = {}
     for entry in entries:
-        team = teams[entry.login.casefold()]
-        others = sorted(author_logins(entry.submission) - team)
-        taken = next((login for login in others if login in team_of and team_of[login] != team), None)
+        team = teams[entry.name.login]
+        taken = next((login for login in sorted(author_logins(entry.submission)) if team_of[login] != team), None)
         if taken is not None:
             conflicts[entry.name] = InAnotherTeam(taken)
-            continue
-        team_of |= dict.fromkeys(others, team)
     return conflicts
 
 

@@ -1,5 +1,6 @@
 """Which wanted work may be done at a moment: the missing work less what phases, people and quotas keep out."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -9,7 +10,13 @@ from evaluator.model.config.phase import Phase
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import ParticipantFault, is_participant, participant_faults, team_conflicts
+from leaderboard.core.owners import (
+    ParticipantFault,
+    author_logins,
+    is_participant,
+    participant_faults,
+    team_conflicts,
+)
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.quota import Deferred, OwnerAccounts, apply_quotas
 from leaderboard.planning.refusal_reasons import ParticipantRefusal, PhaseRefusal, PhaseRefusalKind
@@ -26,6 +33,8 @@ class AdmissionContext:
     """When each present version was first entered for each task: a manifest may name a task long after the version came."""
     members: Mapping[str, frozenset[str]] | None = None
     """The owners in each organisation or team, in lower case; None where GitHub could not be asked."""
+    named: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
+    """Owner and author, in lower case, to when the owner's agents began to name the author."""
 
     def arrival(self, entry: Entry, task_id: str) -> datetime:
         """When an entry's version came to main and was entered for a task."""
@@ -39,6 +48,14 @@ def tasks_by_name(challenge: Challenge, entries: Iterable[Entry]) -> dict[AgentN
         AgentName(entry.login, entry.agent): [task.id for task in challenge.tasks if entry.submission.plays(task)]
         for entry in entries
     }
+
+
+def authors_by_owner(challenge: Challenge, entries: Iterable[Entry]) -> dict[str, set[str]]:
+    """The authors that each owner names, in lower case, where everyone may be in one team only; else none."""
+    authors: dict[str, set[str]] = defaultdict(set)
+    for entry in entries if challenge.people.one_team_each else ():
+        authors[entry.login.casefold()] |= author_logins(entry.submission)
+    return authors
 
 
 def phase_refusal(
@@ -80,7 +97,8 @@ class AdmissionPlan:
 def refusals(challenge: Challenge, entries: Iterable[Entry], gate: AdmissionContext) -> Refusals:
     """Where entries are not evaluated because of their people or a phase; quotas are not looked at."""
     participants = [entry for entry in entries if is_participant(challenge.people, entry)]
-    conflicts = team_conflicts(participants, gate.arrived, gate.now) if challenge.people.one_team_each else {}
+    one_team_each = challenge.people.one_team_each
+    conflicts = team_conflicts(participants, gate.arrived, gate.now, gate.named) if one_team_each else {}
     refused: dict[tuple[AgentName, str], ParticipantRefusal | PhaseRefusal] = {}
     for entry in participants:
         faults: list[ParticipantFault] = list(participant_faults(challenge.people, entry.login, entry.submission))

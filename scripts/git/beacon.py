@@ -6,11 +6,11 @@ and comes back begins another period, with other seeds: otherwise one could merg
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.planning.admission import AdmissionContext, tasks_by_name
+from leaderboard.planning.admission import AdmissionContext, authors_by_owner, tasks_by_name
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.folder_history import FolderHistory, FolderState
 from scripts.git.git_repository import GitRepository
@@ -34,6 +34,11 @@ class VersionOrigins:
     """The commit that brought each version first, which tells its owner and its age."""
     tasks: dict[tuple[AgentName, str], tuple[SeedBeacon, ...]]
     """The commits that began the version's periods on the task, the present one last."""
+    named: dict[tuple[str, str], SeedBeacon] = field(default_factory=dict)
+    """Owner and author, in lower case, to the commit since which the owner's agents name the author."""
+
+
+NO_AUTHORS: Mapping[str, Collection[str]] = {}
 
 
 def version_origins(
@@ -42,11 +47,12 @@ def version_origins(
     digests: Mapping[AgentName, str],
     tasks: Mapping[AgentName, Collection[str]],
     since: str | None = None,
+    authors: Mapping[str, Collection[str]] = NO_AUTHORS,
 ) -> VersionOrigins:
     """The beacons of the versions on main, with one walk through history.
 
     `digests`: each folder's version. `tasks`: ids of the tasks that each folder enters. `since`: the commit that began the
-    season: periods that were over by then are left out.
+    season: periods that were over by then are left out. `authors`: as in `FolderHistory.naming`.
 
     Raises:
         CommandError: the clone is shallow, or a version is not on main.
@@ -59,7 +65,12 @@ def version_origins(
         fault = f"{folder_of(missing)}: no commit of main holds version {digests[missing][:12]}"
         raise CommandError(OUR_FAULT, fault)
     versions = {name: _beacon(oldest[name]) for name in digests}
-    return VersionOrigins(versions=versions, tasks=_periods(history, tasks, beacon_order(repository, main_sha), since))
+    periods = _periods(history, tasks, beacon_order(repository, main_sha), since)
+    return VersionOrigins(versions=versions, tasks=periods, named=_named(history, authors))
+
+
+def _named(history: FolderHistory, authors: Mapping[str, Collection[str]]) -> dict[tuple[str, str], SeedBeacon]:
+    return {pair: _beacon(state) for pair, state in history.naming(authors).items()}
 
 
 def _periods(
@@ -116,7 +127,11 @@ def _beacon(state: FolderState) -> SeedBeacon:
 
 
 def known_origins(
-    repository: GitRepository, main_sha: str, digests: Mapping[AgentName, str], tasks: Mapping[AgentName, Collection[str]]
+    repository: GitRepository,
+    main_sha: str,
+    digests: Mapping[AgentName, str],
+    tasks: Mapping[AgentName, Collection[str]],
+    authors: Mapping[str, Collection[str]] = NO_AUTHORS,
 ) -> VersionOrigins:
     """The beacons of those versions that are or were on main, and of their periods on tasks; none in a shallow clone.
 
@@ -138,7 +153,7 @@ def known_origins(
         for where, of_task in history.periods(present).items()
         if of_task
     }
-    return VersionOrigins(versions=versions, tasks=periods)
+    return VersionOrigins(versions=versions, tasks=periods, named=_named(history, authors))
 
 
 def beacon_order(repository: GitRepository, main_sha: str) -> dict[str, int]:
@@ -158,6 +173,7 @@ def admission_at(
             (AgentName.folded(*name), task_id): _merged_at(periods[0]) for (name, task_id), periods in origins.tasks.items()
         },
         members=members,
+        named={pair: _merged_at(beacon) for pair, beacon in origins.named.items()},
     )
 
 
@@ -171,7 +187,8 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
         main = clone.resolve("HEAD")
         digests = {entry.spelled_name: entry.digest for entry in entries}
         if main:
-            return admission_at(now, known_origins(clone, main, digests, tasks_by_name(challenge, entries)))
+            tasks, authors = tasks_by_name(challenge, entries), authors_by_owner(challenge, entries)
+            return admission_at(now, known_origins(clone, main, digests, tasks, authors))
     except CommandError:
         pass
     return AdmissionContext(now=now)  # Not a git clone: every version counts as arriving now.

@@ -5,7 +5,7 @@ differ in the manifest alone, or for a digest.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -16,6 +16,7 @@ from evaluator.model import canonical_json
 from evaluator.model.config.source_header import SOURCE_NAME
 from evaluator.model.config.submission import Submission, SubmissionFile, submission_digest
 from leaderboard.core.entry import AgentName
+from leaderboard.core.owners import author_logins
 from scripts.git.git_repository import FILE_MODES, GitRepository, full_sha
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS
 from scripts.repository.layout import folder_of as folder_of
@@ -127,23 +128,47 @@ class FolderHistory:
         versions = self._versions(tasks)
         self._read_manifests({_manifest(content) for contents in versions.values() for content in contents})
         return {
-            (name, task): self._runs(name[0], contents, task) for name, contents in versions.items() for task in tasks[name]
+            (name, task): self._runs(name[0], self._held(contents, task))
+            for name, contents in versions.items()
+            for task in tasks[name]
         }
 
     def periods_of(self, login: str, digest: str, task_id: str) -> list[VersionPeriod]:
         """The periods of the version of a login with that digest, oldest first."""
         contents = {state.content for state in self.holding(login, digest)}
         self._read_manifests(set(map(_manifest, contents)))
-        return self._runs(login, contents, task_id)
+        return self._runs(login, self._held(contents, task_id))
 
-    def _runs(self, login: str, contents: Collection[FolderContent], task_id: str) -> list[VersionPeriod]:
-        """The periods of the contents that are one version. A commit is looked at as a whole: a move begins no period."""
+    def naming(self, authors: Mapping[str, Collection[str]]) -> dict[tuple[str, str], FolderState]:
+        """For each owner and each login that its folders name as an author now, the state with which they began to.
+
+        Other versions and folders do not begin anew, as long as one of them names the login after each commit.
+
+        `authors`: owner to the logins that are looked for, all in lower case.
+        """
+        states = [state for owner in authors for state in self.of(owner)]
+        self._read_manifests({_manifest(state.content) for state in states})
+        found = {(owner, login): self._runs(owner, self._names(login)) for owner in authors for login in authors[owner]}
+        return {pair: runs[-1].began for pair, runs in found.items() if runs and runs[-1].left is None}
+
+    def _names(self, login: str) -> Callable[[FolderState], bool]:
+        def names(state: FolderState) -> bool:
+            submission = self._manifests[_manifest(state.content)]
+            return submission is not None and login in author_logins(submission)
+
+        return names
+
+    def _held(self, contents: Collection[FolderContent], task_id: str) -> Callable[[FolderState], bool]:
+        return lambda state: state.content in contents and self._enters(state, task_id)
+
+    def _runs(self, login: str, fits: Callable[[FolderState], bool]) -> list[VersionPeriod]:
+        """The periods in which some folder of a login fits. A commit is looked at as a whole: a move begins no period."""
         periods: list[VersionPeriod] = []
         holding: set[AgentName] = set()
         for sha, changes in groupby(self._changes.get(login.casefold(), ()), key=lambda change: change[0]):
             was_held, began = bool(holding), None
             for _, name, state in changes:
-                if state and state.content in contents and self._enters(state, task_id):
+                if state and fits(state):
                     holding.add(name)
                     began = state
                 else:

@@ -123,7 +123,7 @@ class RoundCheck:
     def _login_id(self, entry: Entry) -> int | None:
         """None for examples, which belong to no account."""
         commit = None if entry.login == LOCAL else self.facts.get(self.work.entry_commit(entry))
-        return commit.login_id if commit else None
+        return commit.number_of(entry.login) if commit else None
 
     def _signed(self, item: WorkloadItem) -> bool | None:
         """Whether all commits are signed; None if GitHub was not asked about one of them."""

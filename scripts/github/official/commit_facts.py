@@ -28,7 +28,7 @@ _FACTS_FRAGMENT = """fragment facts on Commit {
       merged
       mergeCommit { oid }
       repository { id }
-      author { ... on User { databaseId } ... on Bot { databaseId } ... on Organization { databaseId } }
+      author { login ... on User { databaseId } ... on Bot { databaseId } ... on Organization { databaseId } }
     }
   }
 }"""
@@ -42,6 +42,15 @@ class CommitFacts:
     """Whether GitHub made the commit: it has a good signature by GitHub's own key."""
     login_id: int | None
     """Account id of the author of the pull requests that it merged; None unless there is exactly one."""
+    login: str | None = None
+    """The login of that account."""
+
+    def number_of(self, login: str) -> int | None:
+        """The account id if the pull request is that login's own.
+
+        Who changes agents of others would be taken for their owner otherwise, and all of them for one person.
+        """
+        return self.login_id if self.login is not None and self.login.casefold() == login.casefold() else None
 
 
 GraphQLQuery = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -73,12 +82,17 @@ def ask_github(query: GraphQLQuery, repository: str, shas: Sequence[str]) -> dic
 
 def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
     """Facts recorded in results and in validation duels, so that no commit is asked about twice."""
-    facts = {}
+    facts: dict[str, CommitFacts] = {}
     for record in records:
         side, is_alone = record.sides[0], isinstance(record, Result) or record.is_validation
         is_known = record.tier is Tier.OFFICIAL and record.beacon_verified is not None
         if is_known and is_alone and side.login != LOCAL and COMMIT_SHA.fullmatch(record.beacon):
-            facts[record.beacon] = CommitFacts(verified=bool(record.beacon_verified), login_id=side.login_id)
+            known = facts.get(record.beacon)
+            if known is None or known.login_id is None:
+                login = side.login if side.login_id is not None else None
+                facts[record.beacon] = CommitFacts(
+                    verified=bool(record.beacon_verified), login_id=side.login_id, login=login
+                )
     return facts
 
 
@@ -106,16 +120,16 @@ def _parse_commit(repository: dict[str, Any], name: str, sha: str) -> CommitFact
     commit = repository[name] or {}  # Unknown to GitHub, so not signed by it.
     pulls = (commit.get("associatedPullRequests") or {}).get("nodes") or []
     authors = {
-        (pull["author"] or {}).get("databaseId")
+        ((pull["author"] or {}).get("databaseId"), (pull["author"] or {}).get("login"))
         for pull in pulls
         if pull and pull["merged"] and (pull["mergeCommit"] or {}).get("oid") == sha
         if pull["repository"]["id"] == repository["id"]
     }
-    login_id = authors.pop() if len(authors) == 1 else None
+    login_id, login = authors.pop() if len(authors) == 1 else (None, None)
     signature = commit.get("signature") or {}
     # Whoever signs with a key of their own can try out hashes.
     verified = bool(signature.get("isValid") and signature.get("wasSignedByGitHub"))
-    return CommitFacts(verified=verified, login_id=login_id)
+    return CommitFacts(verified=verified, login_id=login_id, login=login)
 
 
 def _stop_reason(answer: dict[str, Any]) -> str:

@@ -77,7 +77,7 @@ def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, C
     if side.login == LOCAL:
         return None
     commit = work.version_commit(side) or (side.beacon if isinstance(side, Result) else "")
-    return facts[commit].login_id
+    return facts[commit].number_of(side.login)
 
 
 def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
-from leaderboard.planning.admission import admit, tasks_by_name
+from leaderboard.planning.admission import admit, authors_by_owner, tasks_by_name
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.pack_shards import Capacity, Packing, expected_bytes, expected_seconds, machine_parts, pack_shards
 from leaderboard.planning.quota import Deferred
@@ -196,7 +196,8 @@ def _standing_entries(
         say(escape_commands(line))
     standing = [entry for entry in entries if moderation.of(*entry.version) is None]
     digests = {entry.spelled_name: entry.digest for entry in standing}
-    origin = version_origins(clone, entries_sha, digests, tasks_by_name(challenge, standing), season.began)
+    tasks, authors = tasks_by_name(challenge, standing), authors_by_owner(challenge, standing)
+    origin = version_origins(clone, entries_sha, digests, tasks, season.began, authors)
     is_drawn_alike = challenge.sealed_beacon or final
     measured = MeasurementContext(
         runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or (final.sha if final else "none"),

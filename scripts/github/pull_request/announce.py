@@ -9,7 +9,7 @@ from leaderboard.comments.agent_reports import official_state
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.planning.admission import tasks_by_name
+from leaderboard.planning.admission import authors_by_owner, tasks_by_name
 from leaderboard.planning.refusal_reasons import Reason, SubmissionsEnded, reason_in_words
 from scripts.console import OK, say
 from scripts.git.beacon import known_origins
@@ -206,7 +206,8 @@ def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[Ag
         return {}, ()
     entries, main = context.recorded.entries, context.final.beacon if context.final else context.main
     digests = {entry.spelled_name: entry.digest for entry in entries}
-    origins = known_origins(context.clone, main, digests, tasks_by_name(challenge, entries))
+    tasks, authors = tasks_by_name(challenge, entries), authors_by_owner(challenge, entries)
+    origins = known_origins(context.clone, main, digests, tasks, authors)
     return rules_after_merge(context.recorded, origins, current, context.now, context.is_member)
 
 

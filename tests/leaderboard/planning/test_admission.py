@@ -148,6 +148,8 @@ def test_each_may_be_in_one_team_and_nobody_can_be_claimed_against_his_will() ->
     assert list(team_conflicts([by("ann", "@cy"), by("bob", "@cy")], soon, late)) == [("bob", "agent")]
     assert list(team_conflicts([by("ann", "@bob"), by("bob")], soon, late)) == [("ann", "agent")]
     assert team_conflicts([by("ann", "@bob"), by("bob", "@ann")], soon, late) == {}
+    named = {("bob", "cy"): datetime(2026, 2, 1, tzinfo=UTC), ("ann", "cy"): AT}
+    assert list(team_conflicts([by("ann", "@cy"), by("bob", "@cy")], soon, late, named)) == [("ann", "agent")]
 
 
 EDITS = {

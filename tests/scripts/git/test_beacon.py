@@ -8,11 +8,13 @@ import pytest
 
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
+from leaderboard.planning.admission import refusals
 from scripts.console import CommandError
-from scripts.git.beacon import SeedBeacon, admission_at, known_origins, version_origins
+from scripts.git.beacon import SeedBeacon, admission_at, admission_context, known_origins, version_origins
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits, season_commits
+from scripts.repository.checkout import Checkout
 from scripts.verification.verify_claims import MainHistory
 from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
@@ -374,3 +376,33 @@ def test_a_commit_whose_time_is_no_date_keeps_nobody_from_planning(board: Clone,
     assert datetime(2099, 1, 1, tzinfo=UTC) < admission.arrived[name] < datetime(9991, 1, 1, tzinfo=UTC)
     assert season_commits(board.repository, board.head, "2").began == board.head
     assert MainHistory(board.repository, board.head)._commits[board.head][1].year < 9991
+
+
+NAMING = MANIFEST + b'authors: ["@Carol"]\n'
+ONE_TEAM_EACH = b"title: Test\nseason: '1'\ntasks: [{id: CartPole-v1}]\npeople: {one_team_each: true}\n"
+
+
+def left_out(board: Clone) -> list[str]:
+    """Owners whose agents on main are not evaluated."""
+    checkout = Checkout(board.path)
+    entries, _ = read_entries(board.repository, board.head, checkout.challenge)
+    refused = refusals(checkout.challenge, entries, admission_context(checkout, entries, datetime.now(UTC)))
+    return sorted({name.login for name, _ in refused})
+
+
+@pytest.mark.attack(
+    "team_theft_after_the_fact", family="people", outcome="the thief's entry is left out",
+    tries="Names a rival's member as its own, to keep out the rival's next version.",
+)  # fmt: skip
+def test_who_names_a_rivals_member_later_does_not_keep_out_the_rivals_next_version(board: Clone) -> None:
+    (board.path / "challenge.yml").write_bytes(ONE_TEAM_EACH)
+    board.commit(agent_files("alice", manifest=NAMING), at="@1767225600 +0000")
+    board.commit(agent_files("mallory", source=AGENT + b"# m\n", manifest=NAMING), at="@1767312000 +0000")
+    assert left_out(board) == ["mallory"]
+    board.commit(agent_files("alice", source=AGENT + b"# 2\n", manifest=NAMING), at="@1767398400 +0000")
+    assert left_out(board) == ["mallory"]
+
+    board.commit(agent_files("alice", source=AGENT + b"# 3\n"), at="@1767484800 +0000")
+    assert left_out(board) == []
+    board.commit(agent_files("alice", source=AGENT + b"# 4\n", manifest=NAMING), at="@1767571200 +0000")
+    assert left_out(board) == ["alice"]

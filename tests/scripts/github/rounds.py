@@ -33,8 +33,8 @@ def open_run(clone: Clone, signed: Callable[[str], bool] = lambda sha: True) -> 
 
 
 def answers(signed: Callable[[str], bool] = lambda sha: True) -> AskGitHub:
-    """GitHub says of every commit whether it is signed, and that number 11 opened its pull request."""
-    return lambda shas: {sha: CommitFacts(verified=signed(sha), login_id=11) for sha in shas}
+    """GitHub says of every commit whether it is signed, and that Alice, number 11, opened its pull request."""
+    return lambda shas: {sha: CommitFacts(verified=signed(sha), login_id=11, login="Alice") for sha in shas}
 
 
 ALONE = record_results.PushPatience(tries=1, pause=no_pause)

@@ -21,6 +21,7 @@ from scripts.repository.layout import RESULTS_BRANCH
 from tests.github import queries
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, PullRequest
+from tests.leaderboard.make import entry, result
 from tests.scripts.github.games import FIRST, LAST, entered, game_board
 from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board, origin_branch
 from tests.scripts.github.rounds import ALONE, Round, open_run, plan_round
@@ -61,8 +62,8 @@ def test_who_signed_a_commit_and_who_brought_it(ask: Asking, standin: GitHubStan
     standin.world.unverified.add(sha(2))
 
     assert ask([sha(1), sha(2), sha(3)]) == {
-        sha(1): CommitFacts(verified=True, login_id=11),
-        sha(2): CommitFacts(verified=False, login_id=66),
+        sha(1): CommitFacts(verified=True, login_id=11, login="alice"),
+        sha(2): CommitFacts(verified=False, login_id=66, login="eve"),
         sha(3): CommitFacts(verified=True, login_id=None),
     }
     assert queried(standin) == [3]
@@ -76,7 +77,7 @@ def test_a_signature_of_somebody_else_than_github_proves_nothing_of_a_beacon(ask
     merge(standin, sha(1), 1, author="eve")
     standin.world.signed_by_people.add(sha(1))
 
-    assert ask([sha(1)]) == {sha(1): CommitFacts(verified=False, login_id=66)}
+    assert ask([sha(1)]) == {sha(1): CommitFacts(verified=False, login_id=66, login="eve")}
 
 
 @pytest.mark.parametrize(
@@ -427,3 +428,27 @@ def test_duels_are_filled_in_once_both_players_commits_are_known(
     ids = {(player.login, player.login_id) for one in after for player in one.players}  # type: ignore[union-attr]
     assert ("bob", 22) in ids
     assert {number for login, number in ids if login == "bob"} == {22}
+
+
+@pytest.mark.attack(
+    "two_rivals_in_one_pull_request", family="people", outcome="nobody's",
+    tries="Changes the agents of two rivals in one pull request, whose author's number would make them one owner.",
+)  # fmt: skip
+def test_who_changes_agents_of_others_does_not_make_them_one_owner(begun: Round, standin: GitHubStandIn) -> None:
+    for pull in standin.world.pulls.values():
+        pull.author = "eve"
+    begun.check()
+    begun.record()
+
+    assert set(facts_of(begun.clone)) >= {"alice CartPole-v1", "bob CartPole-v1"}
+    assert set(facts_of(begun.clone).values()) == {(True, None)}
+
+
+def test_of_several_peoples_records_of_one_commit_the_one_with_a_number_tells_whose_it_is() -> None:
+    fields = {"beacon": sha(1), "beacon_verified": True}
+    hers = result(entry("alice"), [1.0], login_id=11, **fields)
+    his = result(entry("bob"), [1.0], login_id=None, **fields)
+
+    for records in ([hers, his], [his, hers]):
+        fact = commit_facts.known_facts(records)[sha(1)]
+        assert (fact.number_of("Alice"), fact.number_of("bob")) == (11, None)

@@ -91,7 +91,7 @@ def test_a_newcomer_costs_its_own_duels_only(board: Clone, tmp_path: Path, monke
     before = names(board)
     board.commit(entered("zoe", FIRST + b"# hers\n"))
     board.push()
-    facts = CommitFacts(verified=True, login_id=12)  # she is not Alice, whose number all others have here
+    facts = CommitFacts(verified=True, login_id=12, login="zoe")
     monkeypatch.setattr(rounds, "answers", lambda signed: lambda shas: dict.fromkeys(shas, facts))
     counts = [len(whole_round(board, tmp_path / f"after-{number}").recorded) for number in range(3)]
 
@@ -112,7 +112,7 @@ def test_what_is_recorded_is_official_signed_and_replays(board: Clone, tmp_path:
         (Tier.OFFICIAL, True, RUN)
     }
     ids = {player.login: player.login_id for duel in duels.values() for player in duel.players}
-    assert ids == {"alice": 11, "eve": 11, "local": None}
+    assert ids == {"alice": 11, "eve": None, "local": None}
     assert all(path == parse_duel(content).path() + ".json" for path, content in files.items())
 
 

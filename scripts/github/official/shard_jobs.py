@@ -35,6 +35,7 @@ from scripts.git.data_branches import newest_results
 from scripts.git.main_entries import submission_at
 from scripts.github.official.nothing_missing import PLANNED_BRANCH, is_noted, note_nothing_missing
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_rules, read_workload
+from scripts.github.workflow.outputs import write_output
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import record_store
@@ -49,6 +50,8 @@ CLAIM_FILE = "shard.json"
 # The workflow step times out a little later and loses what is being played, so nothing is started that could last that long.
 # Otherwise an agent could stall on bad episodes until the timeout, and be played again.
 STEP_SECONDS = 320 * 60.0
+# How many deferred evaluations are printed.
+MAX_DEFERRED_LINES = 200
 
 
 class ShardClaim(Frozen):
@@ -111,6 +114,16 @@ class PlannedShards:
             "results_sha": self.results_sha, "labels": list(self.labels), "at_once": self.at_once,
             "plan_context": self.plan_context, "unasked": self.unasked,
         }  # fmt: skip
+
+
+def output_plan(path: Path | None, planned: PlannedShards) -> None:
+    """Write the plan job's outputs, and say what is planned and what is not yet."""
+    outputs = planned.outputs()
+    for name, value in {**outputs, "runner": outputs["labels"]}.items():
+        write_output(path, name, value)
+    for line in planned.held[:MAX_DEFERRED_LINES]:
+        say(f"Not now: {escape_commands(line)}")
+    say(f"{planned.count} evaluations in {len(planned.shards)} shards, {planned.expected_minutes:.0f} minutes expected.")
 
 
 def plan_shards(official: OfficialRun) -> PlannedShards:

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-OK, SUBMISSION_AT_FAULT, USAGE, OUR_FAULT, STOPPED = 0, 1, 2, 3, 130
+# Exit codes; site/pages/commands.md has examples of each.
+OK = 0
+SUBMISSION_AT_FAULT = 1
+"""A submission, a record or a setting is not what it must be."""
+USAGE = 2
+"""The command was called wrongly, or challenge.yml has a fault."""
+OUR_FAULT = 3
+"""The engine, an environment or the evaluator failed."""
+STOPPED = 130
+"""By a signal: 128 and the number of SIGINT, as a shell has it."""
+
 # Outside of texts JSON has no such characters, and in one the second may be written as an escape.
 _COMMAND_IN_JSON = re.compile("##")
 LINE_CHARACTERS = 500

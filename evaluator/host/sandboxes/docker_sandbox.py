@@ -307,9 +307,10 @@ class DockerSandbox:
                 agent_image.trim_images(self._engine)
         connections: list[SocketStream | ContainerStream | socket.socket | None]
         connections = [self._stream, self._listener, self._attached]
-        for connection in filter(None, connections):
-            with contextlib.suppress(OSError):
-                connection.close()
+        for connection in connections:
+            if connection is not None:
+                with contextlib.suppress(OSError):
+                    connection.close()
         shutil.rmtree(self._room, ignore_errors=True)
 
     def _hang_up(self) -> None:

@@ -5,8 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.errors import AgentFault
+from evaluator.host.errors import AgentFault, SandboxError
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.limits import Limits
 from evaluator.model.records.verdict import Verdict
@@ -92,7 +91,7 @@ class Watchdog:
     def _run(self) -> None:
         pause = FIRST_PAUSE_SECONDS
         while True:
-            with contextlib.suppress(EngineError):
+            with contextlib.suppress(SandboxError):
                 self.seen = self._measure().or_larger(self.seen)
             self.reason = self._excess()
             if self.reason:

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from evaluator.host.attempts.attempt import ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
-from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelRequest
+from evaluator.host.errors import SandboxError
 from evaluator.host.sandboxes.sandbox import PACE_SECONDS
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.model.base import Frozen
@@ -206,7 +206,7 @@ def evaluate_shard(
     for needs in sorted({s.needs for s in submissions if s.kind is not SubmissionKind.IMAGE}):
         try:
             bench.sandbox.warm(needs)
-        except EngineError as error:
+        except SandboxError as error:
             say(escape_commands(f"Which files of the image are in memory may tell one agent what another has read: {error}"))
     jobs = [_job(official, runner, work, item) for item in items]
     number = 0

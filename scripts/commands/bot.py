@@ -254,7 +254,7 @@ def publish(
     assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards)
     steps = {PublishStep.CHECK, PublishStep.RECORD} if only == "both" else {PublishStep(only)}
     with scratch_folder("accepted") as temporary:
-        publish_round(work, assignment, paths, accepted or Path(temporary), open_github(environment), environment, steps)
+        publish_round(work, assignment, paths, accepted or Path(temporary), environment, steps)
     return OK
 
 

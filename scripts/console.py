@@ -29,6 +29,8 @@ STOPPED = 130
 # Outside of texts JSON has no such characters, and in one the second may be written as an escape.
 _COMMAND_IN_JSON = re.compile("##")
 LINE_CHARACTERS = 500
+# The place that a message begins with: a path, perhaps with a line.
+_PLACE = re.compile(r"([^\s:']+(?::\d+)?): ")
 
 
 class CommandError(Exception):
@@ -57,10 +59,6 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     """Print one JSON document on standard output, in which nothing is hidden and no runner finds a command."""
     text = visible(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False))
     sys.stdout.write(_COMMAND_IN_JSON.sub(lambda _: "#\\u0023", text) + "\n")
-
-
-# The place that a message begins with: a path, perhaps with a line.
-_PLACE = re.compile(r"([^\s:']+(?::\d+)?): ")
 
 
 def fault_parts(line: str) -> dict[str, str]:

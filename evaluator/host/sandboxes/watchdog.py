@@ -11,6 +11,10 @@ from evaluator.model.config.limits import Limits
 from evaluator.model.records.verdict import Verdict
 
 KEPT_LOG_BYTES = 1 << 16
+PERIOD_SECONDS = 1.0
+# Longer between two measurements than this, and the machine stood still: an engine that is asked gives up before that.
+LONGEST_PERIOD_SECONDS = 120.0
+FIRST_PAUSE_SECONDS = 0.05
 
 
 class BoundedLog:
@@ -38,12 +42,6 @@ class BoundedLog:
         """The end of the output as text."""
         with self._lock:
             return self._tail.decode("utf-8", "replace")
-
-
-PERIOD_SECONDS = 1.0
-# Longer between two measurements than this, and the machine stood still: an engine that is asked gives up before that.
-LONGEST_PERIOD_SECONDS = 120.0
-FIRST_PAUSE_SECONDS = 0.05
 
 
 class Watchdog:

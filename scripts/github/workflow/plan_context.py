@@ -14,6 +14,8 @@ from scripts.console import OUR_FAULT, USAGE, CommandError
 
 MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
+# The end of a job is public, and an agent can be slow on purpose to signal something: jobs end at full multiples of this.
+PACE_SECONDS = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +67,6 @@ def members_of(challenge: Challenge, logins: Iterable[str], is_member: Membershi
             unlisted = sorted(owners - listed - known_members)
             members[team] = known_members | {login for login in unlisted if is_member(login, team)}
     return members
-
-
-# The end of a job is public, and an agent can be slow on purpose to signal something: jobs end at full multiples of this.
-PACE_SECONDS = 600.0
 
 
 def season_secret(text: str, challenge: Challenge) -> SeasonSecret | None:

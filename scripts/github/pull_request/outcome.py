@@ -1,4 +1,7 @@
-"""What a pull request is told: the comment's state, one label, the commit's status, and lines on the season's rules."""
+"""What a pull request is told: the comment's state, one label, the commit's status, and lines on the season's rules.
+
+ARCHITECTURE.md has statuses and labels as a picture, which a change here has to follow.
+"""
 
 import enum
 from collections.abc import Iterable, Iterator, Sequence

@@ -15,10 +15,22 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-OK, SUBMISSION_AT_FAULT, USAGE, OUR_FAULT, STOPPED = 0, 1, 2, 3, 130
+# Exit codes; site/pages/commands.md has examples of each.
+OK = 0
+SUBMISSION_AT_FAULT = 1
+"""A submission, a record or a setting is not what it must be."""
+USAGE = 2
+"""The command was called wrongly, or challenge.yml has a fault."""
+OUR_FAULT = 3
+"""The engine, an environment or the evaluator failed."""
+STOPPED = 130
+"""By a signal: 128 and the number of SIGINT, as a shell has it."""
+
 # Outside of texts JSON has no such characters, and in one the second may be written as an escape.
 _COMMAND_IN_JSON = re.compile("##")
 LINE_CHARACTERS = 500
+# The place that a message begins with: a path, perhaps with a line.
+_PLACE = re.compile(r"([^\s:']+(?::\d+)?): ")
 
 
 class CommandError(Exception):
@@ -47,10 +59,6 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     """Print one JSON document on standard output, in which nothing is hidden and no runner finds a command."""
     text = visible(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False))
     sys.stdout.write(_COMMAND_IN_JSON.sub(lambda _: "#\\u0023", text) + "\n")
-
-
-# The place that a message begins with: a path, perhaps with a line.
-_PLACE = re.compile(r"([^\s:']+(?::\d+)?): ")
 
 
 def fault_parts(line: str) -> dict[str, str]:

@@ -45,6 +45,15 @@ INTERNAL_ERROR_WORDS = "This machine or the evaluator failed, not the agent."
 _RAISED = re.compile(r"\braised\b")
 # Columns that are left out of tables that would be wider than the terminal, one after the other.
 _SPARE_COLUMNS = ("steps", "episodes", "cpu s", "thinking s", "points", "memory")
+_END_WORDS = {
+    MatchEnd.PLAYED: "played to their end",
+    MatchEnd.TOO_LONG: "stopped for their length",
+    MatchEnd.ILLEGAL: "ended by an illegal move",
+    MatchEnd.MALFORMED: "ended by an answer that is no move",
+    MatchEnd.LATE: "ended by the clock",
+    MatchEnd.FORFEIT: "forfeited",
+}
+_DUEL_NUMBERS = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
 
 
 def _typed(text: str, style: str = "") -> Text:
@@ -359,19 +368,6 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
         out.print(
             _typed("\nIt may enter." if reason is None else "\nIt may not enter: it must break no rule against itself.")
         )
-
-
-_END_WORDS = {
-    MatchEnd.PLAYED: "played to their end",
-    MatchEnd.TOO_LONG: "stopped for their length",
-    MatchEnd.ILLEGAL: "ended by an illegal move",
-    MatchEnd.MALFORMED: "ended by an answer that is no move",
-    MatchEnd.LATE: "ended by the clock",
-    MatchEnd.FORFEIT: "forfeited",
-}
-
-
-_DUEL_NUMBERS = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
 
 
 def _side_cells(duel: Duel, side: int) -> list[str]:

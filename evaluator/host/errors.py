@@ -30,5 +30,12 @@ class SandboxClosed(Exception):
     """The sandbox closed its connection; `Sandbox.post_mortem` says why."""
 
 
+class SandboxError(Exception):
+    """A sandbox cannot be opened or driven, which is our failure; the message says what to do.
+
+    What a kind of sandbox is made from may have an error of its own, a subclass of this one.
+    """
+
+
 class EnvironmentFault(Exception):
     """The task's environment cannot be made; the host must correct challenge.yml."""

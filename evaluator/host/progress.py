@@ -3,6 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+# Steps between two reports where no episode ends.
+REPORT_STEPS = 1000
+# No two reports are closer, but for the last: one goes through all episodes that have ended.
+REPORT_SECONDS = 0.1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayProgress:
@@ -24,9 +29,3 @@ ReportProgress = Callable[[PlayProgress], None]
 
 def ignore_progress(progress: PlayProgress) -> None:
     """For whoever shows none."""
-
-
-# Steps between two reports where no episode ends.
-REPORT_STEPS = 1000
-# No two reports are closer, but for the last: one goes through all episodes that have ended.
-REPORT_SECONDS = 0.1

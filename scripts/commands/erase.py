@@ -21,6 +21,7 @@ from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
 from scripts.repository.moderation_file import MODERATION_FILE, with_erasure
 
 SHOWN = 20
+_FAILED = re.compile(rf"{re.escape(RETRY)}\d{re.escape(RESULT)}$")
 
 
 def run(
@@ -40,9 +41,6 @@ def run(
     _write(checkout, person, login)
     _say_what_is_left(checkout, clone, person, login, pushed=push)
     return OK
-
-
-_FAILED = re.compile(rf"{re.escape(RETRY)}\d{re.escape(RESULT)}$")
 
 
 def _write(checkout: Checkout, person: ErasedPerson, login: str) -> None:

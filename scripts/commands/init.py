@@ -20,6 +20,7 @@ from scripts.repository.checkout import open_checkout
 from scripts.repository.layout import OWNERS_PLACEHOLDER
 
 SUITES_FOLDER = Path(evaluator.__file__).parent / "environments"
+_TASK_LINE = re.compile(r" *- id: *(\S+)")
 
 
 @enum.unique
@@ -123,9 +124,6 @@ def keep_tasks(text: str, wanted: set[str]) -> str:
     head, mark, tail = text.partition("\ntasks:\n")
     kept = [block for block in _blocks(tail) if (task := _TASK_LINE.match(block)) is None or task[1].strip("\"'") in wanted]
     return head + mark + "".join(kept)
-
-
-_TASK_LINE = re.compile(r" *- id: *(\S+)")
 
 
 def _blocks(text: str) -> Iterator[str]:

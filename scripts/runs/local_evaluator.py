@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from evaluator.host.digests.runtime_digest import runtime_digest
-from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.errors import EnvironmentFault
+from evaluator.host.errors import EnvironmentFault, SandboxError
 from evaluator.host.loading.submission_folder import SubmissionFolder
 from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.model.config.task import Task
@@ -57,7 +56,7 @@ def choose_sandbox(sandbox: str, gpus: int = 0) -> "SelectedSandbox":
                 lambda line: status.update(f"Building the image: {line[:80]}"),
                 gpus=gpus,
             )
-        except EngineError as error:
+        except SandboxError as error:
             raise CommandError(OUR_FAULT, str(error)) from error
     if selected.notice:
         say(f"Note: {selected.notice}")

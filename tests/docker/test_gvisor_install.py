@@ -16,6 +16,7 @@ import pytest
 
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.gvisor_runtime import RUNSC_PACKAGES, RUNTIME_ARGUMENTS, RunscPackage
+from evaluator.host.errors import SandboxError
 from evaluator.host.sandboxes.select import select_sandbox
 from scripts.commands import gvisor
 from scripts.console import OUR_FAULT, CommandError
@@ -141,7 +142,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> LocalPackage:
 
 
 def test_without_gvisor_nothing_is_evaluated_in_anything_else(own: OwnEngine, board: Path) -> None:
-    with pytest.raises(EngineError, match=MISSING):
+    with pytest.raises(SandboxError, match=MISSING):
         select_sandbox("gvisor", "any", lambda line: None)
     with pytest.raises(CommandError, match=MISSING) as stopped:
         choose_sandbox("gvisor")

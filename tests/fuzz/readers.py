@@ -34,7 +34,7 @@ from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFile, assemble, check_name
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation, parse_submission
 from evaluator.host.sandboxes.channel import clean_text, read_body
-from evaluator.host.sandboxes.docker_sandbox import Demultiplexer
+from evaluator.host.sandboxes.container_stream import Demultiplexer
 from evaluator.host.sandboxes.handshake import Ready
 from evaluator.host.training_scripts.evaluate_script import ClaimFault, FrameReader, claimed_score
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask

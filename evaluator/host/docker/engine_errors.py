@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaluator.host.errors import SandboxError
+
 # The oldest safe version of each component, and what is wrong with older ones.
 _OLDEST_SAFE = {
     "Engine": ((23, 0), "its makers no longer mend what is found in it; your distribution may"),
@@ -22,7 +24,7 @@ _REASON = 300
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class EngineError(Exception):
+class EngineError(SandboxError):
     """The container engine does not answer or refuses; the message says what to do."""
 
     def __init__(self, message: str, *, refused: bool = False) -> None:

@@ -22,6 +22,7 @@ _CONFIG_SECONDS = 60
 # Stands for the time of a build; tools want one.
 _EPOCH = "1970-01-01T00:00:00Z"
 _KEPT = ("Cmd", "Entrypoint", "Env", "Labels", "User", "WorkingDir")
+_COPY_BYTES = 1 << 20
 
 
 def base_identity(engine: Engine, base: str) -> str:
@@ -138,9 +139,6 @@ def _config(description: Mapping[str, Any]) -> bytes:
         "rootfs": {"type": "layers", "diff_ids": description["RootFS"]["Layers"]},
     }
     return json.dumps(document, sort_keys=True).encode()
-
-
-_COPY_BYTES = 1 << 20
 
 
 def image_archive(layers: Sequence[Path | None], config: bytes, name: str) -> Iterator[bytes]:

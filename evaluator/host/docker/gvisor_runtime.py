@@ -9,6 +9,9 @@ GVISOR_RUNTIME = "runsc"
 # Without it gVisor ignores the list of system calls, and programs in memory can be run.
 _FILTERING = "--oci-seccomp"
 RUNTIME_ARGUMENTS = ("--platform=systrap", "--host-uds=open", "--network=none", _FILTERING)
+# gVisor's release of 29 July 2024 as Debian 12 builds it, one static binary: the newest that the attacks of our tests were
+# played in. Its platform systrap needs nothing of the machine.
+RUNSC_VERSION = "0.0~20240729.0-4~bpo12+2"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +32,6 @@ class RunscPackage:
         )
 
 
-# gVisor's release of 29 July 2024 as Debian 12 builds it, one static binary: the newest that the attacks of our tests were
-# played in. Its platform systrap needs nothing of the machine.
-RUNSC_VERSION = "0.0~20240729.0-4~bpo12+2"
 RUNSC_PACKAGES: Mapping[str, RunscPackage] = {
     "x86_64": RunscPackage(
         file=f"runsc_{RUNSC_VERSION}_amd64.deb",

@@ -52,30 +52,41 @@ _ALLOWED = tuple(sorted(f"{_FILE_CALLS} {_WAITING} {_MEMORY} {_PROCESSES} {_SOCK
 
 # Every flag of clone that makes a namespace, except NEWTIME, whose bit is part of the signal number.
 _NEW_NAMESPACES = 0x7E020000
-# Allowed commands of fcntl: F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_SETOWN, F_GETOWN, F_SETSIG, F_GETSIG,
-# F_SETOWN_EX, F_GETOWN_EX, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ. No locks, by flock neither: a lock of an event
-# descriptor or of a namespace can be seen from every container, since the kernel has one file for all of them, and locks of
-# open files stand in /proc/locks of every container, with two numbers that the caller can choose.
-_FCNTLS = (0, 1, 2, 3, 4, 8, 9, 10, 11, 15, 16, 1030, 1031, 1032)
-# Allowed ioctls of terminals and files: TCGETS, TCSETS and the two that wait, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, FIONREAD,
-# FIONBIO, FIONCLEX, FIOCLEX.
-_IOCTLS = (0x5401, 0x5402, 0x5403, 0x5404, 0x540F, 0x5410, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-# PR_SET_PDEATHSIG, PR_GET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP,
-# PR_CAPBSET_READ, PR_GET_TIMERSLACK, PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS,
-# PR_GET_NO_NEW_PRIVS, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_CAP_AMBIENT, PR_SET_VMA.
-_PRCTLS = (1, 2, 3, 4, 15, 16, 21, 23, 30, 36, 37, 38, 39, 41, 42, 47, 0x53564D41)
+# The arguments that some calls may have: the kernel's names with its numbers.
+#
+# No locks, by flock neither: a lock of an event descriptor or of a namespace can be seen from every container, since the
+# kernel has one file for all of them, and locks of open files stand in /proc/locks of every container, with two numbers that
+# the caller can choose.
+FCNTL_COMMANDS = {
+    "F_DUPFD": 0, "F_GETFD": 1, "F_SETFD": 2, "F_GETFL": 3, "F_SETFL": 4, "F_SETOWN": 8, "F_GETOWN": 9, "F_SETSIG": 10,
+    "F_GETSIG": 11, "F_SETOWN_EX": 15, "F_GETOWN_EX": 16, "F_DUPFD_CLOEXEC": 1030, "F_SETPIPE_SZ": 1031,
+    "F_GETPIPE_SZ": 1032,
+}  # fmt: skip
+IOCTL_REQUESTS = {
+    "TCGETS": 0x5401, "TCSETS": 0x5402, "TCSETSW": 0x5403, "TCSETSF": 0x5404, "TIOCGPGRP": 0x540F, "TIOCSPGRP": 0x5410,
+    "TIOCGWINSZ": 0x5413, "FIONREAD": 0x541B, "FIONBIO": 0x5421, "FIONCLEX": 0x5450, "FIOCLEX": 0x5451,
+}  # fmt: skip
+PRCTL_OPTIONS = {
+    "PR_SET_PDEATHSIG": 1, "PR_GET_PDEATHSIG": 2, "PR_GET_DUMPABLE": 3, "PR_SET_DUMPABLE": 4, "PR_SET_NAME": 15,
+    "PR_GET_NAME": 16, "PR_GET_SECCOMP": 21, "PR_CAPBSET_READ": 23, "PR_GET_TIMERSLACK": 30,
+    "PR_SET_CHILD_SUBREAPER": 36, "PR_GET_CHILD_SUBREAPER": 37, "PR_SET_NO_NEW_PRIVS": 38, "PR_GET_NO_NEW_PRIVS": 39,
+    "PR_SET_THP_DISABLE": 41, "PR_GET_THP_DISABLE": 42, "PR_CAP_AMBIENT": 47, "PR_SET_VMA": 0x53564D41,
+}  # fmt: skip
+# Plain Linux, and the question for the current one.
+PERSONALITIES = (0x0, 0xFFFFFFFF)
+# Options of every socket. No SO_LINGER: whoever closes such a socket last may sleep for years, and that is the referee if it
+# was passed the socket. The last two are the timeouts under newer numbers.
+SOCKET_OPTIONS = {
+    "SO_REUSEADDR": 2, "SO_BROADCAST": 6, "SO_SNDBUF": 7, "SO_RCVBUF": 8, "SO_KEEPALIVE": 9, "SO_OOBINLINE": 10,
+    "SO_REUSEPORT": 15, "SO_PASSCRED": 16, "SO_RCVLOWAT": 18, "SO_RCVTIMEO": 20, "SO_SNDTIMEO": 21, "SO_ZEROCOPY": 60,
+    "SO_RCVTIMEO_NEW": 66, "SO_SNDTIMEO_NEW": 67,
+}  # fmt: skip
+# Levels whose options are all allowed to who may open internet sockets.
+_INTERNET_LEVELS = (socket.IPPROTO_IP, socket.IPPROTO_TCP, socket.IPPROTO_UDP, socket.IPPROTO_IPV6)
 _NO_CLONE3 = {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS}
 # gVisor knows no other error than EPERM (runsc of 2022 and of 2024), after which libraries do not fall back to clone. A call
 # that is to be traced fails with ENOSYS where nobody traces.
 _NO_CLONE3_GVISOR = {"names": ["clone3"], "action": "SCMP_ACT_TRACE"}
-# Allowed options of every socket: SO_REUSEADDR, SO_BROADCAST, SO_SNDBUF, SO_RCVBUF, SO_KEEPALIVE, SO_OOBINLINE,
-# SO_REUSEPORT, SO_PASSCRED, SO_RCVLOWAT, SO_RCVTIMEO, SO_SNDTIMEO, SO_ZEROCOPY, and the two timeouts under newer numbers. No
-# SO_LINGER: whoever closes such a socket last may sleep for years, and that is the referee if it was passed the socket.
-_SOCKET_OPTIONS = (2, 6, 7, 8, 9, 10, 15, 16, 18, 20, 21, 60, 66, 67)
-# Levels whose options are all allowed to who may open internet sockets.
-_INTERNET_LEVELS = (socket.IPPROTO_IP, socket.IPPROTO_TCP, socket.IPPROTO_UDP, socket.IPPROTO_IPV6)
-# Allowed arguments of personality: plain Linux, and the question for the current one.
-_PERSONALITIES = (0x0, 0xFFFFFFFF)
 _ARCHITECTURES = ("SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64")
 
 
@@ -102,13 +113,13 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
             *(_rule(("setsockopt",), (1, int(level), "SCMP_CMP_EQ")) for level in levels),
             *(
                 _rule(("setsockopt",), (1, int(socket.SOL_SOCKET), "SCMP_CMP_EQ"), (2, option, "SCMP_CMP_EQ"))
-                for option in _SOCKET_OPTIONS
+                for option in SOCKET_OPTIONS.values()
             ),
             _rule(("socketpair",), (0, int(socket.AF_UNIX), "SCMP_CMP_EQ")),
-            *(_rule(("ioctl",), (1, number, "SCMP_CMP_EQ")) for number in _IOCTLS),
-            *(_rule(("prctl",), (0, number, "SCMP_CMP_EQ")) for number in _PRCTLS),
-            *(_rule(("personality",), (0, number, "SCMP_CMP_EQ")) for number in _PERSONALITIES),
-            *(_rule(("fcntl",), (1, number, "SCMP_CMP_EQ")) for number in _FCNTLS),
+            *(_rule(("ioctl",), (1, number, "SCMP_CMP_EQ")) for number in IOCTL_REQUESTS.values()),
+            *(_rule(("prctl",), (0, number, "SCMP_CMP_EQ")) for number in PRCTL_OPTIONS.values()),
+            *(_rule(("personality",), (0, number, "SCMP_CMP_EQ")) for number in PERSONALITIES),
+            *(_rule(("fcntl",), (1, number, "SCMP_CMP_EQ")) for number in FCNTL_COMMANDS.values()),
             _rule(("clone",), (0, _NEW_NAMESPACES, "SCMP_CMP_MASKED_EQ", 0)),
             # clone3 has its flags in memory, where no filter can read them; without it libraries use clone. It is named here
             # since Docker 20.10 does not know defaultErrnoRet and would answer EPERM.

@@ -1,15 +1,13 @@
 """The docker and gvisor sandboxes: one locked-down container for each agent and task."""
 
 import contextlib
-import select
 import shutil
 import signal
 import socket
-import struct
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,10 @@ from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.docker.image_registry import is_common
-from evaluator.host.errors import AgentFault, MachineFault, SandboxClosed
+from evaluator.host.errors import AgentFault, MachineFault
 from evaluator.host.process_owner import scratch_prefix
-from evaluator.host.sandboxes.channel import TICK, ByteStream, accept, checked_deadline, listen, send_all
+from evaluator.host.sandboxes.channel import ByteStream, SocketStream, accept, listen
+from evaluator.host.sandboxes.container_stream import ContainerStream, drain_log
 from evaluator.host.sandboxes.sandbox import (
     ExitError,
     SandboxSpec,
@@ -34,125 +33,6 @@ from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
-
-STDOUT = 1
-_STREAM_HEADER = struct.Struct(">BxxxI")
-
-
-class Demultiplexer:
-    """Splits the engine's stream of (u8 stream, 3 zero bytes, u32 big-endian length, payload) into its payloads."""
-
-    def __init__(self) -> None:
-        self._head = b""
-        self._stream = 0
-        self._left = 0
-
-    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Pieces of payloads, each with its stream's number."""
-        while data:
-            if not self._left:
-                missing = _STREAM_HEADER.size - len(self._head)
-                self._head, data = self._head + data[:missing], data[missing:]
-                if len(self._head) < _STREAM_HEADER.size:
-                    return
-                self._stream, self._left = _STREAM_HEADER.unpack(self._head)
-                self._head = b""
-                continue
-            piece, data = data[: self._left], data[self._left :]
-            self._left -= len(piece)
-            yield self._stream, piece
-
-
-def drain_log(connection: socket.socket, log: BoundedLog) -> threading.Thread:
-    """Read both output streams into the log, in a thread, until the container closes them."""
-
-    def run() -> None:
-        streams = Demultiplexer()
-        with contextlib.suppress(OSError):
-            connection.settimeout(None)
-            while data := connection.recv(1 << 16):
-                for _, piece in streams.feed(data):
-                    log.write(piece)
-
-    thread = threading.Thread(target=run, name="log", daemon=True)
-    thread.start()
-    return thread
-
-
-class ContainerStream:
-    """The channel over standard input and output, for engines that a mounted socket does not reach."""
-
-    def __init__(self, connection: socket.socket, log: BoundedLog) -> None:
-        connection.settimeout(TICK)
-        self.spin = 0.0
-        self._connection = connection
-        self._log = log
-        self._streams = Demultiplexer()
-        self._ready = bytearray()
-
-    def send(self, data: bytes, deadline: float) -> None:
-        """See `ByteStream`."""
-        send_all(self._connection, data, deadline, (OSError,))
-
-    def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
-        """See `ByteStream`."""
-        while len(self._ready) < minimum:
-            since = time.monotonic()
-            self._receive()
-            if len(self._ready) < minimum:
-                deadline = checked_deadline(deadline, since)
-        return self._take(view)
-
-    def fileno(self) -> int:
-        """See `ByteStream`."""
-        return self._connection.fileno()
-
-    def send_nowait(self, view: memoryview) -> int:
-        """See `ByteStream`."""
-        if not select.select([], [self._connection], [], 0)[1]:
-            return 0
-        try:
-            return self._connection.send(view)
-        except TimeoutError:
-            return 0
-        except OSError as error:
-            raise SandboxClosed from error
-
-    def fill_nowait(self, view: memoryview) -> int:
-        """See `ByteStream`."""
-        if not self._ready and select.select([self._connection], [], [], 0)[0]:
-            self._receive()
-        return self._take(view)
-
-    def _take(self, view: memoryview) -> int:
-        count = min(len(view), len(self._ready))
-        view[:count] = self._ready[:count]
-        del self._ready[:count]
-        return count
-
-    def _receive(self) -> None:
-        """Read what arrives within a tick."""
-        try:
-            data = self._connection.recv(1 << 18)
-        except TimeoutError:
-            return
-        except OSError as error:
-            raise SandboxClosed from error
-        if not data:
-            raise SandboxClosed
-        for stream, piece in self._streams.feed(data):
-            if stream == STDOUT:
-                self._ready += piece
-            else:
-                self._log.write(piece)
-
-    def drain(self, seconds: float) -> None:
-        """Read the rest of the log after the container's end."""
-        until = time.monotonic() + seconds
-        with contextlib.suppress(SandboxClosed):
-            while time.monotonic() < until:
-                self._receive()
-
 
 PYTHON = "/opt/venv/bin/python"
 SOURCES = "/opt/pullrank"
@@ -202,13 +82,17 @@ class DockerSandbox:
         self._log = BoundedLog(spec.limits.log_kib * 1024, self._kill)
         self._id: str | None = None
         self._killers: list[threading.Thread] = []
-        self._stream: ByteStream | None = None
+        self._listener: socket.socket | None = None
+        self._attached: socket.socket | None = None
+        self._drainer: threading.Thread | None = None
+        self._stream: SocketStream | ContainerStream | None = None
         self._ended = self._closed = False
         self._starts_faster = config.kind is SandboxKind.DOCKER and spec.limits.cpus < START_CPUS
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
         self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
         try:
-            self._listener = self._listen() if config.over_socket else None
+            if config.over_socket:
+                self._listener = self._listen()
             self._open(config, spec)
         except BaseException:
             self.close()
@@ -269,18 +153,20 @@ class DockerSandbox:
     def _run(self, image: str, command: list[str] | None, spec: SandboxSpec, options: ContainerOptions) -> None:
         self._id = self._engine.create(image, command, spec.limits, options)
         self._attached = self._engine.attach(self._id, stdin=not self._over_socket)
-        self._drainer = drain_log(self._attached, self._log) if self._over_socket else None
+        if self._over_socket:
+            self._drainer = drain_log(self._attached, self._log)
         self._incarnation = self._engine.incarnation()
         self._engine.start(self._id)
         self._watch.start()
 
     def stream(self) -> ByteStream:
         """See `Sandbox`."""
-        if self._listener is None:
-            self._stream = ContainerStream(self._attached, self._log)
-        else:
+        if self._listener is not None:
             late = f"the image's entrypoint did not connect to {CHANNEL}" if self._own else "the sandbox did not start"
             self._stream = accept(self._listener, self._limits.start_seconds, self._has_ended, late)
+        else:
+            assert self._attached is not None
+            self._stream = ContainerStream(self._attached, self._log)
         return self._stream
 
     def _has_ended(self) -> bool:
@@ -410,14 +296,18 @@ class DockerSandbox:
         if self._own:
             with contextlib.suppress(EngineError):
                 agent_image.trim_images(self._engine)
-        for thing in (self._stream, getattr(self, "_listener", None), getattr(self, "_attached", None)):
-            with contextlib.suppress(OSError, AttributeError):
-                thing.close()  # type: ignore[union-attr]
+        connections: list[SocketStream | ContainerStream | socket.socket | None]
+        connections = [self._stream, self._listener, self._attached]
+        for connection in connections:
+            if connection is not None:
+                with contextlib.suppress(OSError):
+                    connection.close()
         shutil.rmtree(self._room, ignore_errors=True)
 
     def _hang_up(self) -> None:
         """Stop reading output: the engine waits for it before it ends the container."""
-        with contextlib.suppress(OSError, AttributeError):
-            self._attached.shutdown(socket.SHUT_RDWR)
+        if self._attached is not None:
+            with contextlib.suppress(OSError):
+                self._attached.shutdown(socket.SHUT_RDWR)
         for killer in self._killers:
             killer.join(KILL_SECONDS)

@@ -105,7 +105,7 @@ class Sandbox(Protocol):
         """Before its first observation: from now on it has its share of processor time; it may start with more.
 
         Raises:
-            EngineError: the share cannot be set, so nothing may be shown to it.
+            SandboxError: the share cannot be set, so nothing may be shown to it.
         """
 
     def charge(self, cpu_seconds: float, wall_seconds: float) -> None:

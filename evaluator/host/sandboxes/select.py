@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evaluator.host.docker.engine_errors import EngineError
+from evaluator.host.errors import SandboxError
 from evaluator.host.machine import card_models, graphics_cards
 from evaluator.host.process_owner import remove_abandoned_once
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox, extras_fault, reap_processes
@@ -39,7 +39,7 @@ class SelectedSandbox:
     """Reads all files of what agents with these extras run in: which are in memory would else tell what an agent read.
 
     Raises:
-        EngineError: they cannot be read.
+        SandboxError: they cannot be read.
     """
 
 
@@ -54,7 +54,7 @@ def select_sandbox(choice: str, base: str, tell: Say, *, over_socket: bool | Non
         gpus: how many graphics cards each agent is to be handed; where it cannot be, `gpus_fault` says why.
 
     Raises:
-        EngineError: the sandbox asked for is not available; `auto` falls back instead.
+        SandboxError: the sandbox asked for is not available; `auto` falls back instead.
     """
     reap_processes()
     try:
@@ -64,7 +64,7 @@ def select_sandbox(choice: str, base: str, tell: Say, *, over_socket: bool | Non
                 return process_sandbox(gpus=gpus)
             case SandboxKind.DOCKER | SandboxKind.GVISOR:
                 return _container_sandbox(kind, base, tell, over_socket, gpus)
-    except EngineError as error:
+    except SandboxError as error:
         if choice != "auto":
             raise
         return process_sandbox(f"{error}. {PROCESS_NOTICE}", gpus)
@@ -94,7 +94,7 @@ def _container_sandbox(kind: SandboxKind, base: str, tell: Say, over_socket: boo
     engine = Engine()
     fault = engine.gvisor_fault() if kind is SandboxKind.GVISOR else None
     if fault:
-        raise EngineError(f"{fault}; 'pullrank gvisor --install' installs it, and nothing is evaluated without it")
+        raise SandboxError(f"{fault}; 'pullrank gvisor --install' installs it, and nothing is evaluated without it")
     engine.reap()
     remove_abandoned_once()
     config = DockerConfig(
@@ -108,7 +108,7 @@ def _container_sandbox(kind: SandboxKind, base: str, tell: Say, over_socket: boo
     def prepare(extras: tuple[str, ...]) -> str | None:
         try:
             config.image_of(extras)
-        except EngineError as error:
+        except SandboxError as error:
             return str(error)
         return None
 

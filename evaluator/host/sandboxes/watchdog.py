@@ -5,13 +5,16 @@ import threading
 import time
 from collections.abc import Callable
 
-from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.errors import AgentFault
+from evaluator.host.errors import AgentFault, SandboxError
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.limits import Limits
 from evaluator.model.records.verdict import Verdict
 
 KEPT_LOG_BYTES = 1 << 16
+PERIOD_SECONDS = 1.0
+# Longer between two measurements than this, and the machine stood still: an engine that is asked gives up before that.
+LONGEST_PERIOD_SECONDS = 120.0
+FIRST_PAUSE_SECONDS = 0.05
 
 
 class BoundedLog:
@@ -39,12 +42,6 @@ class BoundedLog:
         """The end of the output as text."""
         with self._lock:
             return self._tail.decode("utf-8", "replace")
-
-
-PERIOD_SECONDS = 1.0
-# Longer between two measurements than this, and the machine stood still: an engine that is asked gives up before that.
-LONGEST_PERIOD_SECONDS = 120.0
-FIRST_PAUSE_SECONDS = 0.05
 
 
 class Watchdog:
@@ -92,7 +89,7 @@ class Watchdog:
     def _run(self) -> None:
         pause = FIRST_PAUSE_SECONDS
         while True:
-            with contextlib.suppress(EngineError):
+            with contextlib.suppress(SandboxError):
                 self.seen = self._measure().or_larger(self.seen)
             self.reason = self._excess()
             if self.reason:

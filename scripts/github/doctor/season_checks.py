@@ -11,9 +11,9 @@ from scripts.github.doctor.check_runner import (
     check,
 )
 from scripts.github.doctor.protection_checks import main_only_policy
+from scripts.github.workflow.step_access import TEAMS_VARIABLE
 
 SEASON_ENVIRONMENT = "season"
-TEAMS_VARIABLE = "PULLRANK_TEAMS_TOKEN"
 _ENVIRONMENTS_PAGE = "settings/environments"
 
 

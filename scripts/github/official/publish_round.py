@@ -7,7 +7,6 @@ from pathlib import Path
 
 from scripts.console import say
 from scripts.git.main_entries import read_entries
-from scripts.github.api.client import GitHub
 from scripts.github.official import empty_rounds
 from scripts.github.official.check_shards import check_shards
 from scripts.github.official.record_results import record_accepted
@@ -15,6 +14,7 @@ from scripts.github.official.shard_jobs import ShardAssignment, is_more_wanted
 from scripts.github.official.workload import OfficialRun
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import write_output, write_summary
+from scripts.github.workflow.step_access import open_github
 from scripts.repository.checkout import open_checkout
 from scripts.runs.weights_branch import keep_weights
 
@@ -32,7 +32,6 @@ def publish_round(
     assignment: ShardAssignment,
     paths: Sequence[Path],
     accepted: Path,
-    github: GitHub,
     environment: WorkflowEnvironment,
     steps: Collection[PublishStep],
 ) -> None:
@@ -43,6 +42,7 @@ def publish_round(
     Raises:
         CommandError: a step failed, or nothing was recorded though results are missing.
     """
+    github = open_github(environment)
     with empty_rounds.report_failures(github, environment, accepted):
         if PublishStep.CHECK in steps:
             _check(environment, official, assignment, paths, accepted)

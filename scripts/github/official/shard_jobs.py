@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -12,8 +12,8 @@ from pydantic import Field
 
 from evaluator.host.attempts.attempt import ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
-from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelRequest
+from evaluator.host.errors import SandboxError
 from evaluator.host.sandboxes.sandbox import PACE_SECONDS
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.model.base import Frozen
@@ -35,6 +35,7 @@ from scripts.git.data_branches import newest_results
 from scripts.git.main_entries import submission_at
 from scripts.github.official.nothing_missing import PLANNED_BRANCH, is_noted, note_nothing_missing
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_rules, read_workload
+from scripts.github.workflow.outputs import write_output
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import record_store
@@ -49,6 +50,8 @@ CLAIM_FILE = "shard.json"
 # The workflow step times out a little later and loses what is being played, so nothing is started that could last that long.
 # Otherwise an agent could stall on bad episodes until the timeout, and be played again.
 STEP_SECONDS = 320 * 60.0
+# How many deferred evaluations are printed.
+MAX_DEFERRED_LINES = 200
 
 
 class ShardClaim(Frozen):
@@ -113,6 +116,16 @@ class PlannedShards:
         }  # fmt: skip
 
 
+def output_plan(path: Path | None, planned: PlannedShards) -> None:
+    """Write the plan job's outputs, and say what is planned and what is not yet."""
+    outputs = planned.outputs()
+    for name, value in {**outputs, "runner": outputs["labels"]}.items():
+        write_output(path, name, value)
+    for line in planned.held[:MAX_DEFERRED_LINES]:
+        say(f"Not now: {escape_commands(line)}")
+    say(f"{planned.count} evaluations in {len(planned.shards)} shards, {planned.expected_minutes:.0f} minutes expected.")
+
+
 def plan_shards(official: OfficialRun) -> PlannedShards:
     """Plan a round of main's newest commit against the newest results."""
     sha = official.clone.resolve("HEAD")
@@ -171,16 +184,10 @@ def evaluate_shard(
     Raises:
         CommandError: the shard does not exist, or the runtime here is not the planned one.
     """
-    work = read_workload(official, assignment.sha, assignment.results_sha)
-    if len(work.packing.shards) != assignment.shards or not 0 <= assignment.shard < assignment.shards:
-        raise CommandError(OUR_FAULT, f"shard {assignment.shard} of {assignment.shards} does not exist; plan again")
-    if bench.runtime_digest != official.runtime_digest:
-        raise CommandError(OUR_FAULT, "the sandbox here is not the one that was planned with; pin the base image by digest")
-    season_secret(official.secret, work.challenge)  # Before anything is played.
+    work = _assigned_work(official, bench, assignment)
+    is_sealed = work.challenge.sealed is not None
     items = work.shard(assignment.shard)
-    out.mkdir(parents=True, exist_ok=True)
-    claim = assignment.claim(tuple(item.wanted.key() for item in items))
-    write_atomically(out / CLAIM_FILE, json.dumps(claim.model_dump(mode="json", by_alias=True)).encode() + b"\n")
+    _write_claim(out, assignment, items)
     store = record_store(out)
     begun, runner = clock(), DuelRunner(evaluator=bench)
 
@@ -189,24 +196,46 @@ def evaluate_shard(
         # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
         return clock() - begun <= max(STEP_SECONDS - longest, Capacity().shard_seconds)
 
-    submissions = [entry.submission for item in items for entry in item.players]
-    for needs in sorted({s.needs for s in submissions if s.kind is not SubmissionKind.IMAGE}):
-        try:
-            bench.sandbox.warm(needs)
-        except EngineError as error:
-            say(escape_commands(f"Which files of the image are in memory may tell one agent what another has read: {error}"))
+    _warm_images(bench, items)
     jobs = [_job(official, runner, work, item) for item in items]
     number = 0
-    if work.challenge.sealed is not None:
+    if is_sealed:
         at_once = 1  # All play the same episodes: who runs beside another could be told of them, by timing alone.
-    for _, played in run_jobs(jobs, at_once, quiet=work.challenge.sealed is not None, may_start=may_start):
+    for _, played in run_jobs(jobs, at_once, quiet=is_sealed, may_start=may_start):
         number += 1
         line = _record(store, played)
-        if work.challenge.sealed is None:  # Else the log's times would show how long each took.
+        if not is_sealed:  # Else the log's times would show how long each took.
             say(line)
     if number < len(items):
         say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
     return number
+
+
+def _assigned_work(official: OfficialRun, bench: Evaluator, assignment: ShardAssignment) -> Workload:
+    """The round that an assignment is of, if it can be played here."""
+    work = read_workload(official, assignment.sha, assignment.results_sha)
+    if len(work.packing.shards) != assignment.shards or not 0 <= assignment.shard < assignment.shards:
+        raise CommandError(OUR_FAULT, f"shard {assignment.shard} of {assignment.shards} does not exist; plan again")
+    if bench.runtime_digest != official.runtime_digest:
+        raise CommandError(OUR_FAULT, "the sandbox here is not the one that was planned with; pin the base image by digest")
+    season_secret(official.secret, work.challenge)  # Before anything is played.
+    return work
+
+
+def _write_claim(out: Path, assignment: ShardAssignment, items: Sequence[WorkloadItem]) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    claim = assignment.claim(tuple(item.wanted.key() for item in items))
+    write_atomically(out / CLAIM_FILE, json.dumps(claim.model_dump(mode="json", by_alias=True)).encode() + b"\n")
+
+
+def _warm_images(bench: Evaluator, items: Iterable[WorkloadItem]) -> None:
+    """Read all files of the images that these agents run in: which are in memory would tell what an agent has read."""
+    submissions = [entry.submission for item in items for entry in item.players]
+    for needs in sorted({s.needs for s in submissions if s.kind is not SubmissionKind.IMAGE}):
+        try:
+            bench.sandbox.warm(needs)
+        except SandboxError as error:
+            say(escape_commands(f"Which files of the image are in memory may tell one agent what another has read: {error}"))
 
 
 def longest_seconds(limits: Limits, *, is_duel: bool) -> float:

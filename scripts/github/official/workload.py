@@ -1,13 +1,15 @@
 """What two commits ask for: main's entries and rules, without what the results branch has; the same on every machine."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.evaluator_image import base_identity
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
@@ -27,8 +29,8 @@ from scripts.git.data_branches import read_recorded
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
-from scripts.github.official.commit_facts import AskGitHub, CommitFacts, known_facts
-from scripts.github.workflow.event import COMMIT_SHA
+from scripts.github.official.commit_facts import AskGitHub, CommitFacts, ask_github, known_facts
+from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment
 from scripts.github.workflow.plan_context import (
     MembershipLookup,
     PlanContext,
@@ -36,6 +38,8 @@ from scripts.github.workflow.plan_context import (
     members_of,
     refuse_changed_seeds,
 )
+from scripts.github.workflow.step_access import open_clone, open_github
+from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import LOCAL
 from scripts.repository.season_file import SEASON_FILE, parse_seasons
 
@@ -70,6 +74,19 @@ def open_official(clone: GitRepository, runtime: tuple[str, str], ask: AskGitHub
     return OfficialRun(
         clone=clone, sandbox=sandbox, runtime_digest=planned_runtime_digest(sandbox, base), ask=ask, run_url=run_url
     )
+
+
+def official_run_of_step(
+    workflow: WorkflowEnvironment, environ: MutableMapping[str, str], sandbox: str | None
+) -> OfficialRun:
+    """The official run of a workflow step; the sandbox is challenge.yml's if left out.
+
+    The secret is removed from `environ`, so that no child process inherits it.
+    """
+    ask = partial(ask_github, open_github(workflow).query, workflow.repository)
+    sandbox = sandbox or open_checkout(workflow.workspace.resolve()).challenge.runners.sandbox
+    official = open_official(open_clone(workflow), (sandbox, base_image(environ)), ask, workflow.run_url)
+    return replace(official, secret=environ.pop(SECRET_VARIABLE, ""))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,8 @@ from scripts.git.main_entries import KnownFolders, read_entries
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment
-from scripts.repository.checkout import Checkout, say_damaged
+from scripts.github.workflow.step_access import open_clone, open_github
+from scripts.repository.checkout import Checkout, open_checkout, say_damaged
 from scripts.standings.recorded_standings import FinalEntries, entries_at_the_end, with_stays
 
 
@@ -126,3 +127,13 @@ class BotContext:
         """What the text of a comment refers to; the run is this one if left out."""
         run_id = self.workflow.run_id if run_id is None else run_id
         return CommentContext(run_id=run_id, repository=self.repository_url, pull=pull.number, site=self.site)
+
+
+def open_context(workflow: WorkflowEnvironment) -> BotContext:
+    """The context of a step.
+
+    Raises:
+        CommandError: the step has no token, or its workspace is no checkout.
+    """
+    checkout = open_checkout(workflow.workspace.resolve())
+    return BotContext(workflow=workflow, github=open_github(workflow), checkout=checkout, clone=open_clone(workflow))

@@ -1,4 +1,7 @@
-"""What a pull request is told: the comment's state, one label, the commit's status, and lines on the season's rules."""
+"""What a pull request is told: the comment's state, one label, the commit's status, and lines on the season's rules.
+
+ARCHITECTURE.md has statuses and labels as a picture, which a change here has to follow.
+"""
 
 import enum
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,6 +41,11 @@ LABEL_STYLES = {
     REVIEW_LABEL: ("bf8700", "A maintainer has to look; the bot's comment says why"),
     OFFICIAL_LABEL: ("0969da", "Merged, and its official results are recorded"),
 }
+# A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
+MEMBERSHIP_UNKNOWN = (
+    "not seen: phase '{phase}' is for the members of {teams}; this comment can see public membership of an organisation "
+    "only, and sees none of {login}. The official run asks again; whoever is a member has nothing to do"
+)
 
 
 @enum.unique
@@ -148,13 +156,6 @@ def is_retry_worthwhile(outcome: Outcome) -> bool:
         rows = [row for agent in outcome.state.agents for row in agent.rows]
         return outcome.ours or any(row.result.verdict.is_retryable for row in rows)
     return outcome.ours
-
-
-# A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
-MEMBERSHIP_UNKNOWN = (
-    "not seen: phase '{phase}' is for the members of {teams}; this comment can see public membership of an organisation "
-    "only, and sees none of {login}. The official run asks again; whoever is a member has nothing to do"
-)
 
 
 def rules_before_merge(

@@ -48,6 +48,10 @@ LISTED_AT_ONCE = 100
 RUNS_LISTED, PULLS_LISTED = 1000, 500
 HOUR_SECONDS = 3600.0
 PREVIEW_FILE = PREVIEW_WORKFLOW.rpartition("/")[2]
+# A head can be made so that reading it lasts until git is stopped, for minutes. After this many seconds for the heads of one
+# author everybody else's come first. After this many seconds in all a report reads no further ones, and tells what was
+# read. The hourly run has less time, and more to do.
+AUTHOR_SECONDS, READING_SECONDS, HOURLY_READING_SECONDS = 30.0, 1200.0, 150.0
 
 
 @dataclass(kw_only=True)
@@ -218,10 +222,6 @@ def is_short(context: BotContext, reserved: int) -> bool:
     return left is not None and left < reserved
 
 
-# A head can be made so that reading it lasts until git is stopped, for minutes. After this many seconds for the heads of one
-# author everybody else's come first. After this many seconds in all a report reads no further ones, and tells what was
-# read. The hourly run has less time, and more to do.
-AUTHOR_SECONDS, READING_SECONDS, HOURLY_READING_SECONDS = 30.0, 1200.0, 150.0
 _Item = TypeVar("_Item")
 
 

@@ -14,6 +14,8 @@ from scripts.console import OUR_FAULT, USAGE, CommandError
 
 MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
+# The end of a job is public, and an agent can be slow on purpose to signal something: jobs end at full multiples of this.
+JOB_PACE_SECONDS = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +69,6 @@ def members_of(challenge: Challenge, logins: Iterable[str], is_member: Membershi
     return members
 
 
-# The end of a job is public, and an agent can be slow on purpose to signal something: jobs end at full multiples of this.
-PACE_SECONDS = 600.0
-
-
 def season_secret(text: str, challenge: Challenge) -> SeasonSecret | None:
     """The secret of a sealed season; None for open seeds.
 
@@ -112,4 +110,4 @@ def refuse_secret(text: str) -> None:
 
 def seconds_to_wait(elapsed: float) -> float:
     """Seconds until a job that has run for `elapsed` seconds may end."""
-    return -elapsed % PACE_SECONDS
+    return -elapsed % JOB_PACE_SECONDS

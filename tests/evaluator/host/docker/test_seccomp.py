@@ -1,0 +1,65 @@
+"""Which system calls, and which of their arguments, the profile lets through."""
+
+import fcntl
+import json
+import re
+import socket
+import termios
+from collections.abc import Mapping
+from types import ModuleType
+
+import pytest
+
+from evaluator.host.docker.seccomp import FCNTL_COMMANDS, IOCTL_REQUESTS, SOCKET_OPTIONS, seccomp_profile
+
+# No agent has any business with these: other processes, namespaces, file systems, the kernel itself.
+NEVER = {
+    "acct", "add_key", "bpf", "chroot", "delete_module", "fanotify_init", "finit_module", "fsopen", "init_module",
+    "inotify_init", "inotify_init1", "io_uring_enter", "io_uring_register", "io_uring_setup", "ioperm", "iopl", "kcmp",
+    "kexec_load", "keyctl", "memfd_create", "memfd_secret", "mount", "move_mount", "mq_open", "msgget", "open_by_handle_at",
+    "open_tree", "perf_event_open", "pidfd_getfd", "pivot_root", "process_madvise", "process_vm_readv", "process_vm_writev",
+    "ptrace", "quotactl", "reboot", "request_key", "seccomp", "semget", "setns", "shmget", "swapon", "syslog", "umount2",
+    "unshare", "userfaultfd", "vmsplice",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("is_gvisor", [False, True])
+def test_the_profile_lets_through_only_what_it_names(is_gvisor: bool) -> None:
+    profile = json.loads(seccomp_profile(loopback=False, is_gvisor=is_gvisor))
+    allowed = {name for rule in profile["syscalls"] if rule["action"] == "SCMP_ACT_ALLOW" for name in rule["names"]}
+
+    assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
+    assert not allowed & NEVER
+    assert all(re.fullmatch("[a-z0-9_]+", name) for name in allowed)
+    assert [name for rule in profile["syscalls"] for name in rule["names"] if not rule.get("args")].count("socket") == 0
+
+
+def families(*, loopback: bool) -> set[int]:
+    rules = [rule for rule in json.loads(seccomp_profile(loopback=loopback))["syscalls"] if rule["names"] == ["socket"]]
+    assert all(len(rule["args"]) == 1 and rule["args"][0]["op"] == "SCMP_CMP_EQ" for rule in rules)
+    return {rule["args"][0]["value"] for rule in rules}
+
+
+def test_only_who_asks_for_the_loopback_makes_internet_sockets() -> None:
+    assert families(loopback=False) == {1}
+    assert families(loopback=True) == {1, 2, 10}
+
+
+@pytest.mark.parametrize("loopback", [False, True])
+def test_no_socket_is_told_to_linger(loopback: bool) -> None:
+    rules = [rule for rule in json.loads(seccomp_profile(loopback=loopback))["syscalls"] if "setsockopt" in rule["names"]]
+    wanted = [{argument["index"]: argument["value"] for argument in rule["args"]} for rule in rules]
+
+    assert {argument["op"] for rule in rules for argument in rule["args"]} == {"SCMP_CMP_EQ"}
+    assert {rule.get(2) for rule in wanted if rule[1] == socket.SOL_SOCKET} & {None, socket.SO_LINGER} == set()
+    assert {rule[1] for rule in wanted} == ({0, 1, 6, 17, 41} if loopback else {1})
+
+
+@pytest.mark.parametrize(
+    ("allowed", "module"), [(FCNTL_COMMANDS, fcntl), (IOCTL_REQUESTS, termios), (SOCKET_OPTIONS, socket)]
+)
+def test_allowed_arguments_have_the_numbers_of_their_names(allowed: Mapping[str, int], module: ModuleType) -> None:
+    known = {name: getattr(module, name) for name in allowed if hasattr(module, name)}
+
+    assert len(known) > 10
+    assert {name: allowed[name] for name in known} == known

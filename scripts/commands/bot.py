@@ -18,7 +18,7 @@ from scripts.git.git_repository import Credentials, GitRepository
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api import pull_snapshots
 from scripts.github.api.client import GitHub
-from scripts.github.doctor.season_checks import TEAMS_VARIABLE
+from scripts.github.doctor.protection_checks import TEAMS_VARIABLE
 from scripts.github.due import output_what_is_due, start_due_run
 from scripts.github.official import commit_facts, shard_jobs
 from scripts.github.official.publish_round import PublishStep, publish_round

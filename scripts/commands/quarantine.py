@@ -17,7 +17,7 @@ from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.folder_history import commit_time
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.merged_pulls import merged_pulls
-from scripts.github.doctor.season_checks import SEASON_ENVIRONMENT, TEAMS_VARIABLE
+from scripts.github.doctor.protection_checks import SEASON_ENVIRONMENT, TEAMS_VARIABLE
 from scripts.options import JsonDocument
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.moderation_file import (

@@ -181,6 +181,15 @@ class GitRepository:
             raise GitError(name, stderr or _signal_message(done.code), done.output.decode(errors="replace"))
         return done.output
 
+    def found(self, *arguments: str, seconds: float | None = None) -> bytes:
+        """What git prints; nothing where it fails without a message, as it does when there is nothing to be found."""
+        try:
+            return self.run(*arguments, seconds=seconds)
+        except GitError as error:
+            if error.stderr.strip():
+                raise
+            return b""
+
     def _environment(self) -> dict[str, str]:
         inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
         secret = self.credentials.environment() if self.credentials else {}
@@ -192,12 +201,7 @@ class GitRepository:
         Raises:
             GitError: this is no repository.
         """
-        try:
-            names = self.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.").decode("utf-8", "replace")
-        except GitError as error:
-            if error.stderr.strip():
-                raise
-            names = ""  # there are none
+        names = self.found("config", "--null", "--name-only", "--get-regexp", r"^filter\.").decode("utf-8", "replace")
         filters = {key.removeprefix("filter.").rpartition(".")[0] for key in names.split("\0") if key}
         if any("=" in name for name in filters):
             raise CommandError(USAGE, "this clone's configuration has a filter with '=' in its name; remove it")
@@ -230,12 +234,7 @@ class GitRepository:
 
     def merge_bases(self, base: str, head: str, seconds: float | None = None) -> list[str]:
         """The merge bases; empty if the histories have nothing in common."""
-        try:
-            return self.run("merge-base", "--all", full_sha(base), full_sha(head), seconds=seconds).decode().split()
-        except GitError as error:
-            if error.stderr.strip():
-                raise
-            return []
+        return self.found("merge-base", "--all", full_sha(base), full_sha(head), seconds=seconds).decode().split()
 
     def leaves(
         self, commit: str, folder: str, at_most: int = OUTPUT_BYTES, seconds: float | None = None

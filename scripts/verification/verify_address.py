@@ -18,13 +18,13 @@ from scripts.git.git_repository import GitRepository
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, record_store
 from scripts.verification.verify_records import verify_files
 
-# Modules that a stranger's challenge.yml may have imported here.
 # What each of a board's two branches may take of this disk, as it is fetched and unpacked.
 BRANCH_BYTES = 2 << 30
 # One pack for all that is fetched, so that one limit holds.
 _OF_STRANGERS = ("fetch.unpackLimit=1",)
 # No redirect to what is no https, such as a host of the network that this machine is in.
 _PROTOCOLS = "https:file"
+# Modules that a stranger's challenge.yml may have imported here.
 _KNOWN_MODULES = ("pettingzoo.classic.", "evaluator.environments.")
 
 

@@ -11,7 +11,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel, PlayerRecord
+from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import without_quarantined
@@ -95,14 +95,6 @@ class Workload:
     def shard(self, number: int) -> tuple[WorkloadItem, ...]:
         """The items of one shard."""
         return tuple(self.items[index] for index in self.packing.shards[number])
-
-    def version_commit(self, side: Result | PlayerRecord) -> str | None:
-        """The commit that brought the version of a record first; None if main has it no more."""
-        return self.version_commits.get(side.version)
-
-    def entry_commit(self, entry: Entry) -> str:
-        """The commit that brought an entry's version first."""
-        return self.version_commits[entry.version]
 
     def task(self, item: WorkloadItem) -> Task:
         """The task of an item."""

@@ -124,8 +124,8 @@ def _say_what_to_do(checkout: Checkout, quarantine: Quarantine, hidden: Sequence
     say(f"{MODERATION_FILE}: {len(hidden)} results of {quarantine.since} to {quarantine.until} are {quarantine.in_words}:")
     for one in hidden:
         say(f"  {one.name}")
-    pulls = merged_pulls(checkout.root)
-    numbers = sorted({number for one in hidden for name, number in pulls.items() if name.login in _folded(one)})
+    owners = {login.casefold() for one in hidden for login in one.owners}
+    numbers = sorted({number for name, number in merged_pulls(checkout.root).items() if name.login in owners})
     say("Next:")
     say(f"1. Commit {MODERATION_FILE} on main: from then on nobody sees these results ranked. Nothing is deleted.")
     if quarantine.replay:
@@ -137,10 +137,6 @@ def _say_what_to_do(checkout: Checkout, quarantine: Quarantine, hidden: Sequence
     for line in secrets_to_rotate(sealed=bool(checkout.challenge.sealed)):
         say(f"   - {line}")
     say("5. When all is replayed and checked: 'pullrank quarantine --lift', and commit.")
-
-
-def _folded(hidden: HiddenRecord) -> set[str]:
-    return {login.casefold() for login in hidden.owners}
 
 
 def secrets_to_rotate(*, sealed: bool) -> list[str]:

@@ -57,7 +57,7 @@ def seal(
 @run.command()
 def reveal(push: Push = False, token: PushToken = "", server: ServerAddress = GITHUB_SERVER) -> int:
     """Publish the secret, so that everybody can verify; ends the season."""
-    checkout, now = open_checkout(Path.cwd()), _now()
+    checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
     challenge = checkout.challenge
     if challenge.sealed is None:
         raise CommandError(USAGE, f"season {challenge.season} is not sealed, so there is nothing to reveal")
@@ -84,7 +84,7 @@ def final(
     checkout = open_checkout(Path.cwd())
     season = checkout.challenge.season
     if not (yes or checkout.challenge.is_final):
-        refuse_open_phases(checkout.challenge, _now())
+        refuse_open_phases(checkout.challenge, datetime.now(UTC))
     write_final(checkout.root / "challenge.yml", checkout.challenge)
     say(f"challenge.yml now says that the submissions of season {season} have ended. Merge it by a pull request:")
     say("1. What is on main then is standing; what is merged later takes no part, and this cannot be taken back.")
@@ -102,7 +102,7 @@ def close(
     server: ServerAddress = GITHUB_SERVER,
 ) -> int:
     """Verify everything, freeze the board under seasons/, write summary and citation, pack the archive."""
-    checkout, now = open_checkout(Path.cwd()), _now()
+    checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
     season = checkout.challenge.season
     if not by.strip() or len(by) > 200 or not by.isprintable():
         raise CommandError(USAGE, "--by is one line with a name, at most 200 letters")
@@ -118,7 +118,7 @@ def close(
 @run.command()
 def reopen(push: Push = False, token: PushToken = "", server: ServerAddress = GITHUB_SERVER) -> int:
     """Take back that the season was closed: the official run goes on, and its frozen pages are removed."""
-    checkout, now = open_checkout(Path.cwd()), _now()
+    checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
     season = checkout.challenge.season
     entry = checkout.seasons.of(season)
     if entry.closed is None:
@@ -134,10 +134,6 @@ def reopen(push: Push = False, token: PushToken = "", server: ServerAddress = GI
         say(f"It was revealed at {entry.revealed.at}: its episodes are known, so nothing more is played in it.")
     say("Whoever has the archive or CITATION.cff of the close has what was published then: say that they are void.")
     return OK
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _target(checkout: Checkout, push: bool, token: str, server: str) -> GitRepository | None:

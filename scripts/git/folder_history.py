@@ -160,16 +160,17 @@ class FolderHistory:
 
     def _versions(self, names: Collection[AgentName]) -> dict[AgentName, set[FolderContent]]:
         """For each folder all contents, in any folder of its login, that are the version which it holds now."""
-        alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
+        alike = {
+            name: {state.content for state in self.of(name[0]) if state.content.rest == now.rest}
+            for name in names
+            if (now := self._now.get(name))
+        }
         several = (contents for contents in alike.values() if len(contents) > 1)
         self._read_manifests({_manifest(content) for contents in several for content in contents})
         return {
             name: {content for content in contents if self._is_same(content, self._now[name])}
             for name, contents in alike.items()
         }
-
-    def _same_files(self, now: FolderContent, login: str) -> set[FolderContent]:
-        return {state.content for state in self.of(login) if state.content.rest == now.rest}
 
     def _is_same(self, content: FolderContent, now: FolderContent | None) -> bool:
         if now is None or content == now:

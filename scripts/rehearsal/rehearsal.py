@@ -67,11 +67,6 @@ class StepLine:
     seen: str
     seconds: float
 
-    @property
-    def text(self) -> str:
-        """The line that the command prints."""
-        return f"{self.at}  {self.name} ({self.seconds:.0f} s): expected {self.expected}; seen: {self.seen}"
-
 
 @dataclass(kw_only=True)
 class StepRunner:
@@ -108,7 +103,7 @@ class StepRunner:
         """Print and remember a finished step."""
         at = self.clock.day().strftime("%H:%M:%S")
         self.lines.append(StepLine(at=at, name=name, expected=expected, seen=seen, seconds=seconds))
-        self.say(self.lines[-1].text)
+        self.say(f"{at}  {name} ({seconds:.0f} s): expected {expected}; seen: {seen}")
 
     def table(self) -> str:
         """The steps as a Markdown table."""

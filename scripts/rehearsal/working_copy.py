@@ -41,9 +41,8 @@ def choose_task(challenge: Challenge, task_id: str | None) -> Task:
     if task_id is None:
         alone = [task for task in challenge.tasks if task.game is None and task.script is None]
         return (alone or list(challenge.tasks))[0]
-    for task in challenge.tasks:
-        if task.id == task_id:
-            return task
+    if task := challenge.task(task_id):
+        return task
     names = ", ".join(task.id for task in challenge.tasks)
     raise CommandError(USAGE, f"challenge.yml on main has no task {task_id!r}; its tasks are {names}")
 

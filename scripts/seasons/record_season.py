@@ -3,22 +3,21 @@
 from collections.abc import Callable
 from datetime import datetime
 
+from leaderboard.core.store import write_atomically
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, newest_results, open_branches, read_recorded
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
-from scripts.repository.season_file import SEASON_FILE, SeasonFile, parse_seasons, write_seasons
+from scripts.repository.season_file import SEASON_FILE, SeasonFile, parse_seasons
 
 TRIES = 5
 SeasonChange = Callable[[SeasonFile], SeasonFile]
 
 
-def record_locally(checkout: Checkout, change: SeasonChange) -> SeasonFile:
-    """Record the change in results/ of this clone; returns the new content."""
-    changed = change(checkout.seasons)
-    write_seasons(checkout.store.results, changed)
-    return changed
+def record_locally(checkout: Checkout, change: SeasonChange) -> None:
+    """Record the change in results/ of this clone."""
+    write_atomically(checkout.store.results / SEASON_FILE, change(checkout.seasons).serialised())
 
 
 def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, message: str, now: datetime) -> None:

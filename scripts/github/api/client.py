@@ -240,9 +240,10 @@ class GitHub:
 
     # Comments, reactions, labels, statuses
 
-    def comments(self, number: int, at_most: int = COMMENTS_LISTED) -> list[IssueComment]:
+    def comments(self, number: int) -> list[IssueComment]:
         """The comments on an issue or pull request, oldest first; as many as anybody writes who has something to say."""
-        return [responses.parse_comment(answer) for answer in self._all(f"/issues/{number}/comments", at_most=at_most)]
+        answers = self._all(f"/issues/{number}/comments", at_most=COMMENTS_LISTED)
+        return [responses.parse_comment(answer) for answer in answers]
 
     def create_comment(self, number: int, body: str) -> IssueComment:
         """Write a comment."""

@@ -67,6 +67,8 @@ class SettingLocation:
         return self.finding(SettingState.GOOD, right) if is_right else self.finding(SettingState.MISSING, wrong, *changes)
 
 
+# No answer at all, or a bad token: every other check would fail, too.
+_FATAL_STATUSES = (0, 401)
 Check = Callable[[GitHub], SettingFinding]
 """Checks one setting."""
 
@@ -81,24 +83,15 @@ def check(name: str, page: str, click: str) -> Callable[[Callable[[GitHub, Setti
             try:
                 return function(asks, place)
             except CommandError as error:
-                return _unknown_finding(place, error)
+                status = getattr(error, "status", 0)
+                if status in _FATAL_STATUSES:
+                    raise
+                why = "the plan does not have it, or the token may not see it" if status in (403, 404) else "try again later"
+                return place.finding(SettingState.UNKNOWN, f"Could not be looked at ({why}): {error}")
 
         return looked
 
     return made
-
-
-# No answer at all, or a bad token: every other check would fail, too.
-_FATAL_STATUSES = (0, 401)
-
-
-def _unknown_finding(place: SettingLocation, error: CommandError) -> SettingFinding:
-    status = getattr(error, "status", 0)
-    if status in _FATAL_STATUSES:
-        raise error
-    why = "the plan does not have it, or the token may not see it" if status in (403, 404) else "try again later"
-    message = f"Could not be looked at ({why}): {error}"
-    return place.finding(SettingState.UNKNOWN, message)
 
 
 def apply_repairs(asks: GitHub, checks: Iterable[Check]) -> dict[str, str]:

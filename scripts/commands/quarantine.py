@@ -24,7 +24,7 @@ from scripts.repository.moderation_file import (
     MODERATION_FILE,
     HiddenRecord,
     hidden_records,
-    with_quarantine,
+    with_entry,
     without_quarantines,
 )
 
@@ -62,7 +62,7 @@ def run(
     if not hidden:
         raise CommandError(USAGE, "no recorded result is covered; run 'pullrank recorded' first, or choose less narrowly")
     path = checkout.root / MODERATION_FILE
-    path.write_bytes(with_quarantine(path.read_bytes() if path.exists() else b"", quarantine))
+    path.write_bytes(with_entry(path.read_bytes() if path.exists() else b"", "quarantines", quarantine))
     if as_json:
         print_json(_document(quarantine, hidden))
     else:

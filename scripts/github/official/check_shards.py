@@ -120,8 +120,6 @@ class CheckedRound:
     """Shards without usable results; the next round plays them again."""
     manifests: int = 0
     """Number of hash lists to attest, from 0.sha256 on."""
-    amended: int = 0
-    """Older records that now have GitHub's facts about their commits; they are among the accepted files."""
     late: int = 0
     """Results that there was no time to replay; the next round plays them again."""
 
@@ -149,7 +147,7 @@ def check_shards(
     refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
     return CheckedRound(
         accepted=tuple(record for record, _ in records), refused=refusals, lost=lost, manifests=manifests,
-        amended=len(amended), late=len(files) - len(records),
+        late=len(files) - len(records),
     )  # fmt: skip
 
 

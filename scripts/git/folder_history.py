@@ -245,15 +245,11 @@ def _digest(content: FolderContent, files: Iterable[FolderFile], blobs: dict[str
         submission = parse_source_header(manifest) if content.in_header else parse_submission(manifest)
     except LoadError:
         return None
-    submission_files = [
-        SubmissionFile(path=_shown(path), executable=mode == "100755", content=blobs[oid]) for mode, path, oid in files
-    ]
+    submission_files = []
+    for mode, path, oid in files:
+        shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # as digests use it, whatever its bytes
+        submission_files.append(SubmissionFile(path=shown, executable=mode == "100755", content=blobs[oid]))
     return submission_digest(submission, submission_files)
-
-
-def _shown(path: str) -> str:
-    """A path as digests use it, whatever its bytes."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 FileChange = tuple[str, str, str]

@@ -177,8 +177,9 @@ class GitRepository:
         if done.is_too_long:
             raise GitLimitError(name, f"error: it printed more than {at_most} bytes")
         if done.code != 0:
-            stderr = done.errors.decode(errors="replace")
-            raise GitError(name, stderr or _signal_message(done.code), done.output.decode(errors="replace"))
+            by_signal = f"error: it was ended by signal {-done.code}" if done.code < 0 else ""
+            stderr = done.errors.decode(errors="replace") or by_signal
+            raise GitError(name, stderr, done.output.decode(errors="replace"))
         return done.output
 
     def found(self, *arguments: str, seconds: float | None = None) -> bytes:
@@ -303,8 +304,3 @@ def _parse_leaf(line: bytes) -> TreeLeaf:
     meta, path = line.split(b"\t", 1)
     mode, _, oid, *size = meta.decode("ascii").split()
     return TreeLeaf(mode=mode, oid=oid, size=int(size[0]) if size and size[0].isdigit() else 0, path=path)
-
-
-def _signal_message(code: int) -> str:
-    """An error message for a git that printed none."""
-    return f"error: it was ended by signal {-code}" if code < 0 else ""

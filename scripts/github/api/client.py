@@ -67,14 +67,6 @@ class _RetryPolicy(GithubRetry):
             self.pause(seconds)
 
 
-def _retry_policy(sleep: Callable[[float], None]) -> _RetryPolicy:
-    """Retries 403 and 429 that ask for it, 5xx and dropped connections; at most REQUEST_TRIES tries."""
-    return _RetryPolicy(
-        sleep, total=REQUEST_TRIES - 1, backoff_factor=1, backoff_max=60, status_forcelist=[403, 429, *range(500, 600)],
-        allowed_methods=None, raise_on_status=False, retry_after_max=86_400, max_rate_limit_wait=LONGEST_WAIT,
-    )  # fmt: skip
-
-
 @dataclass(frozen=True, kw_only=True)
 class RequestLimit:
     """The requests that all jobs of a repository may send in an hour."""
@@ -119,11 +111,15 @@ class GitHub:
     ) -> None:
         """Send nothing yet. `pace`: seconds between two writes, because of GitHub's secondary rate limits."""
         self._sleep = sleep
-        self._retry = _retry_policy(sleep)
+        # 403 and 429 that ask for it, 5xx and dropped connections are tried again.
+        retry = _RetryPolicy(
+            sleep, total=REQUEST_TRIES - 1, backoff_factor=1, backoff_max=60, status_forcelist=[403, 429, *range(500, 600)],
+            allowed_methods=None, raise_on_status=False, retry_after_max=86_400, max_rate_limit_wait=LONGEST_WAIT,
+        )  # fmt: skip
         self._api_url = api_url
         self._base = f"/repos/{repository}"
         self._requester = Github(
-            base_url=api_url, auth=Auth.Token(token), retry=self._retry, per_page=PAGE_ENTRIES, lazy=True,
+            base_url=api_url, auth=Auth.Token(token), retry=retry, per_page=PAGE_ENTRIES, lazy=True,
             seconds_between_requests=pace / 4, seconds_between_writes=pace,
         ).requester  # fmt: skip
         self._graphql_url = graphql_url or self._requester.graphql_url

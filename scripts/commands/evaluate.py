@@ -163,8 +163,8 @@ def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], episodes: 
 def _debugged_episodes(evaluator: Evaluator, entry: AgentFolder, task: Task, count: int) -> Iterator[str]:
     from scripts.runs.debug_agent import play_here  # imported late, as in `_debug`
 
-    for one in play_here(evaluator.request(entry, task), entry.path, count):
-        yield f"episode {one.index}: return {one.played.total:g} in {one.played.length} steps, seed {one.seed}"
+    for spec, played in play_here(evaluator.request(entry, task), entry.path, count):
+        yield f"episode {spec.index}: return {played.total:g} in {played.length} steps, seed {spec.seed}"
 
 
 def _debugged_matches(evaluator: Evaluator, entry: AgentFolder, task: Task, count: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
@@ -32,7 +32,6 @@ from scripts.rehearsal.rehearsal_observations import FetchPage, Observation, Obs
 from scripts.rehearsal.working_copy import (
     BRANCH_PREFIX,
     REHEARSAL_BRANCH,
-    CommitAuthor,
     WorkingCopy,
     agent_files,
     choose_task,
@@ -211,10 +210,6 @@ class Rehearsal:
     def _page(self, pull: PullRequest) -> str:
         return f"{self.about['html_url']}/pull/{pull.number}"
 
-    @cached_property
-    def _signature(self) -> CommitAuthor:
-        return CommitAuthor(login=self.account.login, id=self.account.id)
-
     def _challenge(self, main: str) -> Challenge:
         try:
             return parse_challenge(self.working_copy.repository.file(main, "challenge.yml") or b"")
@@ -272,7 +267,7 @@ class Rehearsal:
         task = choose_task(challenge, self.request.task)
         token = secrets.token_hex(4)
         files = agent_files(challenge, task, folder, token)
-        commit = self.working_copy.commit(base, files, "Rehearse: enter an agent", self._signature, self.steps.clock.day())
+        commit = self.working_copy.commit(base, files, "Rehearse: enter an agent", self.account, self.steps.clock.day())
         branch = f"{BRANCH_PREFIX}{self.request.agent}-{token}"
         self.working_copy.push(commit, branch, head.url, head.name)
         return branch
@@ -422,7 +417,7 @@ class Rehearsal:
         mark = RehearsalEntry(login=entered.login, agent=entered.agent, digest=entered.digest, since=since)
         changes[MODERATION_FILE] = with_rehearsal_entry(before, mark)
         message = f"Rehearse: withdraw the agent of #{entered.pull.number}"
-        return self.working_copy.commit(main, changes, message, self._signature, day)
+        return self.working_copy.commit(main, changes, message, self.account, day)
 
     def _wait_withdrawn(self, entered: EnteredAgent, pull: PullRequest) -> None:
         self._wait_official_run(self._ensure_merged(pull, "merge the withdrawal"), "last official run")

@@ -90,11 +90,6 @@ class GraphQLChange:
     """Of the mutation, such as addComment."""
     input: dict[str, Any]
 
-    @property
-    def input_type(self) -> str:
-        """The type of its input, by GitHub's rule for names."""
-        return f"{self.name[0].upper()}{self.name[1:]}Input"
-
 
 class GitHub:
     """One repository on GitHub."""
@@ -404,7 +399,9 @@ class GitHub:
         Raises:
             CommandError: GitHub refused all of them or could not be reached.
         """
-        declared = ", ".join(f"$v{i}: {change.input_type}!" for i, change in enumerate(changes))
+        # GitHub names the type of a mutation's input after the mutation.
+        types = (f"{change.name[0].upper()}{change.name[1:]}Input" for change in changes)
+        declared = ", ".join(f"$v{i}: {name}!" for i, name in enumerate(types))
         fields = " ".join(f"c{i}: {change.name}(input: $v{i}) {{ clientMutationId }}" for i, change in enumerate(changes))
         answer = self.query(
             f"mutation({declared}) {{ {fields} }}", {f"v{i}": change.input for i, change in enumerate(changes)}

@@ -22,7 +22,7 @@ from evaluator.model.records.result import without_retry
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_parts, print_json, say
 from scripts.options import JsonFindings
-from scripts.processes import run_bounded
+from scripts.processes import bounded_process
 from scripts.repository.check_board import check_board
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
@@ -169,9 +169,10 @@ def check_source(entry: AgentFolder) -> None:
     source = next(blob.content for blob in entry.folder.blobs if blob.path == submission.source)
     name = f"{entry.shown}/{submission.source}"
     command = [sys.executable, "-I", "-W", "ignore", "-c", _PARSE_SCRIPT, name, required, missing]
-    done = run_bounded(
+    with bounded_process(
         command, folder=Path(), environment=os.environ, input_chunks=[source], seconds=PARSE_SECONDS, at_most=PARSE_BYTES
-    )
+    ) as finish:
+        done = finish()
     if done.is_late:
         raise LoadError(f"{name}:1: takes too long to parse; simplify it")
     if done.code != 0:

@@ -40,7 +40,6 @@ class BranchCommit:
     files: tuple[tuple[str, bytes | Path], ...]
     """Path and content of each added file, or the file that holds it: a round can be larger than memory."""
     removed: tuple[str, ...] = ()
-    """Paths that it removes."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluator.model.config.submission import SubmissionFile
 from scripts.console import OUR_FAULT, USAGE, CommandError
-from scripts.processes import run_bounded
+from scripts.processes import bounded_process
 from scripts.repository.layout import SUBMISSIONS
 
 FILE_MODES = ("100644", "100755")
@@ -164,14 +164,15 @@ class GitRepository:
             command = ["sh", "-c", 'ulimit -f "$0" && exec "$@"', str(self.largest_file // 512), *command]
         name = arguments[0]
         seconds = COMMAND_SECONDS.get(name, DEFAULT_SECONDS) if seconds is None else seconds
-        done = run_bounded(
+        with bounded_process(
             command,
             folder=self.path,
             environment=self._environment(),
             input_chunks=[given] if isinstance(given, bytes) else given,
             seconds=seconds,
             at_most=at_most,
-        )
+        ) as finish:
+            done = finish()
         if done.is_late:
             raise GitLimitError(name, f"error: it took longer than {seconds:g} seconds")
         if done.is_too_long:

@@ -22,7 +22,6 @@ class CloneState:
 
     git: GitRepository
     head: str
-    """The commit that is checked out."""
     branch: str | None
     """The branch that is checked out; None without one."""
     base: str
@@ -34,10 +33,6 @@ class CloneState:
     """Paths that are changed or new and not committed."""
     remotes: dict[str, str]
     """`owner/name` of each remote on a server; empty for one that is a path."""
-
-    def has(self, ref: str) -> bool:
-        """Whether there is such a ref."""
-        return self.git.resolve(ref) is not None
 
 
 def read_clone(checkout: Checkout, login: str) -> CloneState | None:
@@ -127,7 +122,7 @@ def _free_branch(agent: str, state: CloneState) -> str:
     """A branch's name that is not taken here."""
     name = re.sub(r"\.+", "-", agent)  # git has names with dots that no branch may have: a..b, a.lock
     names = (name if number == 1 else f"{name}-{number}" for number in range(1, 1000))
-    return next(each for each in names if not state.has(f"refs/heads/{each}"))
+    return next(each for each in names if state.git.resolve(f"refs/heads/{each}") is None)
 
 
 def _fork_remote(checkout: Checkout, login: str, state: CloneState) -> str | None:

@@ -156,7 +156,6 @@ class SeasonArchive:
     path: Path
     sha256: str
     manifest_sha256: str
-    """SHA-256 of MANIFEST.sha256."""
 
 
 def files_under(folder: Path, name: str) -> Iterator[tuple[str, Path]]:

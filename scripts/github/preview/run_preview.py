@@ -64,7 +64,6 @@ class ChangedAgent:
     faults: tuple[str, ...] = ()
     results: list[Result] = field(default_factory=list)
     duels: list[Duel] = field(default_factory=list)
-    """Its validations and its duels with others so far."""
 
     def document(self) -> PreviewedAgent:
         """Its part of preview.json."""

@@ -59,7 +59,6 @@ class Backlog:
     unstarted: list[PullRequest] = field(default_factory=list)
     """None of their preview runs is known."""
     playing: int = 0
-    """Previews that have not ended."""
 
 
 class PreviewRuns:

@@ -381,11 +381,7 @@ def _side_cells(duel: Duel, side: int) -> list[str]:
 def _print_faults(out: Console, duel: Duel, task: Task, failed: str | None = None) -> None:
     """Print the first broken rules, the game position at the first one, and the log of players that failed.
 
-    Args:
-        out: where.
-        duel: whose faults.
-        task: its game.
-        failed: what a failure is printed under; the player's name if left out.
+    `failed`: what a failure is printed under; the player's name if left out.
     """
     broken = [index for index, match in enumerate(duel.matches) if match.offenders and match.end is not MatchEnd.FORFEIT]
     for index in broken[:SHOWN_FAULTS]:

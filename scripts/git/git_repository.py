@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluator.model.config.submission import SubmissionFile
 from scripts.console import OUR_FAULT, USAGE, CommandError
-from scripts.processes import run_bounded
+from scripts.processes import bounded_process
 from scripts.repository.layout import SUBMISSIONS
 
 FILE_MODES = ("100644", "100755")
@@ -164,22 +164,33 @@ class GitRepository:
             command = ["sh", "-c", 'ulimit -f "$0" && exec "$@"', str(self.largest_file // 512), *command]
         name = arguments[0]
         seconds = COMMAND_SECONDS.get(name, DEFAULT_SECONDS) if seconds is None else seconds
-        done = run_bounded(
+        with bounded_process(
             command,
             folder=self.path,
             environment=self._environment(),
             input_chunks=[given] if isinstance(given, bytes) else given,
             seconds=seconds,
             at_most=at_most,
-        )
+        ) as finish:
+            done = finish()
         if done.is_late:
             raise GitLimitError(name, f"error: it took longer than {seconds:g} seconds")
         if done.is_too_long:
             raise GitLimitError(name, f"error: it printed more than {at_most} bytes")
         if done.code != 0:
-            stderr = done.errors.decode(errors="replace")
-            raise GitError(name, stderr or _signal_message(done.code), done.output.decode(errors="replace"))
+            by_signal = f"error: it was ended by signal {-done.code}" if done.code < 0 else ""
+            stderr = done.errors.decode(errors="replace") or by_signal
+            raise GitError(name, stderr, done.output.decode(errors="replace"))
         return done.output
+
+    def found(self, *arguments: str, seconds: float | None = None) -> bytes:
+        """What git prints; nothing where it fails without a message, as it does when there is nothing to be found."""
+        try:
+            return self.run(*arguments, seconds=seconds)
+        except GitError as error:
+            if error.stderr.strip():
+                raise
+            return b""
 
     def _environment(self) -> dict[str, str]:
         inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
@@ -192,12 +203,7 @@ class GitRepository:
         Raises:
             GitError: this is no repository.
         """
-        try:
-            names = self.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.").decode("utf-8", "replace")
-        except GitError as error:
-            if error.stderr.strip():
-                raise
-            names = ""  # there are none
+        names = self.found("config", "--null", "--name-only", "--get-regexp", r"^filter\.").decode("utf-8", "replace")
         filters = {key.removeprefix("filter.").rpartition(".")[0] for key in names.split("\0") if key}
         if any("=" in name for name in filters):
             raise CommandError(USAGE, "this clone's configuration has a filter with '=' in its name; remove it")
@@ -230,12 +236,7 @@ class GitRepository:
 
     def merge_bases(self, base: str, head: str, seconds: float | None = None) -> list[str]:
         """The merge bases; empty if the histories have nothing in common."""
-        try:
-            return self.run("merge-base", "--all", full_sha(base), full_sha(head), seconds=seconds).decode().split()
-        except GitError as error:
-            if error.stderr.strip():
-                raise
-            return []
+        return self.found("merge-base", "--all", full_sha(base), full_sha(head), seconds=seconds).decode().split()
 
     def leaves(
         self, commit: str, folder: str, at_most: int = OUTPUT_BYTES, seconds: float | None = None
@@ -304,8 +305,3 @@ def _parse_leaf(line: bytes) -> TreeLeaf:
     meta, path = line.split(b"\t", 1)
     mode, _, oid, *size = meta.decode("ascii").split()
     return TreeLeaf(mode=mode, oid=oid, size=int(size[0]) if size and size[0].isdigit() else 0, path=path)
-
-
-def _signal_message(code: int) -> str:
-    """An error message for a git that printed none."""
-    return f"error: it was ended by signal {-code}" if code < 0 else ""

@@ -6,7 +6,7 @@ from leaderboard.api.agents import agent_files, outcomes_by_agent
 from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.badges import badge_files
 from leaderboard.api.feeds import feed_files
-from leaderboard.api.game_leaderboards import game_rows
+from leaderboard.api.game_leaderboards import game_row
 from leaderboard.api.index import index_files
 from leaderboard.api.leaderboard_files import game_leaderboard_files, task_leaderboard_files
 from leaderboard.api.openapi import openapi_document
@@ -39,7 +39,7 @@ def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tu
         yield urls.task_file(board.task.id, "table.json"), serialise.json_document(table)
         yield from task_leaderboard_files(board, rows)
     for game in standings.games:
-        players = game_rows(game)
+        players = [game_row(row) for row in game.rows]
         yield urls.task_file(game.task.id, "table.json"), serialise.json_document(game_table(game, players))
         yield from game_leaderboard_files(game, players)
 

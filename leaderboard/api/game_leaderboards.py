@@ -101,15 +101,12 @@ class GameRowJson(PlaceJson, EntryJson, PlayedJson, SourceJson, LinksJson):
     """A rated player of a game."""
 
 
-def game_rows(game: GameStandings) -> list[GameRowJson]:
-    """All rows of a game, by place."""
-    return [
-        {
-            **place_document(row), **entry_document(row.entry), **played_document(row),
-            **picked(SourceJson, row.entry.submission), **links_document(row.entry),
-        }
-        for row in game.rows
-    ]  # fmt: skip
+def game_row(row: GameRow) -> GameRowJson:
+    """A row of a game."""
+    return {
+        **place_document(row), **entry_document(row.entry), **played_document(row),
+        **picked(SourceJson, row.entry.submission), **links_document(row.entry),
+    }  # fmt: skip
 
 
 class GameFailureJson(EntryJson):

@@ -105,8 +105,8 @@ def has_arrows(rows: Iterable[Row | GameRow], scale: ChartScale) -> bool:
 def interval_svg(estimate: Estimate, scale: ChartScale, decimals: int) -> Markup:
     """A thin bar from the low to the high end of the interval, with a stroke at the score, which must not be NaN."""
     left, width, middle = _bar(estimate, scale)
-    estimate = as_point(estimate)
     words = f"{number(estimate.score, decimals)}, 95 % interval {span(estimate.low, estimate.high, decimals)}"
+    estimate = as_point(estimate)
     if _is_beyond(estimate, scale):
         arrow = "M8 2 2 7 8 12" if estimate.high < scale.low else "M92 2 98 7 92 12"
         return Markup(_BEYOND).format(words=escape(f"{words}, beyond this scale"), arrow=arrow)

@@ -31,7 +31,8 @@ UNMEASURED = {"cpu_seconds": None, "wall_seconds": 3, "peak_memory_bytes": None,
 ELEMENTS = """table => [...table.tBodies[0].rows].map((row) => [row, ...row.querySelectorAll("*")]
   .filter((one) => !one.closest(".pr-pick, svg *"))
   .map((one) => [one.tagName.toLowerCase(), one.className.baseVal ?? one.className, one.title ?? "", one.href ?? "",
-    one.getAttribute("aria-label") ?? "", [...one.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join(" ")]
+    one.getAttribute("aria-label") ?? "",
+    [...one.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join(" ")]
     .map((text) => text.trim().replace(/\\s+/g, " "))))"""
 
 
@@ -76,8 +77,7 @@ def board() -> tuple[Standings, SiteContext]:
         cost = {"cost": UNMEASURED} if name == "missing" else {}
         result = samples.result(who, POLE, made.result.returns, **cost)
         solo.append(replace(made, draws=(result,), **fields))
-    everybody = entries()
-    players = [everybody[name] for name in "first equal tied tried held hidden verified host local".split()]
+    players = [who for name, who in entries().items() if name not in ("again", "missing", "sealed", "both")]
     game = game_samples.board(game_samples.TICTACTOE, players)
     ranked = [replace(row, **marks(row.entry.agent.replace("hosted", "host"))) for row in game.rows]
     standings = samples.board(samples.task_board(POLE, solo))

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
 from leaderboard.api.table import game_columns, game_lines
-from leaderboard.charts import history_charts, interval_bars
+from leaderboard.charts import history_charts, table_bars
 from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
@@ -89,7 +89,7 @@ def render_game_pages(
         path: page(
             path, "game.md.jinja", board=board, book=book, network=network, task=board.task,
             shown_columns=game_columns(), lines=game_lines(board),
-            scale=interval_bars.rating_scale(board), crosstable=crosstable(board),
+            scale=table_bars.rating_scale(board), crosstable=crosstable(board),
             history=history_charts.rating_history(board),
         )
     }  # fmt: skip

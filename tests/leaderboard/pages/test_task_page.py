@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.api.document_files import api_files
-from leaderboard.charts.interval_bars import ChartScale
+from leaderboard.charts.table_bars import ChartScale
 from leaderboard.pages import page_templates
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.text import format, urls

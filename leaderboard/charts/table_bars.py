@@ -1,4 +1,4 @@
-"""Confidence intervals as bars on a shared scale, and the strip of normalised scores."""
+"""Confidence intervals as bars in the cells of tables, their scales, and the strip of normalised scores."""
 
 import math
 from collections.abc import Iterable, Sequence

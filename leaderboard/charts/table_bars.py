@@ -122,13 +122,13 @@ def interval_svg(estimate: Estimate, scale: ChartScale, decimals: int) -> Markup
     ).format(words=escape(words), ticks=ticks, left=_coordinate(left), width=_coordinate(width), middle=_coordinate(middle))
 
 
-def interval_element(estimate: Estimate, scale: ChartScale) -> str:
+def interval_element(estimate: Estimate, scale: ChartScale) -> Markup:
     """The same bar as one HTML element that the stylesheet draws, a fifth of the size of the SVG.
 
     It has no label: for screen readers the numbers stand beside it.
     """
     left, width, middle = _bar(estimate, scale)
-    return f'<i class="pr-at" style="--l:{left:.1f};--w:{width:.1f};--m:{middle:.1f}"></i>'
+    return Markup(f'<i class="pr-at" style="--l:{left:.1f};--w:{width:.1f};--m:{middle:.1f}"></i>')
 
 
 def task_strip(normalised: Sequence[tuple[str, float | None]]) -> Markup:

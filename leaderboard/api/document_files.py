@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from leaderboard.api.agents import agent_files, outcomes_by_agent
+from leaderboard.api.agents import agent_files
 from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.badges import badge_files
 from leaderboard.api.feeds import feed_files
@@ -15,7 +15,7 @@ from leaderboard.api.status import status_document
 from leaderboard.api.table import game_table, task_table
 from leaderboard.api.task_leaderboards import task_rows
 from leaderboard.core.entry import AgentName
-from leaderboard.core.standings import Standings
+from leaderboard.core.standings import Standings, outcomes_by_agent
 from leaderboard.history import BoardHistory
 from leaderboard.site_context import SiteContext
 from leaderboard.text import serialise, urls

@@ -19,7 +19,7 @@ from leaderboard.api.entry_json import (
     place_document,
     waiting_document,
 )
-from leaderboard.api.task_leaderboards import LeaderboardHeadJson
+from leaderboard.api.task_leaderboards import LeaderboardHeadJson, RowJson
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings, HeadToHead, WinCount
 
@@ -203,6 +203,12 @@ class GameLeaderboardJson(LeaderboardHeadJson, GameUnrankedJson):
 
     rows: list[GameRowJson]
     withdrawn: list[WithdrawnJson]
+
+
+class LeaderboardByDateJson(LeaderboardHeadJson):
+    """A leaderboard in another order than by place: at most 500 rows, and rows alone."""
+
+    rows: list[RowJson | GameRowJson]
 
 
 class DuelsJson(ClosedObject):

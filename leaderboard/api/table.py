@@ -6,8 +6,9 @@ script, and both have one way of drawing for each kind of cell: `cells.md.jinja`
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field
 
 from evaluator.model.config.metric import Direction
 from evaluator.model.config.task import Task
@@ -35,42 +36,21 @@ _REPRODUCED = ("reproduced", "measured again officially, on the same seeds: the 
 _AT_THE_RIGHT = ("score", "metric", "number", "seconds", "bytes")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Column:
+class ColumnJson(ClosedObject):
     """One column of a table."""
 
-    id: str
-    """Its name in addresses."""
+    id: Annotated[str, Field(description="its name in addresses")]
     label: str
-    title: str = ""
-    """What it is, in a few words."""
+    title: Annotated[str, Field(description="what it is, in a few words")]
     kind: CellKind
-    shown: Literal["always", "with failures", "on request"] = "on request"
-    """Whether it is on the page, beside the agent where entries without a place are listed, or offered by the menu."""
-    direction: Direction | None = None
-    """Which values are better, where that is said."""
-    decimals: int = 0
-    fields: tuple[str, ...]
-    """The fields it is drawn from and saved as, its value first."""
-
-    @property
-    def right(self) -> bool:
-        """Whether its head stands at the right."""
-        return self.kind in _AT_THE_RIGHT
-
-
-class ColumnJson(ClosedObject):
-    """A column: its head, which kind of cell it has, when it is shown, and the names of its values in `columns`."""
-
-    id: str
-    label: str
-    title: str
-    kind: CellKind
-    shown: Literal["always", "with failures", "on request"]
-    direction: Direction | None
+    shown: Annotated[
+        Literal["always", "with failures", "on request"],
+        Field(description="on the page, beside the agent where entries without a place are listed, or offered by its menu"),
+    ]
+    direction: Annotated[Direction | None, Field(description="which values are better, where that is said")]
     decimals: int
-    fields: list[str]
-    right: bool
+    fields: Annotated[list[str], Field(description="what it is drawn from and saved as, of `columns`; its value first")]
+    right: Annotated[bool, Field(description="whether its head stands at the right")]
 
 
 class TableJson(ClosedObject):
@@ -87,17 +67,26 @@ class TableJson(ClosedObject):
     leader: int | None
 
 
-def _column(name: str, label: str, kind: CellKind = "number", title: str = "", **more: Any) -> Column:
-    return Column(**{"id": name, "label": label, "kind": kind, "title": title, "fields": (name,), **more})
+def _column(name: str, label: str, kind: CellKind = "number", title: str = "", **more: Any) -> ColumnJson:
+    plain = {
+        "id": name,
+        "label": label,
+        "title": title,
+        "kind": kind,
+        "shown": "on request",
+        "direction": None,
+        "decimals": 0,
+    }
+    return cast("ColumnJson", {**plain, "fields": [name], "right": kind in _AT_THE_RIGHT, **more})
 
 
-def _first_columns(who: str, measure: str, when: str, decimals: int, direction: Direction | None) -> tuple[Column, ...]:
+def _first_columns(who: str, measure: str, when: str, decimals: int, direction: Direction | None) -> tuple[ColumnJson, ...]:
     """What the page shows without being asked."""
     return (
-        _column("place", "Place", "place", format.RANK_RANGE, shown="always", fields=("place", "rank_low", "rank_high")),
-        _column("agent", who, "agent", shown="always", fields=("login", "agent", "name", "flags")),
+        _column("place", "Place", "place", format.RANK_RANGE, shown="always", fields=["place", "rank_low", "rank_high"]),
+        _column("agent", who, "agent", shown="always", fields=["login", "agent", "name", "flags"]),
         _column("score", measure, "score", shown="always", decimals=decimals, direction=direction),
-        _column("interval", "95 % interval", "interval", shown="always", decimals=decimals, fields=("low", "high")),
+        _column("interval", "95 % interval", "interval", shown="always", decimals=decimals, fields=["low", "high"]),
         _column("algorithm", "Algorithm", "clamped", shown="always"),
         _column("evaluated_at", when, "date", shown="always"),
     )
@@ -140,7 +129,7 @@ _GAME_CSV = (
 )  # fmt: skip
 
 
-def task_columns(task: Task) -> tuple[Column, ...]:
+def task_columns(task: Task) -> tuple[ColumnJson, ...]:
     """The columns of a task's table; a further metric is named by its number, since a host names it as he likes."""
     ranking, *further = metrics_of(task)
     return (
@@ -149,7 +138,7 @@ def task_columns(task: Task) -> tuple[Column, ...]:
         *(
             _column(
                 f"metric:{number}", metric.name, "metric", metric.description, direction=metric.direction,
-                decimals=metric.decimals, fields=(_metric_field(metric.name),),
+                decimals=metric.decimals, fields=[_metric_field(metric.name)],
             )
             for number, metric in enumerate(further, start=1)
         ),
@@ -160,7 +149,7 @@ def task_columns(task: Task) -> tuple[Column, ...]:
     )  # fmt: skip
 
 
-def game_columns() -> tuple[Column, ...]:
+def game_columns() -> tuple[ColumnJson, ...]:
     """The columns of a game's table: the rating is the score."""
     return (*_first_columns("Player", "Rating", "Since", 0, None), _LOGIN, *_RESULTS, _ATTEMPTS, *_WHY)
 
@@ -249,7 +238,7 @@ def task_table(board: TaskStandings, rows: Sequence[RowJson], reproduced: Collec
     return {
         "task": task.id,
         "columns": list(fields),
-        "heads": _heads(task_columns(task)),
+        "heads": list(task_columns(task)),
         "rows": _cells(fields, map(_task_values, board.rows, rows, itertools.repeat(reproduced))),
         "failures": _cells(fields, _unranked(board)),
         "decimals": metrics[0].decimals,
@@ -265,7 +254,7 @@ def game_table(game: GameStandings, rows: Sequence[GameRowJson]) -> TableJson:
     return {
         "task": game.task.id,
         "columns": list(fields),
-        "heads": _heads(game_columns()),
+        "heads": list(game_columns()),
         "rows": _cells(fields, map(_ranked_values, game.rows, map(_rated_values, rows))),
         "failures": _cells(fields, _unranked_players(game)),
         "decimals": 0,
@@ -273,10 +262,6 @@ def game_table(game: GameStandings, rows: Sequence[GameRowJson]) -> TableJson:
         "metrics": [_rating_metric(game.task)],
         "leader": next((index for index, row in enumerate(game.rows) if not row.is_aside), 0) if game.rows else None,
     }
-
-
-def _heads(columns: Sequence[Column]) -> list[ColumnJson]:
-    return [picked(ColumnJson, column) for column in columns]
 
 
 def _cells(fields: Sequence[str], rows: Iterable[Values]) -> list[list[Any]]:

@@ -88,7 +88,7 @@ def board() -> tuple[Standings, SiteContext]:
 
 
 def all_shown(columns):
-    return lambda *board: tuple(replace(column, shown="always") for column in columns(*board))
+    return lambda *board: [{**column, "shown": "always"} for column in columns(*board)]
 
 
 @pytest.fixture(scope="module", params=["the usual columns", "every column"])

@@ -76,11 +76,6 @@ class RatedRowJson(PlaceJson, EntryJson, RatedJson):
     """A player as `pullrank rank --json` prints it."""
 
 
-def rated_row(row: GameRow) -> RatedRowJson:
-    """One rated player."""
-    return {**place_document(row), **entry_document(row.entry), **rated_document(row)}
-
-
 class PlayedJson(RatedJson):
     """All that is shown of a player's matches."""
 
@@ -183,7 +178,7 @@ def game_document(board: GameStandings) -> GameStandingsJson:
     return {
         "task": board.task.id,
         "anchor": board.anchor,
-        "rows": [rated_row(row) for row in board.rows],
+        "rows": [{**place_document(row), **entry_document(row.entry), **rated_document(row)} for row in board.rows],
         "failures": [_game_failure(failure) for failure in board.failures],
         "waiting": [waiting_document(entry, board.task) for entry in board.waiting],
         "excluded": [excluded_document(excluded) for excluded in board.excluded],

@@ -14,7 +14,7 @@ from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
 from evaluator.model.records.result import Result, without_retry
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import printable_line
-from leaderboard.charts.interval_bars import is_other_claim
+from leaderboard.charts.table_bars import is_other_claim
 from leaderboard.comments import phrases
 from leaderboard.comments.states import Previewed
 from leaderboard.core.eligibility import LOCAL

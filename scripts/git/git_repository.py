@@ -21,6 +21,8 @@ _SERVICES = {
     **dict.fromkeys(("fetch", "clone", "ls-remote"), "--upload-pack=git-upload-pack"),
     "push": "--receive-pack=git-receive-pack",
 }
+# What a clone's own configuration may say of how servers are reached; all else could lead a token to somebody else.
+_HARMLESS_HTTP = ("extraheader", "postbuffer", "version", "lowspeedlimit", "lowspeedtime")
 COMMAND_SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
 DEFAULT_SECONDS = 600.0
 
@@ -30,7 +32,7 @@ _SETTINGS = (
     "core.pager=cat", "core.askPass=", "credential.helper=", "commit.gpgSign=false", "log.showSignature=false",
     "log.showRoot=true", "diff.renames=false", "gc.auto=0", "maintenance.auto=false",
     "fetch.recurseSubmodules=false", "submodule.recurse=false", "push.recurseSubmodules=no", "safe.directory=*",
-    "core.alternateRefsCommand=true",
+    "core.alternateRefsCommand=true", "core.commitGraph=false", "advice.graftFileDeprecated=false",
 )  # fmt: skip
 _INHERITED_VARIABLES = (
     "PATH", "TMPDIR", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -42,6 +44,9 @@ _SET_VARIABLES = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+    # An object that is missing would be fetched from where the repository's configuration says, by a program that it names.
+    "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_ATTR_NOSYSTEM": "1",
     "LC_ALL": "C",
@@ -158,6 +163,8 @@ class GitRepository:
             GitLimitError: it was stopped at a limit.
             GitError: its exit code is not 0.
         """
+        if arguments[0] in _SERVICES:
+            self._refuse_ways_to_servers()
         words = [arguments[0], *filter(None, [_SERVICES.get(arguments[0])]), *arguments[1:]]
         command = ["git", *(word for setting in (*_SETTINGS, *self.settings) for word in ("-c", setting)), *words]
         if self.largest_file is not None:  # in blocks of 512 bytes; what git starts inherits it
@@ -167,7 +174,7 @@ class GitRepository:
         done = run_bounded(
             command,
             folder=self.path,
-            environment=self._environment(),
+            environment=self._environment(name),
             input_chunks=[given] if isinstance(given, bytes) else given,
             seconds=seconds,
             at_most=at_most,
@@ -181,10 +188,34 @@ class GitRepository:
             raise GitError(name, stderr or _signal_message(done.code), done.output.decode(errors="replace"))
         return done.output
 
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, command: str) -> dict[str, str]:
         inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
         secret = self.credentials.environment() if self.credentials else {}
-        return {**inherited, **_SET_VARIABLES, **secret, "GIT_ALLOW_PROTOCOL": self.protocols, "HOME": str(self.path)}
+        # A git that does not know GIT_NO_LAZY_FETCH fetches nothing, either.
+        protocols = self.protocols if command in _SERVICES else ""
+        return {**inherited, **_SET_VARIABLES, **secret, "GIT_ALLOW_PROTOCOL": protocols, "HOME": str(self.path)}
+
+    def _configured(self, pattern: str) -> list[str]:
+        """The settings of the repository's own configuration whose name fits the pattern.
+
+        Raises:
+            GitError: this is no repository.
+        """
+        own = replace(self, credentials=None)
+        try:
+            names = own.run("config", "--null", "--name-only", "--get-regexp", pattern).decode("utf-8", "replace")
+        except GitError as error:
+            if error.stderr.strip():
+                raise
+            return []  # there are none
+        return [name for name in names.split("\0") if name]
+
+    def _refuse_ways_to_servers(self) -> None:
+        """Raise CommandError if a proxy, a certificate or a file of cookies is configured."""
+        for name in self._configured(r"^(http\.|remote\..*\.proxy)"):
+            if name.rpartition(".")[2] not in _HARMLESS_HTTP:
+                words = f"this clone's configuration has {name}, by which somebody else could read what is sent"
+                raise CommandError(USAGE, f"{words}; remove it, or clone it anew")
 
     def status(self, *options: str) -> list[str]:
         """The lines of `git status --porcelain`; filters that the repository's configuration names are not run.
@@ -192,13 +223,7 @@ class GitRepository:
         Raises:
             GitError: this is no repository.
         """
-        try:
-            names = self.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.").decode("utf-8", "replace")
-        except GitError as error:
-            if error.stderr.strip():
-                raise
-            names = ""  # there are none
-        filters = {key.removeprefix("filter.").rpartition(".")[0] for key in names.split("\0") if key}
+        filters = {key.removeprefix("filter.").rpartition(".")[0] for key in self._configured(r"^filter\.")}
         if any("=" in name for name in filters):
             raise CommandError(USAGE, "this clone's configuration has a filter with '=' in its name; remove it")
         off = (f"filter.{name}.{setting}" for name in filters for setting in ("clean=", "process=", "required=false"))

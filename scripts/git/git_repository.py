@@ -45,8 +45,6 @@ _SET_VARIABLES = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_GRAFT_FILE": os.devnull,
-    # An object that is missing would be fetched from where the repository's configuration says, by a program that it names.
-    "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_ATTR_NOSYSTEM": "1",
     "LC_ALL": "C",
@@ -149,6 +147,8 @@ class GitRepository:
     """Settings of git besides those that all have."""
     protocols: str = "https:http:file"
     """What may be fetched by; in the environment, since a repository's own settings would win over other ways to say so."""
+    is_ours: bool = False
+    """Whether we made it, so that its configuration names nobody else's programs."""
 
     def run(
         self,
@@ -190,10 +190,14 @@ class GitRepository:
 
     def _environment(self, command: str) -> dict[str, str]:
         inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
+        everything = {**inherited, **_SET_VARIABLES, "HOME": str(self.path)}
         secret = self.credentials.environment() if self.credentials else {}
-        # A git that does not know GIT_NO_LAZY_FETCH fetches nothing, either.
-        protocols = self.protocols if command in _SERVICES else ""
-        return {**inherited, **_SET_VARIABLES, **secret, "GIT_ALLOW_PROTOCOL": protocols, "HOME": str(self.path)}
+        if self.is_ours:
+            return {**everything, **secret, "GIT_ALLOW_PROTOCOL": self.protocols}
+        if command in _SERVICES:
+            return {**everything, **secret, "GIT_ALLOW_PROTOCOL": self.protocols, "GIT_NO_LAZY_FETCH": "1"}
+        # A partial clone fetches what it lacks. Where that is no server, the configuration could name a program to serve it.
+        return {**everything, "GIT_ALLOW_PROTOCOL": "https"}
 
     def _configured(self, pattern: str) -> list[str]:
         """The settings of the repository's own configuration whose name fits the pattern.
@@ -201,9 +205,8 @@ class GitRepository:
         Raises:
             GitError: this is no repository.
         """
-        own = replace(self, credentials=None)
         try:
-            names = own.run("config", "--null", "--name-only", "--get-regexp", pattern).decode("utf-8", "replace")
+            names = self.run("config", "--null", "--name-only", "--get-regexp", pattern).decode("utf-8", "replace")
         except GitError as error:
             if error.stderr.strip():
                 raise

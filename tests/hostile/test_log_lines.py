@@ -208,4 +208,6 @@ def test_a_refusal_is_lines_of_ours(manifest: str) -> None:
     tries="Puts a command behind a million empty lines, so that who looks for it does not come to an end.",
 )  # fmt: skip
 def test_empty_lines_are_read_once() -> None:
-    assert without_commands("\n" * (1 << 20) + "\x0b \t::set-output name=a::b") == "\n" * (1 << 20) + "\x0b \t: :set-output name=a::b"
+    lines = "\n" * (1 << 20)
+
+    assert without_commands(f"{lines}\x0b \t::set-output name=a::b") == f"{lines}\x0b \t: :set-output name=a::b"

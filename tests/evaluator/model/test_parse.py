@@ -63,12 +63,12 @@ def test_what_is_no_record_is_refused(content: bytes, quick: bool) -> None:
 
 @pytest.mark.attack(
     "trace_that_unpacks_to_terabytes", family="supply", outcome="refused, not unpacked",
-    tries="Has lengths in a trace that ask for terabytes, and actions that unpack to as much, for whoever verifies the board.",
+    tries="Has lengths in a trace that ask for terabytes, and actions that unpack to them, for whoever verifies the board.",
 )  # fmt: skip
 def test_no_trace_is_unpacked_beyond_what_any_evaluation_plays() -> None:
     packed = base64.b64encode(zlib.compress(bytes(1 << 20), 9)).decode()
 
     for steps in ((1 << 30) + 1, 1 << 40, 1 << 70):
-        with pytest.raises(ValueError, match="^more actions than any file holds$"):
+        with pytest.raises(ValueError, match=r"^more actions than any file holds$"):
             TraceLeaf(dtype="u1", shape=(), data=packed).array(steps)
     assert len(TraceLeaf(dtype="u1", shape=(), data=packed).array(1 << 20)) == 1 << 20

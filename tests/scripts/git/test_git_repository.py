@@ -2,6 +2,7 @@
 
 import re
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,10 +84,12 @@ def test_the_token_is_for_one_server_and_stands_in_no_command_line(tmp_path: Pat
     assert environment["GIT_CONFIG_KEY_0"] == "http.https://example.org/.extraheader"
     assert "t0ken" not in "".join(environment.values())
     git(tmp_path, "init", "-q", ".")
-    repository = GitRepository(tmp_path, secret)
+    repository = GitRepository(tmp_path, secret, is_ours=True)
     assert repository.run("config", "--get-urlmatch", "http.extraheader", "https://example.org/a/b") != b""
     with pytest.raises(GitError):
         repository.run("config", "--get-urlmatch", "http.extraheader", "https://evil.example/a/b")
+    with pytest.raises(GitError):  # where a clone's own configuration could send it elsewhere, only network commands have it
+        replace(repository, is_ours=False).run("config", "--get-urlmatch", "http.extraheader", "https://example.org/a/b")
 
 
 @pytest.mark.attack(
@@ -159,7 +162,7 @@ def test_grafts_and_replacements_change_no_history(board: Clone) -> None:
 )  # fmt: skip
 def test_a_clones_own_configuration_does_not_say_how_servers_are_reached(tmp_path: Path, name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as proxy:
-        address = "http://127.0.0.1:{}".format(proxy.getsockname()[1])
+        address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
         git(tmp_path, "init", "-q", ".")
         git(tmp_path, "config", "remote.origin.url", f"{address}/a/b")
         git(tmp_path, "config", name, address)

@@ -126,7 +126,7 @@ def open_branches(clone: GitRepository, season: str) -> Iterator[DataBranches]:
 def _open_beside(clone: GitRepository, place: Path) -> GitRepository:
     """A bare repository with the same origin and credentials."""
     address = clone.run("remote", "get-url", "origin").decode().strip()
-    repository = replace(clone, path=place)
+    repository = replace(clone, path=place, is_ours=True)
     repository.run("init", "--quiet", "--bare", ".")
     if (clone.path / address).is_dir():
         address = str((clone.path / address).resolve())

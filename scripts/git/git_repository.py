@@ -21,6 +21,8 @@ _SERVICES = {
     **dict.fromkeys(("fetch", "clone", "ls-remote"), "--upload-pack=git-upload-pack"),
     "push": "--receive-pack=git-receive-pack",
 }
+# What a clone's own configuration may say of how servers are reached; all else could lead a token to somebody else.
+_HARMLESS_HTTP = ("extraheader", "postbuffer", "version", "lowspeedlimit", "lowspeedtime")
 COMMAND_SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
 DEFAULT_SECONDS = 600.0
 
@@ -30,7 +32,7 @@ _SETTINGS = (
     "core.pager=cat", "core.askPass=", "credential.helper=", "commit.gpgSign=false", "log.showSignature=false",
     "log.showRoot=true", "diff.renames=false", "gc.auto=0", "maintenance.auto=false",
     "fetch.recurseSubmodules=false", "submodule.recurse=false", "push.recurseSubmodules=no", "safe.directory=*",
-    "core.alternateRefsCommand=true",
+    "core.alternateRefsCommand=true", "core.commitGraph=false", "advice.graftFileDeprecated=false",
 )  # fmt: skip
 _INHERITED_VARIABLES = (
     "PATH", "TMPDIR", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -42,6 +44,7 @@ _SET_VARIABLES = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_ATTR_NOSYSTEM": "1",
     "LC_ALL": "C",
@@ -144,6 +147,8 @@ class GitRepository:
     """Settings of git besides those that all have."""
     protocols: str = "https:http:file"
     """What may be fetched by; in the environment, since a repository's own settings would win over other ways to say so."""
+    is_ours: bool = False
+    """Whether we made it, so that its configuration names nobody else's programs."""
 
     def run(
         self,
@@ -158,6 +163,8 @@ class GitRepository:
             GitLimitError: it was stopped at a limit.
             GitError: its exit code is not 0.
         """
+        if arguments[0] in _SERVICES:
+            self._refuse_ways_to_servers()
         words = [arguments[0], *filter(None, [_SERVICES.get(arguments[0])]), *arguments[1:]]
         command = ["git", *(word for setting in (*_SETTINGS, *self.settings) for word in ("-c", setting)), *words]
         if self.largest_file is not None:  # in blocks of 512 bytes; what git starts inherits it
@@ -167,7 +174,7 @@ class GitRepository:
         with bounded_process(
             command,
             folder=self.path,
-            environment=self._environment(),
+            environment=self._environment(name),
             input_chunks=[given] if isinstance(given, bytes) else given,
             seconds=seconds,
             at_most=at_most,
@@ -192,10 +199,32 @@ class GitRepository:
                 raise
             return b""
 
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, command: str) -> dict[str, str]:
         inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
+        everything = {**inherited, **_SET_VARIABLES, "HOME": str(self.path)}
         secret = self.credentials.environment() if self.credentials else {}
-        return {**inherited, **_SET_VARIABLES, **secret, "GIT_ALLOW_PROTOCOL": self.protocols, "HOME": str(self.path)}
+        if self.is_ours:
+            return {**everything, **secret, "GIT_ALLOW_PROTOCOL": self.protocols}
+        if command in _SERVICES:
+            return {**everything, **secret, "GIT_ALLOW_PROTOCOL": self.protocols, "GIT_NO_LAZY_FETCH": "1"}
+        # A partial clone fetches what it lacks. Where that is no server, the configuration could name a program to serve it.
+        return {**everything, "GIT_ALLOW_PROTOCOL": "https"}
+
+    def _configured(self, pattern: str) -> list[str]:
+        """The settings of the repository's own configuration whose name fits the pattern.
+
+        Raises:
+            GitError: this is no repository.
+        """
+        names = self.found("config", "--null", "--name-only", "--get-regexp", pattern).decode("utf-8", "replace")
+        return [name for name in names.split("\0") if name]
+
+    def _refuse_ways_to_servers(self) -> None:
+        """Raise CommandError if a proxy, a certificate or a file of cookies is configured."""
+        for name in self._configured(r"^(http\.|remote\..*\.proxy)"):
+            if name.rpartition(".")[2] not in _HARMLESS_HTTP:
+                words = f"this clone's configuration has {name}, by which somebody else could read what is sent"
+                raise CommandError(USAGE, f"{words}; remove it, or clone it anew")
 
     def status(self, *options: str) -> list[str]:
         """The lines of `git status --porcelain`; filters that the repository's configuration names are not run.
@@ -203,8 +232,7 @@ class GitRepository:
         Raises:
             GitError: this is no repository.
         """
-        names = self.found("config", "--null", "--name-only", "--get-regexp", r"^filter\.").decode("utf-8", "replace")
-        filters = {key.removeprefix("filter.").rpartition(".")[0] for key in names.split("\0") if key}
+        filters = {key.removeprefix("filter.").rpartition(".")[0] for key in self._configured(r"^filter\.")}
         if any("=" in name for name in filters):
             raise CommandError(USAGE, "this clone's configuration has a filter with '=' in its name; remove it")
         off = (f"filter.{name}.{setting}" for name in filters for setting in ("clean=", "process=", "required=false"))

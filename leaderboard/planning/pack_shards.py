@@ -4,7 +4,7 @@ import heapq
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from evaluator.model.config.limits import Limits
@@ -159,6 +159,36 @@ def pack_shards(
         loads[number] = load + seconds[index]
         heapq.heappush(heap, (loads[number], number))
     return Packing(shards=tuple(tuple(sorted(shard)) for shard in shards), left=tuple(left), loads=tuple(loads))
+
+
+def pack_each_alone(
+    seconds: Sequence[float], capacity: Capacity, groups: Sequence[Hashable], trace_bytes: Sequence[float] = ()
+) -> Packing:
+    """Pack one round so that no shard holds evaluations of two groups, in the given order.
+
+    Args:
+        seconds: the length of each evaluation.
+        capacity: the limits of the round.
+        groups: whom each evaluation is of.
+        trace_bytes: the size of each evaluation's trace; 0 if left out.
+    """
+    seconds = [max(each, SHORTEST_SECONDS) for each in seconds]
+    taken, left = _first_that_fit(seconds, seconds, trace_bytes or [0.0] * len(seconds), capacity)
+    shards: list[list[int]] = []
+    loads: list[float] = []
+    newest: dict[Hashable, int] = {}
+    for index in taken:
+        number = newest.get(groups[index])
+        if number is None or loads[number] + seconds[index] > capacity.shard_seconds:
+            if len(shards) == capacity.shards:
+                left.append(index)
+                continue
+            number = newest[groups[index]] = len(shards)
+            shards.append([])
+            loads.append(0.0)
+        shards[number].append(index)
+        loads[number] += seconds[index]
+    return Packing(shards=tuple(map(tuple, shards)), left=tuple(sorted(left)), loads=tuple(loads))
 
 
 def _first_that_fit(

@@ -21,7 +21,15 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit, authors_by_owner, tasks_by_name
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
-from leaderboard.planning.pack_shards import Capacity, Packing, expected_bytes, expected_seconds, machine_parts, pack_shards
+from leaderboard.planning.pack_shards import (
+    Capacity,
+    Packing,
+    expected_bytes,
+    expected_seconds,
+    machine_parts,
+    pack_each_alone,
+    pack_shards,
+)
 from leaderboard.planning.quota import Deferred
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.beacon import VersionOrigins, admission_at, beacon_order, version_origins
@@ -160,9 +168,12 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         items = []
     runners = challenge.runners
     capacity = Capacity(at_once=runners.at_once, shard_seconds=60.0 * runners.shard_minutes)
-    # In a sealed season evaluations are played one after the other.
-    parts = () if challenge.sealed else machine_parts(items, challenge.limits)
-    packing = pack_shards(expected_seconds(items, results, duels), capacity, expected_bytes(items, results), parts)
+    seconds, sizes = expected_seconds(items, results, duels), expected_bytes(items, results)
+    if challenge.sealed:
+        # All play the same episodes, and the kernel of a machine keeps what one agent left for the next to read.
+        packing = pack_each_alone(seconds, capacity, [item.players[0].name for item in items], sizes)
+    else:
+        packing = pack_shards(seconds, capacity, sizes, machine_parts(items, challenge.limits))
     records: list[Result | Duel] = [*results, *duels]
     # The seeds of these come from the commit that brought their version first, so that they tell its facts alone.
     first_draws = [record for record in records if commits.get(record.sides[0].version) == record.beacon]

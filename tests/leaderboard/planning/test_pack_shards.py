@@ -20,6 +20,7 @@ from leaderboard.planning.pack_shards import (
     expected_seconds,
     machine_parts,
     minutes,
+    pack_each_alone,
     pack_shards,
 )
 from tests.leaderboard import make
@@ -44,6 +45,19 @@ def test_no_shard_is_given_more_than_its_time(seconds: list[float], shards: int)
     packing = pack_shards(seconds, Capacity(shards=shards))
 
     assert max(packing.loads) <= 900 * 1.0001
+
+
+@given(st.lists(st.tuples(st.floats(0, 2000), st.integers(0, 30)), max_size=200), st.integers(1, 40))
+def test_whoever_must_be_alone_shares_no_shard(work: list[tuple[float, int]], shards: int) -> None:
+    owners = [owner for _, owner in work]
+    packing = pack_each_alone([each for each, _ in work], Capacity(shards=shards), owners)
+    packed = [index for shard in packing.shards for index in shard]
+
+    assert sorted([*packed, *packing.left]) == list(range(len(work)))
+    assert all(len({owners[index] for index in shard}) == 1 for shard in packing.shards)
+    assert len(packing.loads) == len(packing.shards) <= shards
+    assert all(len(shard) == 1 for shard, load in zip(packing.shards, packing.loads, strict=True) if load > 900)
+    assert bool(packed) == bool(work)
 
 
 def test_packing_is_the_same_wherever_it_is_done() -> None:

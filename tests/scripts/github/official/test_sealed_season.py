@@ -219,6 +219,24 @@ def test_sealed_evaluations_are_played_one_after_the_other(
     assert asked == [1 if rules is CHALLENGE else 4]
 
 
+@pytest.mark.attack(
+    "tells_the_next_agent_what_it_saw", family="cheating", outcome="in a sealed season each agent has a machine of its own",
+    tries="Leaves thousands of bits about the sealed episodes in the kernel's memory, for the next agent on its machine.",
+)  # fmt: skip
+@pytest.mark.parametrize(("rules", "sizes"), [(CHALLENGE, [1, 1, 1]), (OPENED, [1, 2])])
+def test_sealed_agents_share_no_machine(rules: bytes, sizes: list[int], tmp_path: Path) -> None:
+    """Which names of files an agent looked for in vain is shown by timing to whoever comes later on that machine."""
+    agents = {**agent_files("alice"), **agent_files("alice", "b", PROBE), **agent_files("bob", source=SHOUT)}
+    board = make_board(tmp_path / "board", {"challenge.yml": rules, **agents})
+    board.push()
+    git(board.path, "reset", "-q", "--hard")
+
+    work = read_workload(run_with(board), board.head, "")
+
+    shards = [{work.items[index].players[0].name for index in shard} for shard in work.packing.shards]
+    assert sorted(map(len, shards)) == sizes
+
+
 def test_a_job_ends_at_full_multiples_only() -> None:
     assert [seconds_to_wait(elapsed) for elapsed in (1.0, JOB_PACE_SECONDS, 2.5 * JOB_PACE_SECONDS)] == [599.0, 0.0, 300.0]
 

@@ -14,7 +14,7 @@ from evaluator.model.config.moderation import Moderation, Quarantine
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.store import RESULT
 from scripts.console import OK, USAGE, CommandError, print_json, say
-from scripts.git.folder_history import commit_time
+from scripts.git.folder_history import commit_times
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.merged_pulls import merged_pulls
 from scripts.github.doctor.protection_checks import SEASON_ENVIRONMENT
@@ -93,8 +93,8 @@ def _quarantine(checkout: Checkout, clone: GitRepository, sha: str, fields: dict
 def _begin(checkout: Checkout, clone: GitRepository, sha: str) -> str:
     """When the first result was evaluated: since a commit of main, or recorded since one of results."""
     if clone.file(sha, "challenge.yml") is not None:
-        seconds = int(clone.run("show", "-s", "--format=%ct", _merged_by(clone, sha)))
-        return commit_time(seconds).strftime(_FORM)
+        (at,) = commit_times(clone, [_merged_by(clone, sha)])
+        return at.astimezone(UTC).strftime(_FORM)
     parent = clone.resolve(f"{sha}^")
     older = {leaf.text for leaf in clone.tree(parent)} if parent else set()
     times = [one.provenance.evaluated_at for one in checkout.every_record if one.path() + RESULT not in older]

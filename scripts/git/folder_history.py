@@ -5,9 +5,10 @@ differ in the manifest alone, or for a digest.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from itertools import groupby
 
 from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
@@ -26,6 +27,7 @@ VERSIONS_AT_ONCE = 50
 _GONE_MODE = "000000"
 # Whoever makes a commit writes what time he likes. Later ones, in seconds since 1970, are no dates that one can reckon with.
 _LATEST = int(datetime(9990, 1, 1, tzinfo=UTC).timestamp())
+_COMMITTER = re.compile(rb"^committer .*> (\d{1,20})(?: ([+-])(\d\d)(\d\d)$)?", re.MULTILINE)
 
 FolderFile = tuple[str, str, str]
 """Mode, path inside the folder, and object name."""
@@ -281,18 +283,21 @@ FileChange = tuple[str, str, str]
 """New mode, new object name, and path."""
 
 
-def commit_time(seconds: int) -> datetime:
-    """The time of a commit by its seconds since 1970, at the latest in the year 9990."""
-    return datetime.fromtimestamp(min(seconds, _LATEST), UTC)
+def commit_times(repository: GitRepository, shas: Sequence[str]) -> list[datetime]:
+    """When commits were made, at the latest in the year 9990, in the zone that each names, else UTC.
+
+    Git's own formats read a commit by the code page that its author named, in which its lines may be others: with no time,
+    which ends the reader, or with another one.
+    """
+    return [_committed_at(content) for content in repository.read(shas, kind="commit")]
 
 
-def _as_written(committed_at: str, seconds: int) -> str:
-    """A commit's time as git writes it, if that is one; its zone may be none."""
-    try:
-        datetime.fromisoformat(committed_at)
-    except ValueError:
-        return commit_time(seconds).isoformat()
-    return committed_at if seconds <= _LATEST else commit_time(seconds).isoformat()
+def _committed_at(content: bytes) -> datetime:
+    line = _COMMITTER.search(content.partition(b"\n\n")[0])
+    if line is None or int(line[1]) > _LATEST:
+        return datetime.fromtimestamp(_LATEST, UTC)
+    zone = timedelta(hours=int(line[3] or 0), minutes=int(line[4] or 0)) * (-1 if line[2] == b"-" else 1)
+    return datetime.fromtimestamp(int(line[1]), timezone(zone) if abs(zone) < timedelta(days=1) else UTC)
 
 
 def read_commits(repository: GitRepository, main_sha: str, *paths: str) -> Iterator[tuple[str, str, list[FileChange]]]:
@@ -300,23 +305,21 @@ def read_commits(repository: GitRepository, main_sha: str, *paths: str) -> Itera
 
     A path is never taken for a commit, whatever its name: exactly one follows each line that begins with a colon.
     """
-    form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H %cI %ct")
+    form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H")
     raw = repository.run("log", *form, full_sha(main_sha), "--", *paths)
     tokens = iter(raw.decode("utf-8", "surrogateescape").split("\0"))
-    sha, committed_at, changes = "", "", list[FileChange]()
+    commits: dict[str, list[FileChange]] = {}
+    changes = list[FileChange]()
     for token in tokens:
         text = token.lstrip("\n")
         if text.startswith(":"):
             _, mode, _, oid, _ = text.split(" ")
             changes.append((mode, oid, next(tokens)))
         elif text:
-            if sha:
-                yield sha, committed_at, changes
-            sha, written, seconds = text.split(" ")
-            committed_at = _as_written(written, int(seconds))
-            changes = []
-    if sha:
-        yield sha, committed_at, changes
+            changes = commits.setdefault(text, [])
+    times = commit_times(repository, list(commits))
+    for (sha, of_commit), at in zip(commits.items(), times, strict=True):
+        yield sha, at.isoformat(), of_commit
 
 
 def _apply_changes(folders: dict[AgentName, dict[str, FolderFile]], changes: Iterable[FileChange]) -> set[AgentName]:

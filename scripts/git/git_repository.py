@@ -283,8 +283,10 @@ class GitRepository:
         raw = self.run("ls-tree", "-r", "-z", "--full-tree", full_sha(commit), at_most=at_most)
         return tuple(_parse_leaf(line) for line in raw.split(b"\0") if line)
 
-    def read(self, oids: Sequence[str], at_most: int = OUTPUT_BYTES) -> list[bytes]:
-        """The contents of blobs, in order, by one process; `at_most`: limit of all together in bytes.
+    def read(self, oids: Sequence[str], at_most: int = OUTPUT_BYTES, kind: str = "blob") -> list[bytes]:
+        """The contents of blobs or other objects of a kind, in order, by one process.
+
+        `at_most`: limit of all together in bytes.
 
         Raises:
             GitLimitError: they have more.
@@ -295,8 +297,8 @@ class GitRepository:
         for oid in oids:
             end = raw.index(b"\n", begin)
             words = raw[begin:end].decode().split()
-            if len(words) != 3 or words[1] != "blob":
-                raise GitError("cat-file", f"fatal: {oid} is no blob here")
+            if len(words) != 3 or words[1] != kind:
+                raise GitError("cat-file", f"fatal: {oid} is no {kind} here")
             size = int(words[2])
             contents.append(raw[end + 1 : end + 1 + size])
             begin = end + size + 2

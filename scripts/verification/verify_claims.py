@@ -17,7 +17,7 @@ from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, is_plac
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
-from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, commit_time, folder_of
+from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, commit_times, folder_of
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.season_commits import season_commits
 
@@ -172,9 +172,8 @@ class MainHistory:
     @cached_property
     def _commits(self) -> dict[str, tuple[int, datetime]]:
         """Position and time of each commit of main, by first parents, the oldest first."""
-        log = self._clone.run("log", "--first-parent", "--reverse", "--format=%H %ct", self._main).decode()
-        rows = (line.split() for line in log.splitlines())
-        return {sha: (position, commit_time(int(at))) for position, (sha, at) in enumerate(rows)}
+        shas = self._clone.first_parent(self._main)[::-1]
+        return dict(zip(shas, enumerate(commit_times(self._clone, shas)), strict=True))
 
     def check(self, record: AnyRecord) -> HistoryFindings:
         """Check a record; history says nothing of records that are not official."""

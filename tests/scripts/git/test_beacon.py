@@ -1,5 +1,6 @@
 """Beacons are the first-parent commits of main that began the stays of a version; whole history or nothing."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -376,6 +377,31 @@ def test_a_commit_whose_time_is_no_date_keeps_nobody_from_planning(board: Clone,
     assert datetime(2099, 1, 1, tzinfo=UTC) < admission.arrived[name] < datetime(9991, 1, 1, tzinfo=UTC)
     assert season_commits(board.repository, board.head, "2").began == board.head
     assert MainHistory(board.repository, board.head)._commits[board.head][1].year < 9991
+
+
+# In this code page `%` is a line end, so a name of an author can hold lines of a commit's head.
+CODE_PAGE = "IBM1047"
+EARLIER = "m\ncommitter m <m@m> 1600000000 +0000\n\n".encode("cp037").replace(b"\x15", b"%")
+
+
+@pytest.mark.attack(
+    "commit_that_is_read_in_another_code_page", family="supply", outcome="its bytes are read as they are",
+    tries="Names a code page in which its author's name holds another time of the merge, or in which it has none.",
+)  # fmt: skip
+@pytest.mark.parametrize("author", [b"m", EARLIER])
+def test_a_commits_time_is_read_without_its_encoding(board: Clone, author: bytes) -> None:
+    """Git writes a commit in UTF-8 before it looks for its dates."""
+    name = AgentName("mallory", "a")
+    board.commit(agent_files("mallory"), at="@1767225600 +0000")
+    head = board.repository.run("cat-file", "commit", "HEAD")
+    written = re.sub(rb"(?m)^author .*? <", lambda _: b"author " + author + b" <", head, count=1)
+    written = written.replace(b"\n\n", f"\nencoding {CODE_PAGE}\n\n".encode(), 1)
+    sha = board.repository.run("hash-object", "-t", "commit", "-w", "--stdin", given=written).decode().strip()
+    git(board.path, "reset", "-q", "--soft", sha)
+
+    origins = version_origins(board.repository, sha, {name: digest(board, "mallory")}, {name: [POLE]})
+
+    assert origins.versions[name].committed_at == "2026-01-01T00:00:00+00:00"
 
 
 NAMING = MANIFEST + b'authors: ["@Carol"]\n'

@@ -100,7 +100,7 @@ def run_jobs(
     before each is started, with its position; False leaves it out.
 
     Raises:
-        CommandError: a process ended before its evaluation.
+        CommandError: processes ended before their evaluations; the others have been played by then.
     """
     free = free or FreeResources.here()
     most = min(len(jobs), len(free.processors), at_once or len(jobs))
@@ -115,9 +115,12 @@ def run_jobs(
     workers = [_Worker.start(jobs) for _ in range(most)]
     try:
         with play_display(len(jobs), quiet=quiet) as display:
-            yield from _Schedule(jobs, workers, free, display).run(may_start)
+            schedule = _Schedule(jobs, workers, free, display)
+            yield from schedule.run(may_start)
     finally:
         _end(workers)
+    if schedule.faults:
+        raise CommandError(OUR_FAULT, *schedule.faults)
 
 
 @dataclass(kw_only=True)
@@ -154,6 +157,8 @@ class _Schedule(Generic[Value]):
         self._free, self._free_mib = list(free.processors), free.memory_mib
         self._count = len(free.processors)
         self._waiting = sorted(range(len(jobs)), key=lambda index: -jobs[index].processors)
+        self.faults: list[str] = []
+        """A line for each job whose process ended before it."""
 
     def run(self, may_start: Callable[[int], bool]) -> Iterator[tuple[int, Value]]:
         """The position and value of each job as it ends."""
@@ -164,7 +169,11 @@ class _Schedule(Generic[Value]):
                 return
             for connection in wait(list(running)):
                 worker = running[connection]  # type: ignore[index]
-                kind, payload = self._receive(worker)
+                try:
+                    kind, payload = worker.connection.recv()
+                except (EOFError, OSError):
+                    self._replace(worker)
+                    continue
                 if kind == "progress":
                     worker.report(payload)
                     continue
@@ -173,14 +182,16 @@ class _Schedule(Generic[Value]):
                     raise payload
                 yield index, payload
 
-    def _receive(self, worker: _Worker) -> tuple[str, Any]:
-        try:
-            message: tuple[str, Any] = worker.connection.recv()
-        except (EOFError, OSError):
-            title = self._jobs[worker.index or 0].title
-            advice = "run it again, with --jobs 1 if that repeats"
-            raise CommandError(OUR_FAULT, f"{title}: its process was killed, perhaps for memory; {advice}") from None
-        return message
+    def _replace(self, worker: _Worker) -> None:
+        """Note the job of a process that ended, such as in a library of the environment, and start another if possible."""
+        title = self._jobs[self._release(worker)].title
+        advice = "run it again, with --jobs 1 if that repeats"
+        self.faults.append(f"{title}: its process was killed, perhaps for memory; {advice}")
+        _end([worker])
+        self._workers.remove(worker)
+        # Beside another thread, such as a terminal's display, a fork could inherit a lock that nobody releases.
+        if threading.active_count() == 1:
+            self._workers.append(_Worker.start(self._jobs))
 
     def _fill(self, may_start: Callable[[int], bool]) -> None:
         """Start what fits, at least one."""

@@ -79,18 +79,34 @@ def test_a_failure_in_a_process_ends_the_others() -> None:
     def fail(report: ReportProgress) -> None:
         raise CommandError(3, "one line", "another")
 
+    jobs = [
+        ParallelJob(title="failing", play=fail, processors=1, memory_mib=1),
+        ParallelJob(title="sleeping", play=lambda report: time.sleep(600), processors=1, memory_mib=1),
+    ]
+    with pytest.raises(CommandError) as caught:
+        list(run_jobs(jobs, None, quiet=True, free=FREE))
+    assert str(caught.value).startswith("one line\nanother")
+    assert caught.value.code == 3
+
+
+@several
+@pytest.mark.attack(
+    "environment_that_takes_the_others_along", family="cheating", outcome="everybody else's results are recorded",
+    tries="Plays actions by which a library of the environment ends the referee's process, with all that waited for it.",
+)  # fmt: skip
+def test_a_process_that_dies_costs_its_own_job_alone() -> None:
     def die(report: ReportProgress) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    for play, line in ((fail, "one line\nanother"), (die, "dying: its process was killed, perhaps for memory")):
-        jobs = [
-            ParallelJob(title="dying", play=play, processors=1, memory_mib=1),
-            ParallelJob(title="sleeping", play=lambda report: time.sleep(600), processors=1, memory_mib=1),
-        ]
-        with pytest.raises(CommandError) as caught:
-            list(run_jobs(jobs, None, quiet=True, free=FREE))
-        assert str(caught.value).startswith(line)
-        assert caught.value.code == 3
+    dying = [ParallelJob[object](title=f"dying {i}", play=die, processors=1, memory_mib=1) for i in range(3)]
+    played = run_jobs([*dying, *map(job, "abc")], 2, quiet=True, free=FREE)
+
+    assert sorted(itertools.islice(played, 3)) == [(3, "a"), (4, "b"), (5, "c")]
+    with pytest.raises(CommandError) as caught:
+        next(played)
+    lines = str(caught.value).splitlines()
+    assert sorted(line.partition(":")[0] for line in lines) == ["dying 0", "dying 1", "dying 2"]
+    assert caught.value.code == 3
 
 
 def test_jobs_are_a_number_or_auto() -> None:

@@ -418,6 +418,38 @@ def test_who_redirects_answers_for_where_the_files_come_from(
     assert store.fetch(wanted) is is_owners
 
 
+@pytest.mark.attack(
+    "weights_behind_a_proxy_of_pictures", family="supply", outcome="are its owner's",
+    tries="Names the proxy by which a common host shows strangers' pictures, or a bucket of its own, so that it decides "
+    "when files arrive, or fail, and nobody waits for a full multiple of ten minutes.",
+)  # fmt: skip
+@pytest.mark.parametrize("redirects", [False, True])
+@pytest.mark.parametrize(
+    ("host", "is_owners"),
+    [
+        ("camo.githubusercontent.com", True), ("user-content.gitlab-static.net", True), ("storage.googleapis.com", True),
+        ("mine.storage.googleapis.com", True), ("raw.githubusercontent.com", False), ("cas-bridge.xethub.hf.co", False),
+        ("cdn.artifacts.gitlab-static.net", False),
+    ],
+)  # fmt: skip
+def test_a_name_below_a_common_one_is_not_common_where_owners_serve_by_it(
+    server: WeightsServer, tmp_path: Path, host: str, is_owners: bool, redirects: bool
+) -> None:
+    """Every name below githubusercontent.com, gitlab-static.net and storage.googleapis.com was taken for everybody's."""
+    there = f"https://{host}/there.bin"
+    server.pages["/net.bin"] = sends_to(there)
+    server.pages["/there.bin"] = overloaded
+    store = server.store(tmp_path / "store")
+    wanted = [weights(CONTENT, url="https://gitlab.com/net.bin" if redirects else there)]
+
+    with pytest.raises(AgentFault) as caught:
+        store.fetch(wanted)
+
+    assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
+    server.pages["/there.bin"] = gives(CONTENT)
+    assert store.fetch(wanted) is is_owners
+
+
 class Clock:
     """A clock that the owner's server moves, instead of `time`."""
 

@@ -496,6 +496,49 @@ def test_the_second_in_which_files_arrive_tells_an_agent_nothing(
 
 
 @pytest.mark.attack(
+    "plan_in_the_time_of_a_failure", family="supply", outcome="ends at a full multiple of ten minutes",
+    tries="Lets the files of a second agent fail in the second at which the next one on the machine, which fetches nothing, "
+    "is to start: that one reads in the clock how to play its final draw.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("url", "page", "is_paced"),
+    [
+        ("https://models.example/net.bin", overloaded, True),
+        ("https://models.example/net.bin", gives(CONTENT[:-1] + b"x"), True),
+        ("https://models.example/missing.bin", overloaded, True),
+        ("https://gitlab.com/net.bin", sends_to("https://elsewhere.example/missing.bin"), True),
+        ("https://gitlab.com/net.bin", overloaded, False),
+    ],
+)  # fmt: skip
+def test_the_second_in_which_files_fail_tells_the_next_agent_nothing(
+    server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, page: Answer, is_paced: bool
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(sandbox, "time", clock)
+
+    def opener(spec: sandbox.SandboxSpec) -> sandbox.Sandbox:
+        raise AssertionError
+
+    def ended_after(delay: float) -> float:
+        def late(request: BaseHTTPRequestHandler) -> None:
+            clock.now += delay
+            page(request)
+
+        server.pages |= {"/net.bin": late, "/missing.bin": lambda request: request.send_error(404)}
+        store = server.store(tmp_path / f"{delay}")
+        monkeypatch.setattr(submission_folder, "WeightsStore", lambda: store)
+        clock.now = 1_700_000_100.0
+        asked = order(assemble(blobs(weights(CONTENT, url=url)), SubmissionLimits()), world_of("CartPole-v1", 1), Limits())
+        wanted = replace(asked, tier=Tier.OFFICIAL)
+        evaluate_agent(wanted, SandboxKind.DOCKER, opener, lambda: datetime.now(UTC), lambda done: None)
+        return clock.now
+
+    ends = {ended_after(delay) for delay in (1.0, 7.0, 90.0)}
+
+    assert (len(ends) == 1, {end % sandbox.PACE_SECONDS for end in ends} == {0.0}) == (is_paced, is_paced)
+
+
+@pytest.mark.attack(
     "weights_copy_changed", family="supply", outcome="the copy is refused and removed",
     tries="Changes the kept copy on the machine after it was checked, as an escaped agent might.",
 )  # fmt: skip

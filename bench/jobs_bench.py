@@ -22,7 +22,7 @@ from evaluator.model.records.result import Result
 from leaderboard.core.store import ResultStore
 from scripts.repository.checkout import open_checkout
 from scripts.runs.local_evaluator import RunOptions, evaluate_locally, open_evaluator
-from scripts.runs.parallel_jobs import Machine, ParallelJob, run_jobs
+from scripts.runs.parallel_jobs import FreeResources, ParallelJob, run_jobs
 
 PROCESSORS = (1, 2, 4, 8, 64)
 REPEATED = 100
@@ -37,11 +37,11 @@ def serial_seconds(results: list[tuple[Result, bytes | None]]) -> float:
 
         return ParallelJob(title="", play=play, processors=1, memory_mib=1)
 
-    machine = Machine(processors=Machine.here().processors, memory_mib=1 << 20)
+    free = FreeResources(processors=FreeResources.here().processors, memory_mib=1 << 20)
     with tempfile.TemporaryDirectory() as folder:
         store = ResultStore(results=Path(folder, "results"), traces=Path(folder, "traces"))
         begun = time.process_time()
-        for _, (result, trace) in run_jobs([job(played) for played in results], 2, quiet=True, machine=machine):
+        for _, (result, trace) in run_jobs([job(played) for played in results], 2, quiet=True, free=free):
             store.write(result, trace)
         return (time.process_time() - begun) / len(results)
 

@@ -10,7 +10,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-from scripts.command_list import COMMANDS
+from scripts.command_list import COMMANDS, PINNED
 from scripts.console import OUR_FAULT, STOPPED, USAGE, CommandError, print_faults, say
 
 # Python looks through everything in memory each time that it has grown by a quarter, and through what is new after every 700
@@ -67,7 +67,7 @@ def _run(command: str | None) -> int:
 
         hint = did_you_mean(command, COMMANDS, "the commands are")
         raise CommandError(USAGE, f"there is no command {command!r}; {hint}")
-    if command is not None and COMMANDS[command].is_pinned:
+    if command in PINNED:
         from evaluator.host.deterministic import run_pinned
 
         run_pinned(os.environ, ["-m", "scripts.cli", *sys.argv[1:]])

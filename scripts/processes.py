@@ -29,25 +29,6 @@ class FinishedProcess:
     """Whether it was stopped because it printed more than the limit."""
 
 
-def run_bounded(
-    command: list[str],
-    *,
-    folder: Path,
-    environment: Mapping[str, str],
-    input_chunks: Iterable[bytes] = (),
-    seconds: float,
-    at_most: int,
-) -> FinishedProcess:
-    """Run a command to its end or its limits; the processes that it started end with it.
-
-    `input_chunks`: its standard input, which is never held in memory at once. `at_most`: limit of its output in bytes.
-    """
-    with bounded_process(
-        command, folder=folder, environment=environment, input_chunks=input_chunks, seconds=seconds, at_most=at_most
-    ) as finish:
-        return finish()
-
-
 @contextmanager
 def bounded_process(
     command: list[str],
@@ -58,7 +39,11 @@ def bounded_process(
     seconds: float,
     at_most: int,
 ) -> Iterator[Callable[[], FinishedProcess]]:
-    """The same beside the block, which is given a function that waits for the end; at the block's end it is killed."""
+    """Run a command beside the block, which is given a function that waits for its end or its limits.
+
+    At the block's end it is killed, with the processes that it started. `input_chunks`: its standard input, which is never
+    held in memory at once. `at_most`: limit of its output in bytes.
+    """
     late = Event()
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors:
         stdin.writelines(input_chunks)

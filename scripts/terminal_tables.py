@@ -14,7 +14,7 @@ from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
 from evaluator.model.records.result import Result, without_retry
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import printable_line
-from leaderboard.charts.interval_bars import is_other_claim
+from leaderboard.charts.table_bars import is_other_claim
 from leaderboard.comments import phrases
 from leaderboard.comments.states import Previewed
 from leaderboard.core.eligibility import LOCAL
@@ -381,11 +381,7 @@ def _side_cells(duel: Duel, side: int) -> list[str]:
 def _print_faults(out: Console, duel: Duel, task: Task, failed: str | None = None) -> None:
     """Print the first broken rules, the game position at the first one, and the log of players that failed.
 
-    Args:
-        out: where.
-        duel: whose faults.
-        task: its game.
-        failed: what a failure is printed under; the player's name if left out.
+    `failed`: what a failure is printed under; the player's name if left out.
     """
     broken = [index for index, match in enumerate(duel.matches) if match.offenders and match.end is not MatchEnd.FORFEIT]
     for index in broken[:SHOWN_FAULTS]:

@@ -1,6 +1,8 @@
 """The typer application: the options of `pullrank` itself, and the command that was called."""
 
 import importlib
+import re
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,19 +35,30 @@ def build(command: str | None) -> typer.Typer:
     app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(_root)
     if command not in COMMANDS:
-        for name, listed in COMMANDS.items():
-            app.command(name, help=listed.help)(_list_only)
+        for name in COMMANDS:
+            app.command(name, help=_help_line(name))(_list_only)
         return app
     module = importlib.import_module(f"scripts.commands.{command.replace('-', '_')}")
+    example = f"Example: pullrank {COMMANDS[command]}"
     if isinstance(module.run, typer.Typer):
-        app.add_typer(module.run, name=command, epilog=_example(command))
+        app.add_typer(module.run, name=command, epilog=example)
     else:
-        app.command(command, epilog=_example(command))(module.run)
+        app.command(command, epilog=example)(module.run)
     return app
 
 
-def _example(command: str) -> str:
-    return f"Example: pullrank {COMMANDS[command].example}"
+# In the source of a command: the first line of its function's docstring, or of its group's help.
+_HELP_LINE = re.compile(
+    r'^(?:def run\(.*?\) -> int:\n    """|run = typer\.Typer\(help=")([^"\n]+)', re.MULTILINE | re.DOTALL
+)
+
+
+def _help_line(command: str) -> str:
+    """The first line of a command's own help, read from its source: to import all commands takes a second."""
+    source = Path(__file__).parent / "commands" / f"{command.replace('-', '_')}.py"
+    line = _HELP_LINE.search(source.read_text(encoding="utf-8"))
+    assert line is not None
+    return line[1]
 
 
 def _list_only() -> None:

@@ -47,7 +47,7 @@ _SUSPICIOUS = re.compile(
     "[^\t\n -~\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u061b\u061d-\u115e\u2010-\u2027\u202f-\u205f\u2070-\u20cf"
     "\u2100-\u27ff\u3000-\u3163\u3165-\ud7ff\U0001f000-\U0001faff\U00020000-\U0002ffef]+"
 )
-_COMMAND_LINE = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
+_COMMAND_LINE = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
 _COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)
 
 

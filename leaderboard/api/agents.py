@@ -32,7 +32,7 @@ from leaderboard.api.task_leaderboards import ClaimJson, CostJson, MeasuredJson,
 from leaderboard.charts.agent_charts import curve_points
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
-from leaderboard.core.standings import Failure, Outcome, OverallRow, Row, Standings, outcomes_of
+from leaderboard.core.standings import Failure, Outcome, OverallRow, Row, TaskOutcomes
 from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import score_or_none
 from leaderboard.scoring.metrics import episode_lengths, learning_curve
@@ -47,9 +47,6 @@ _POWERS = 10.0 ** np.arange(_EXACT_POWERS + 1)
 _EXPONENT = 1e16  # from here on, JSON has an exponent and no `.0`
 # Versions of one agent on one task in its history, the newest.
 HISTORY_VERSIONS = 50
-
-TaskOutcomes = Sequence[tuple[Task, Outcome]]
-"""What each task's leaderboard has of one agent, in the order of challenge.yml."""
 
 
 class LengthJson(ClosedObject):
@@ -276,16 +273,6 @@ def _rounded(numbers: Floats) -> Floats:
     return rounded
 
 
-def outcomes_by_agent(standings: Standings, names: Iterable[AgentName]) -> Mapping[AgentName, TaskOutcomes]:
-    """What the leaderboards have of these agents."""
-    agents: dict[AgentName, list[tuple[Task, Outcome]]] = {name: [] for name in names}
-    for board in standings.boards:
-        for entry, outcome in outcomes_of(board):
-            if entry.name in agents:
-                agents[entry.name].append((board.task, outcome))
-    return agents
-
-
 def agent_files(
     facts: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], departed: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
@@ -308,7 +295,7 @@ def agent_document(entry: Entry, outcomes: TaskOutcomes, overall: OverallRow | N
         "page": urls.agent_address(entry.login, entry.agent),
         **_optional_manifest(entry, facts),
         "overall": None if overall is None else {**place_document(overall), **overall_scores(overall)},
-        "tasks": [task_document_of_agent(task, outcome, context) for task, outcome in outcomes],
+        "tasks": [task_document_of_agent(board.task, outcome, context) for board, outcome in outcomes],
         "runs": context.runs,
     }  # fmt: skip
 

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from evaluator.model.config.task import Task
-from leaderboard.api.agents import TaskOutcomes
 from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.entry_json import ClosedObject
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow
-from leaderboard.core.standings import Failure, Outcome, OverallRow, Row
+from leaderboard.core.standings import Failure, Outcome, OverallRow, Row, TaskOutcomes
 from leaderboard.scoring.metrics import digits
 from leaderboard.site_context import FormerEntry
 from leaderboard.text import format, serialise, urls
@@ -48,7 +47,8 @@ def badge_files(
     for name, outcomes in agents.items():
         folder = f"badges/{facts.standings.entries[name].shown}"
         yield from _both(f"{folder}/overall", overall_badge(title, overall.get(name), ranked))
-        for task, outcome in outcomes:
+        for board, outcome in outcomes:
+            task = board.task
             yield from _both(f"{folder}/{parts[task.id]}", task_badge(task, outcome, counts[task.id]))
     for former in departed:
         yield from _former(former, title, {task.id: task for task in facts.standings.challenge.tasks})

@@ -1,24 +1,34 @@
 """All documents for machines, as files below the site's root."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from leaderboard.api.agents import agent_files, outcomes_by_agent
+from leaderboard.api.agents import agent_files
 from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.badges import badge_files
 from leaderboard.api.feeds import feed_files
-from leaderboard.api.game_leaderboards import game_rows
+from leaderboard.api.game_leaderboards import (
+    DuelsJson,
+    GameLeaderboardJson,
+    GameRowJson,
+    LeaderboardByDateJson,
+    game_document,
+    game_row,
+)
 from leaderboard.api.index import index_files
-from leaderboard.api.leaderboard_files import game_leaderboard_files, task_leaderboard_files
 from leaderboard.api.openapi import openapi_document
 from leaderboard.api.openmetrics import openmetrics_document
 from leaderboard.api.status import status_document
-from leaderboard.api.table import game_table, task_table
-from leaderboard.api.task_leaderboards import task_rows
+from leaderboard.api.table import game_csv, game_table, task_csv, task_table
+from leaderboard.api.task_leaderboards import RowJson, task_leaderboard, task_rows
 from leaderboard.core.entry import AgentName
-from leaderboard.core.standings import Standings
+from leaderboard.core.game_standings import GameStandings
+from leaderboard.core.standings import Standings, TaskStandings, outcomes_by_agent
 from leaderboard.history import BoardHistory
 from leaderboard.site_context import SiteContext
 from leaderboard.text import serialise, urls
+
+# Rows of a leaderboard that is sorted by date.
+MAX_ROWS_BY_DATE = 500
 
 
 def api_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
@@ -37,11 +47,44 @@ def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tu
         rows = task_rows(board, facts)
         table = task_table(board, rows, context.reproduced)
         yield urls.task_file(board.task.id, "table.json"), serialise.json_document(table)
-        yield from task_leaderboard_files(board, rows)
+        yield from _task_files(board, rows)
     for game in standings.games:
-        players = game_rows(game)
+        players = [game_row(row) for row in game.rows]
         yield urls.task_file(game.task.id, "table.json"), serialise.json_document(game_table(game, players))
-        yield from game_leaderboard_files(game, players)
+        yield from _game_files(game, players)
+
+
+def _task_files(board: TaskStandings, rows: list[RowJson]) -> Iterator[tuple[str, bytes]]:
+    """The documents of a task, except its table."""
+    yield urls.task_file(board.task.id, "leaderboard.json"), serialise.json_document(task_leaderboard(board, rows))
+    yield from _by_date(board.task.id, rows)
+    yield urls.task_file(board.task.id, "leaderboard.csv"), task_csv(board.task, rows)
+
+
+def _game_files(game: GameStandings, rows: list[GameRowJson]) -> Iterator[tuple[str, bytes]]:
+    """The documents of a game, except its table."""
+    task_id, standings = game.task.id, game_document(game)
+    document: GameLeaderboardJson = {
+        "task": task_id, "order": "place", "count": len(rows), "rows": rows, "failures": standings["failures"],
+        "waiting": standings["waiting"], "excluded": standings["excluded"], "anchor": standings["anchor"],
+        "prior": standings["prior"], "cycle": standings["cycle"], "moving_first": standings["moving_first"], "withdrawn": [],
+    }  # fmt: skip
+    yield urls.task_file(task_id, "leaderboard.json"), serialise.json_document(document)
+    yield from _by_date(task_id, rows)
+    yield urls.task_file(task_id, "leaderboard.csv"), game_csv(rows)
+    duels: DuelsJson = {"task": task_id, "crosstable": standings["crosstable"], "history": standings["history"]}
+    yield urls.task_file(task_id, "duels.json"), serialise.json_document(duels)
+
+
+def _by_date(task_id: str, rows: Sequence[RowJson | GameRowJson]) -> Iterator[tuple[str, bytes]]:
+    """The oldest and the newest rows; rows of the same moment are in the order of their places, or in its reverse."""
+    ascending = sorted(rows, key=lambda row: row["evaluated_at"])
+    oldest: LeaderboardByDateJson = {
+        "task": task_id, "order": "oldest", "count": len(rows), "rows": ascending[:MAX_ROWS_BY_DATE],
+    }  # fmt: skip
+    newest: LeaderboardByDateJson = {**oldest, "order": "newest", "rows": ascending[: -MAX_ROWS_BY_DATE - 1 : -1]}
+    yield urls.task_file(task_id, "leaderboard-oldest.json"), serialise.json_document(oldest)
+    yield urls.task_file(task_id, "leaderboard-newest.json"), serialise.json_document(newest)
 
 
 def feed_and_status_files(

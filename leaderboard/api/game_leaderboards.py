@@ -19,7 +19,7 @@ from leaderboard.api.entry_json import (
     place_document,
     waiting_document,
 )
-from leaderboard.api.task_leaderboards import LeaderboardHeadJson
+from leaderboard.api.task_leaderboards import LeaderboardHeadJson, RowJson
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings, HeadToHead, WinCount
 
@@ -76,11 +76,6 @@ class RatedRowJson(PlaceJson, EntryJson, RatedJson):
     """A player as `pullrank rank --json` prints it."""
 
 
-def rated_row(row: GameRow) -> RatedRowJson:
-    """One rated player."""
-    return {**place_document(row), **entry_document(row.entry), **rated_document(row)}
-
-
 class PlayedJson(RatedJson):
     """All that is shown of a player's matches."""
 
@@ -101,15 +96,12 @@ class GameRowJson(PlaceJson, EntryJson, PlayedJson, SourceJson, LinksJson):
     """A rated player of a game."""
 
 
-def game_rows(game: GameStandings) -> list[GameRowJson]:
-    """All rows of a game, by place."""
-    return [
-        {
-            **place_document(row), **entry_document(row.entry), **played_document(row),
-            **picked(SourceJson, row.entry.submission), **links_document(row.entry),
-        }
-        for row in game.rows
-    ]  # fmt: skip
+def game_row(row: GameRow) -> GameRowJson:
+    """A row of a game."""
+    return {
+        **place_document(row), **entry_document(row.entry), **played_document(row),
+        **picked(SourceJson, row.entry.submission), **links_document(row.entry),
+    }  # fmt: skip
 
 
 class GameFailureJson(EntryJson):
@@ -186,7 +178,7 @@ def game_document(board: GameStandings) -> GameStandingsJson:
     return {
         "task": board.task.id,
         "anchor": board.anchor,
-        "rows": [rated_row(row) for row in board.rows],
+        "rows": [{**place_document(row), **entry_document(row.entry), **rated_document(row)} for row in board.rows],
         "failures": [_game_failure(failure) for failure in board.failures],
         "waiting": [waiting_document(entry, board.task) for entry in board.waiting],
         "excluded": [excluded_document(excluded) for excluded in board.excluded],
@@ -206,6 +198,12 @@ class GameLeaderboardJson(LeaderboardHeadJson, GameUnrankedJson):
 
     rows: list[GameRowJson]
     withdrawn: list[WithdrawnJson]
+
+
+class LeaderboardByDateJson(LeaderboardHeadJson):
+    """A leaderboard in another order than by place: at most 500 rows, and rows alone."""
+
+    rows: list[RowJson | GameRowJson]
 
 
 class DuelsJson(ClosedObject):

@@ -9,9 +9,8 @@ from leaderboard.api.agents import AgentJson, FormerAgentJson
 from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.badges import BadgeJson
 from leaderboard.api.feeds import FeedJson
-from leaderboard.api.game_leaderboards import DuelsJson, GameLeaderboardJson
+from leaderboard.api.game_leaderboards import DuelsJson, GameLeaderboardJson, LeaderboardByDateJson
 from leaderboard.api.index import HealthJson, IndexJson, OverallJson, TaskJson, document_links
-from leaderboard.api.leaderboard_files import LeaderboardByDateJson
 from leaderboard.api.status import StatusJson
 from leaderboard.api.table import TableJson
 from leaderboard.api.task_leaderboards import LeaderboardJson

@@ -1,45 +1,64 @@
-"""The columns of a task's table, and the document of bare values that the page's script sorts and filters.
+"""The columns of a task's and a game's table, and the document of bare values that the page's script sorts and filters.
 
-A column is defined here once. Its name and value are used for `table.json` and for the CSV file. The page itself has place,
-agent, score, algorithm and date; a column with a label here is offered by its menu of columns. `cells.js` has a function for
-each column that is drawn otherwise than as plain text or a number.
+A column is defined here once. The page loops over the columns for its head and rows, `table.json` carries them for the
+script, and both have one way of drawing for each kind of cell: `cells.md.jinja` and `cells.js`.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Annotated, Any, Literal, cast
 
-from evaluator.model.config.metric import Direction, Metric
+from pydantic import Field
+
+from evaluator.model.config.metric import Direction
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.entry_json import ClosedObject, FlagsJson, flags, picked
-from leaderboard.api.game_leaderboards import GameRowJson
-from leaderboard.api.task_leaderboards import MetricJson, RowJson
+from leaderboard.api.entry_json import ClosedObject, FlagsJson, flags, next_document, picked
+from leaderboard.api.game_leaderboards import GameRowJson, game_row
+from leaderboard.api.task_leaderboards import MetricJson, RowJson, task_row
 from leaderboard.core.entry import Entry, Excluded
-from leaderboard.core.game_standings import GameStandings
-from leaderboard.core.standings import TaskStandings, WithdrawnScore
+from leaderboard.core.game_standings import GameRow, GameStandings
+from leaderboard.core.standings import Row, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
 
-AnyRow = RowJson | GameRowJson
-ColumnKind = Literal["text", "number", "list", "metric"]
+CellKind = Literal[
+    "place", "agent", "owner", "score", "interval", "metric", "number", "seconds", "bytes", "date", "text", "clamped",
+    "reason", "verdict",
+]  # fmt: skip
+"""How a cell is drawn; `clamped` is a text that is cut after two lines."""
+Values = dict[str, Any]
+"""A row's values by field."""
+TABLE_ROWS = 100
+"""Rows that stand in the page itself; its script fetches the others on demand."""
+_REPRODUCED = ("reproduced", "measured again officially, on the same seeds: the same returns to the last bit")
+_AT_THE_RIGHT = ("score", "metric", "number", "seconds", "bytes")
 
 
-class ColumnHeadJson(ClosedObject):
-    """How the page's script shows a column; without a label it is a part of another one, or the page has its head."""
+class ColumnJson(ClosedObject):
+    """One column of a table."""
 
+    id: Annotated[str, Field(description="its name in addresses")]
     label: str
-    title: str
-    kind: ColumnKind
+    title: Annotated[str, Field(description="what it is, in a few words")]
+    kind: CellKind
+    shown: Annotated[
+        Literal["always", "with failures", "on request"],
+        Field(description="on the page, beside the agent where entries without a place are listed, or offered by its menu"),
+    ]
+    direction: Annotated[Direction | None, Field(description="which values are better, where that is said")]
+    decimals: int
+    fields: Annotated[list[str], Field(description="what it is drawn from and saved as, of `columns`; its value first")]
+    right: Annotated[bool, Field(description="whether its head stands at the right")]
 
 
 class TableJson(ClosedObject):
-    """Values in the order of the columns, for the failures too; `heads` are in that order as well."""
+    """Values in the order of `columns`, their names; for the failures too. `heads` are the columns that readers see."""
 
     task: str
     columns: list[str]
-    heads: list[ColumnHeadJson]
+    heads: list[ColumnJson]
     rows: list[list[Any]]
     failures: list[list[Any]]
     decimals: int
@@ -48,126 +67,120 @@ class TableJson(ClosedObject):
     leader: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Column:
-    """One column of a task's table."""
-
-    name: str
-    kind: ColumnKind
-    value: Callable[[Any], Any]
-    """The value of a row of the leaderboard's document."""
-    label: str = ""
-    """Its head; empty for a part of another column, and where the page has a head of its own."""
-    title: str = ""
-    """What it is, in a few words."""
-
-
-def _column(name: str, kind: ColumnKind = "number", **words: str) -> Column:
-    """A column with a value that stands in the row under the same name."""
-    return Column(name=name, kind=kind, value=lambda row: row.get(name), **words)
+def _column(name: str, label: str, kind: CellKind = "number", title: str = "", **more: Any) -> ColumnJson:
+    plain = {
+        "id": name,
+        "label": label,
+        "title": title,
+        "kind": kind,
+        "shown": "on request",
+        "direction": None,
+        "decimals": 0,
+    }
+    return cast("ColumnJson", {**plain, "fields": [name], "right": kind in _AT_THE_RIGHT, **more})
 
 
-def _cost(name: str, **words: str) -> Column:
-    return Column(name=name, kind="number", value=lambda row: row["cost"][name], **words)
+def _first_columns(who: str, measure: str, when: str, decimals: int, direction: Direction | None) -> tuple[ColumnJson, ...]:
+    """What the page shows without being asked."""
+    return (
+        _column("place", "Place", "place", format.RANK_RANGE, shown="always", fields=["place", "rank_low", "rank_high"]),
+        _column("agent", who, "agent", shown="always", fields=["login", "agent", "name", "flags"]),
+        _column("score", measure, "score", shown="always", decimals=decimals, direction=direction),
+        _column("interval", "95 % interval", "interval", shown="always", decimals=decimals, fields=["low", "high"]),
+        _column("algorithm", "Algorithm", "clamped", shown="always"),
+        _column("evaluated_at", when, "date", shown="always"),
+    )
 
 
-def _nothing(name: str) -> Column:
-    """A column that games have for the sake of one form for all tables."""
-    return Column(name=name, kind="number", value=lambda row: None)
-
-
-def _estimate(name: str) -> Column:
-    return Column(name=name, kind="number", value=lambda row: row["estimate"][name])
-
-
-def _rating(name: str, key: str) -> Column:
-    return Column(name=name, kind="number", value=lambda row: row["rating"][key])
-
-
-def _metric(metric: Metric) -> Column:
-    # With a prefix, since a host may call a metric like another column.
-    return Column(
-        name=f"metric:{metric.name}", kind="metric", value=lambda row: row["metrics"][metric.name], label=metric.name,
-        title=metric.description,
-    )  # fmt: skip
-
-
-_PLACE = (_column("place"), _column("rank_low"), _column("rank_high"), _column("with_leader"), _column("tries"))
-_LOGIN = _column("login", "text", label="Author", title="the account that submitted it")
-_WHO = (_LOGIN, _column("agent", "text"), _column("name", "text"), _column("algorithm", "text"))
-_AUTHORS = Column(name="authors", kind="text", value=lambda row: ", ".join(row["authors"]))
-_SCORE = (_estimate("score"), _estimate("low"), _estimate("high"))
-_ELO_COLUMNS = (_rating("score", "elo"), _rating("low", "low"), _rating("high", "high"))
-_EPISODES_COLUMN = _column("episodes", label="Episodes", title="that count")
-_ATTEMPTS_COLUMN = _column("attempts", label="Attempts", title="versions of its owner, or team, that were evaluated")
-_CPU = _cost("cpu_seconds", label="CPU", title="processor seconds of the agent in all episodes")
-_MEMORY_COLUMN = _cost("peak_memory_bytes", label="Memory", title="the agent's largest memory")
-_KIND = _column("kind", "text", label="Kind", title="policy, script or image")
-_SANDBOX_COLUMN = _column("sandbox", "text", label="Sandbox", title="what held the agent: docker or gvisor")
-_DAY = Column(name="evaluated_at", kind="text", value=lambda row: format.day(row["evaluated_at"]))
-_FLAGS = Column(name="flags", kind="list", value=lambda row: set_flags(row))
+_LOGIN = _column("login", "Author", "owner", "the account that submitted it")
+_ATTEMPTS = _column("attempts", "Attempts", title="versions of its owner, or team, that were evaluated")
 _WHY = (
-    Column(
-        name="verdict", kind="text", value=lambda row: Verdict.OK, label="Verdict", title="how the evaluation ended",
-    ),
-    Column(
-        name="message", kind="text", value=lambda row: format.held_reason(row["held_by"]) if "held_by" in row else "",
-        label="Why", title="the reason where there is no score or no place",
-    ),
+    _column("verdict", "Verdict", "verdict", "how the evaluation ended", shown="with failures"),
+    _column("message", "Why", "reason", "the reason where there is no score or no place", shown="with failures"),
+)
+_RESULTS = (
+    _column("wins", "Won"), _column("draws", "Drawn"), _column("losses", "Lost"),
+    _column("errors", "Errors", title="matches lost by breaking a rule or by an error"),
+    _column("points", "Points", title="2 for a win, 1 for a draw"),
+    _column("opponents", "Met", title="opponents met"),
 )  # fmt: skip
-_RESULT_COLUMNS = (
-    _column("wins", label="Won"), _column("draws", label="Drawn"), _column("losses", label="Lost"),
-    _column("errors", label="Errors", title="matches lost by breaking a rule or by an error"),
-    _column("points", label="Points", title="2 for a win, 1 for a draw"),
-    _column("opponents", label="Met", title="opponents met"),
-)  # fmt: skip
-_GAME_COLUMNS = (
-    *_PLACE, *_WHO, _AUTHORS, *_ELO_COLUMNS, *_RESULT_COLUMNS, _column("episodes"), _ATTEMPTS_COLUMN,
-    _nothing("cpu_seconds"), _nothing("peak_memory_bytes"), _column("kind", "text"), _nothing("sandbox"), _DAY, _FLAGS,
-    *_WHY,
+_COSTS = (
+    _column("cpu_seconds", "CPU", "seconds", "processor seconds of the agent in all episodes"),
+    _column("peak_memory_bytes", "Memory", "bytes", "the agent's largest memory"),
+)
+_PLACE_FIELDS = ("place", "rank_low", "rank_high", "with_leader", "tries")
+_WHO_FIELDS = ("login", "agent", "name", "algorithm", "authors")
+_SCORE_FIELDS = ("score", "low", "high")
+_COUNT_FIELDS = ("wins", "draws", "losses", "errors", "points", "opponents")
+# Both kinds of tables end with these; a field that a game does not have is null.
+_LAST_FIELDS = (
+    "episodes", "attempts", "cpu_seconds", "peak_memory_bytes", "kind", "sandbox", "evaluated_at", "flags", "verdict",
+    "message", "is_tied", "tags", "marks",
 )  # fmt: skip
 
-_CSV_AUTHORS = Column(name="authors", kind="text", value=lambda row: "; ".join(row["authors"]))
-_CSV_FLAGS = Column(name="flags", kind="text", value=lambda row: " ".join(set_flags(row)))
-_CSV_FIRST = (*_PLACE, *_WHO, _CSV_AUTHORS, _KIND)
+_CSV_FIRST = (*_PLACE_FIELDS, *_WHO_FIELDS, "kind", *_SCORE_FIELDS)
 _CSV_LAST = (
-    _ATTEMPTS_COLUMN, _EPISODES_COLUMN, _column("key", "text"), _column("evaluated_at", "text"), _column("medal", "text"),
-    _column("since", "text"), _column("page", "text"), _CPU, _cost("wall_seconds"), _MEMORY_COLUMN, _cost("steps"),
-    _CSV_FLAGS, _column("sandbox", "text"),
+    "attempts", "episodes", "key", "evaluated_at", "medal", "since", "page", "cpu_seconds", "wall_seconds",
+    "peak_memory_bytes", "steps", "flags", "sandbox",
 )  # fmt: skip
 _GAME_CSV = (
-    *_CSV_FIRST, *_ELO_COLUMNS, *map(_column, ("wins", "draws", "losses", "errors")),
-    # Beside the rating, a game's own score needs another name.
-    Column(name="returns", kind="number", value=lambda row: row["score"]),
-    *map(_column, ("points", "points_place", "opponents", "attempts", "since", "evaluated_at", "episodes", "medal", "page")),
-    _CSV_FLAGS,
+    *_CSV_FIRST, "wins", "draws", "losses", "errors", "returns", "points", "points_place", "opponents", "attempts", "since",
+    "evaluated_at", "episodes", "medal", "page", "flags",
 )  # fmt: skip
 
 
-def task_columns(task: Task) -> tuple[Column, ...]:
-    """The columns of a task's table."""
-    further = map(_metric, metrics_of(task)[1:])
+def task_columns(task: Task) -> tuple[ColumnJson, ...]:
+    """The columns of a task's table; a further metric is named by its number, since a host names it as he likes."""
+    ranking, *further = metrics_of(task)
     return (
-        *_PLACE, *_WHO, _AUTHORS, *_SCORE, *further, _EPISODES_COLUMN, _ATTEMPTS_COLUMN, _CPU, _MEMORY_COLUMN, _KIND,
-        _SANDBOX_COLUMN, _DAY, _FLAGS, *_WHY,
+        *_first_columns("Agent", ranking.name, "Date", ranking.decimals, ranking.direction),
+        _LOGIN,
+        *(
+            _column(
+                f"metric:{number}", metric.name, "metric", metric.description, direction=metric.direction,
+                decimals=metric.decimals, fields=[_metric_field(metric.name)],
+            )
+            for number, metric in enumerate(further, start=1)
+        ),
+        _column("episodes", "Episodes", title="that count"), _ATTEMPTS, *_COSTS,
+        _column("kind", "Kind", "text", "policy, script or image"),
+        _column("sandbox", "Sandbox", "text", "what held the agent: docker or gvisor"),
+        *_WHY,
     )  # fmt: skip
+
+
+def game_columns() -> tuple[ColumnJson, ...]:
+    """The columns of a game's table: the rating is the score."""
+    return (*_first_columns("Player", "Rating", "Since", 0, None), _LOGIN, *_RESULTS, _ATTEMPTS, *_WHY)
+
+
+def _metric_field(name: str) -> str:
+    # With a prefix, since a host may call a metric like another field.
+    return f"metric:{name}"
+
+
+def _further_metrics(task: Task) -> list[str]:
+    return [_metric_field(metric.name) for metric in metrics_of(task)[1:]]
 
 
 def task_csv(task: Task, rows: Sequence[RowJson]) -> bytes:
     """A task's leaderboard, one line for each row."""
-    return _csv((*_CSV_FIRST, *_SCORE, *map(_metric, metrics_of(task)[1:]), *_CSV_LAST), rows)
+    return _csv((*_CSV_FIRST, *_further_metrics(task), *_CSV_LAST), map(_measured_values, rows))
 
 
 def game_csv(rows: Sequence[GameRowJson]) -> bytes:
     """A game's leaderboard, one line for each row."""
-    return _csv(_GAME_CSV, rows)
+    return _csv(_GAME_CSV, map(_rated_values, rows))
 
 
-def _csv(columns: Sequence[Column], rows: Sequence[AnyRow]) -> bytes:
+def _csv(names: Sequence[str], rows: Iterable[Values]) -> bytes:
     """Without rows, the head ends after the score's interval."""
-    names = [column.name for column in columns]
-    head = names if rows else names[: names.index("high") + 1]
-    return serialise.csv_text([head, *([column.value(row) for column in columns] for row in rows)])
+    lines = [[_csv_values(row)[name] for name in names] for row in rows]
+    return serialise.csv_text([names if lines else names[: names.index("high") + 1], *lines])
+
+
+def _csv_values(row: Values) -> Values:
+    return {**row, "authors": "; ".join(row["authors"]), "flags": " ".join(row["flags"])}
 
 
 def set_flags(row: FlagsJson) -> list[str]:
@@ -176,51 +189,83 @@ def set_flags(row: FlagsJson) -> list[str]:
     return [*(name for name in ("baseline", "host", "anonymous", "verified") if name in row), *held]
 
 
+def _measured_values(document: RowJson) -> Values:
+    metrics = {_metric_field(name): value for name, value in document["metrics"].items()}
+    return {**document, **document["estimate"], **document["cost"], **metrics, "flags": set_flags(document)}
+
+
+def _rated_values(document: GameRowJson) -> Values:
+    rating = document["rating"]
+    return {
+        **document, "score": rating["elo"], "low": rating["low"], "high": rating["high"], "flags": set_flags(document),
+        # Beside the rating, a game's own score needs another name.
+        "returns": document["score"],
+    }  # fmt: skip
+
+
+def task_lines(board: TaskStandings, reproduced: Collection[str]) -> list[tuple[Row, Values]]:
+    """The first rows of a task and their values, for its page."""
+    # What is compared with the next row, and how long a version stands, are in no column.
+    documents = (task_row(row, board.task, next_document([]), since="") for row in board.rows[:TABLE_ROWS])
+    return [(row, _task_values(row, made, reproduced)) for row, made in zip(board.rows, documents, strict=False)]
+
+
+def game_lines(game: GameStandings) -> list[tuple[GameRow, Values]]:
+    """The first rows of a game and their values, for its page."""
+    return [(row, _ranked_values(row, _rated_values(game_row(row)))) for row in game.rows[:TABLE_ROWS]]
+
+
+def _task_values(row: Row, document: RowJson, reproduced: Collection[str]) -> Values:
+    values = _ranked_values(row, _measured_values(document))
+    if row.result.key in reproduced:
+        values["flags"].append("reproduced")
+        values["tags"].append(_REPRODUCED)
+    return values
+
+
+def _ranked_values(row: Row | GameRow, values: Values) -> Values:
+    return {
+        **values, "authors": ", ".join(values["authors"]), "evaluated_at": format.day(values["evaluated_at"]),
+        "verdict": Verdict.OK, "message": format.no_place_reason(row), "is_tied": format.is_tied(row),
+        "tags": format.entry_tags(row.entry), "marks": format.row_marks(row),
+    }  # fmt: skip
+
+
 def task_table(board: TaskStandings, rows: Sequence[RowJson], reproduced: Collection[str] = ()) -> TableJson:
     """The table of a task; `reproduced` are the keys of results whose replay gave the same returns."""
-    task, columns = board.task, task_columns(board.task)
-    metrics = metrics_of(task)
-    best = board.best
-    table = _table(task, columns, rows, [picked(MetricJson, metric) for metric in metrics])
-    flags_at = [column.name for column in columns].index("flags")
-    for cells, row in zip(table["rows"], board.rows, strict=True):
-        if row.result.key in reproduced:
-            cells[flags_at].append("reproduced")
+    task, metrics, best = board.task, metrics_of(board.task), board.best
+    fields = (*_PLACE_FIELDS, *_WHO_FIELDS, *_SCORE_FIELDS, *_further_metrics(task), *_LAST_FIELDS)
     return {
-        **table,
-        "failures": _cells(columns, _unranked(board)),
+        "task": task.id,
+        "columns": list(fields),
+        "heads": list(task_columns(task)),
+        "rows": _cells(fields, map(_task_values, board.rows, rows, itertools.repeat(reproduced))),
+        "failures": _cells(fields, _unranked(board)),
         "decimals": metrics[0].decimals,
         "direction": metrics[0].direction,
+        "metrics": [picked(MetricJson, metric) for metric in metrics],
         "leader": None if best is None else next(index for index, row in enumerate(board.rows) if row is best),
     }
 
 
 def game_table(game: GameStandings, rows: Sequence[GameRowJson]) -> TableJson:
     """A game's table: the rating is the score."""
-    leader = next((index for index, row in enumerate(game.rows) if not row.is_aside), 0) if game.rows else None
+    fields = (*_PLACE_FIELDS, *_WHO_FIELDS, *_SCORE_FIELDS, *_COUNT_FIELDS, *_LAST_FIELDS)
     return {
-        **_table(game.task, _GAME_COLUMNS, rows, [_rating_metric(game.task)]),
-        "failures": _cells(_GAME_COLUMNS, _unranked_players(game)),
-        "leader": leader,
-    }
-
-
-def _table(task: Task, columns: Sequence[Column], rows: Sequence[AnyRow], metrics: list[MetricJson]) -> TableJson:
-    return {
-        "task": task.id,
-        "columns": [column.name for column in columns],
-        "heads": [{"label": column.label, "title": column.title, "kind": column.kind} for column in columns],
-        "rows": [[column.value(row) for column in columns] for row in rows],
-        "failures": [],
+        "task": game.task.id,
+        "columns": list(fields),
+        "heads": list(game_columns()),
+        "rows": _cells(fields, map(_ranked_values, game.rows, map(_rated_values, rows))),
+        "failures": _cells(fields, _unranked_players(game)),
         "decimals": 0,
         "direction": Direction.HIGHER,
-        "metrics": metrics,
-        "leader": None,
+        "metrics": [_rating_metric(game.task)],
+        "leader": next((index for index, row in enumerate(game.rows) if not row.is_aside), 0) if game.rows else None,
     }
 
 
-def _cells(columns: Sequence[Column], entries: Iterator[dict[str, Any]]) -> list[list[Any]]:
-    return [[entry.get(column.name) for column in columns] for entry in entries]
+def _cells(fields: Sequence[str], rows: Iterable[Values]) -> list[list[Any]]:
+    return [[row.get(name) for name in fields] for row in rows]
 
 
 def failure_reason(result: Result) -> str:
@@ -235,15 +280,14 @@ def _rating_metric(task: Task) -> MetricJson:
     }  # fmt: skip
 
 
-def _unranked(board: TaskStandings) -> Iterator[dict[str, Any]]:
+def _unranked(board: TaskStandings) -> Iterator[Values]:
     """Entries without a place: failed, self-reported, waiting, excluded, withdrawn, each with the reason."""
     for failure in board.failures:
         result = failure.result
         claim = [] if failure.claimed is None else ["self-reported"]
         yield {
             **_entry(failure.entry), **_measured(result), "verdict": result.verdict, "message": failure_reason(result),
-            "flags": [*set_flags(flags(failure.entry)), *claim], "score": serialise.finite(failure.claimed),
-            "attempts": failure.attempts,
+            "score": serialise.finite(failure.claimed), "attempts": failure.attempts, **_flagged(failure.entry, *claim),
         }  # fmt: skip
     for entry in board.waiting:
         yield _waiting(entry, board.task)
@@ -253,11 +297,10 @@ def _unranked(board: TaskStandings) -> Iterator[dict[str, Any]]:
         yield _withdrawn(withdrawn)
 
 
-def _unranked_players(game: GameStandings) -> Iterator[dict[str, Any]]:
+def _unranked_players(game: GameStandings) -> Iterator[Values]:
     for failure in game.failures:
         yield {
-            **_entry(failure.entry), "verdict": "refused", "message": failure.reason,
-            "flags": set_flags(flags(failure.entry)),
+            **_entry(failure.entry), **_flagged(failure.entry), "verdict": "refused", "message": failure.reason,
             "evaluated_at": format.day(failure.duel.provenance.evaluated_at), "attempts": failure.attempts,
         }  # fmt: skip
     for entry in game.waiting:
@@ -266,7 +309,7 @@ def _unranked_players(game: GameStandings) -> Iterator[dict[str, Any]]:
         yield _excluded(excluded)
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(entry: Entry) -> Values:
     manifest = entry.submission
     return {
         "login": entry.login, "agent": entry.agent, "name": manifest.name, "algorithm": manifest.algorithm,
@@ -274,30 +317,35 @@ def _entry(entry: Entry) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _measured(result: Result) -> dict[str, Any]:
+def _flagged(entry: Entry, *more: str) -> Values:
+    return {
+        "flags": [*set_flags(flags(entry)), *more],
+        "tags": [*format.entry_tags(entry), *((words, "") for words in more)],
+    }
+
+
+def _measured(result: Result) -> Values:
     cost = {"cpu_seconds": result.cost.cpu_seconds, "peak_memory_bytes": result.cost.peak_memory_bytes}
     return {**cost, "evaluated_at": format.day(result.provenance.evaluated_at), "sandbox": result.sandbox}
 
 
-def _waiting(entry: Entry, task: Task) -> dict[str, Any]:
+def _waiting(entry: Entry, task: Task) -> Values:
     words = entry.waits_for(task.id)
     message = f"{words[0].upper()}{words[1:]}." if words else "Entered, and not evaluated yet."
-    return {
-        **_entry(entry), "verdict": "waiting", "message": message,
-        "flags": set_flags(flags(entry)),
-    }  # fmt: skip
+    return {**_entry(entry), **_flagged(entry), "verdict": "waiting", "message": message}
 
 
-def _excluded(excluded: Excluded) -> dict[str, Any]:
+def _excluded(excluded: Excluded) -> Values:
     return {
         "login": excluded.login, "agent": excluded.agent, "name": excluded.agent, "verdict": "excluded",
-        "message": excluded.exclusion.why, "flags": ["excluded"], "evaluated_at": excluded.exclusion.since,
+        "message": excluded.exclusion.why, "flags": ["excluded"], "tags": [("excluded", "")],
+        "evaluated_at": excluded.exclusion.since,
     }  # fmt: skip
 
 
-def _withdrawn(withdrawn: WithdrawnScore) -> dict[str, Any]:
+def _withdrawn(withdrawn: WithdrawnScore) -> Values:
     return {
         "login": withdrawn.login, "agent": withdrawn.agent, "name": withdrawn.agent, **_measured(withdrawn.result),
         "verdict": "withdrawn", "message": "Its folder is on main no more.", "flags": ["withdrawn"],
-        "score": withdrawn.score,
+        "tags": [("withdrawn", "")], "score": withdrawn.score,
     }  # fmt: skip

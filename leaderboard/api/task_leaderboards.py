@@ -119,16 +119,18 @@ class RowJson(PlaceJson, EntryJson, MeasuredJson, NextJson, SourceJson, LinksJso
     since: Annotated[str, Field(description="when this version was first recorded; UTC, ISO 8601")]
 
 
+def task_row(row: Row, task: Task, beside: NextJson, since: str) -> RowJson:
+    """A row of a task, how it compares with the next one, and since when its version is recorded."""
+    return {
+        **place_document(row), **entry_document(row.entry), **measured_document(row, task), **beside,
+        **picked(SourceJson, row.entry.submission), "since": since, "sandbox": row.result.sandbox,
+        **links_document(row.entry),
+    }  # fmt: skip
+
+
 def task_rows(board: TaskStandings, facts: ApiInputs) -> list[RowJson]:
     """All rows of a task, by place."""
-    return [
-        {
-            **place_document(row), **entry_document(row.entry), **measured_document(row, board.task), **beside,
-            **picked(SourceJson, row.entry.submission), "since": facts.since(row), "sandbox": row.result.sandbox,
-            **links_document(row.entry),
-        }
-        for row, beside in task_improvements(board)
-    ]  # fmt: skip
+    return [task_row(row, board.task, beside, facts.since(row)) for row, beside in task_improvements(board)]
 
 
 def task_improvements(board: TaskStandings) -> Iterator[tuple[Row, NextJson]]:

@@ -8,7 +8,7 @@ from functools import partial
 
 from markupsafe import Markup
 
-from leaderboard.charts.interval_bars import ChartScale
+from leaderboard.charts.table_bars import ChartScale
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.history import BestScore, RankHistory

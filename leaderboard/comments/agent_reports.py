@@ -201,12 +201,11 @@ def _places(rows: Iterable[_RankedRow], own: _RankedRow) -> int:
 
 def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskReport:
     """One result with its place on a leaderboard that contains it."""
-    retryable = result.verdict.is_retryable
     row = _row(board.rows, AgentName.folded(result.login, result.agent))
     if result.verdict is not Verdict.OK or row is None:
-        return TaskReport(task=board.task, result=result, retryable=retryable)
+        return TaskReport(task=board.task, result=result)
     return TaskReport(
-        task=board.task, result=result, others=row.others, own_last=own_last, own_place=own_place, retryable=retryable,
+        task=board.task, result=result, others=row.others, own_last=own_last, own_place=own_place,
         tries=1 if row.estimate.is_missing else row.tries, **_standing(row, board.rows),
     )  # fmt: skip
 

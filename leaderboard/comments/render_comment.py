@@ -23,7 +23,6 @@ from leaderboard.comments.states import (
     Broken,
     CommentContext,
     CommentState,
-    GameReport,
     HelpText,
     NoRun,
     NoRunReason,
@@ -140,7 +139,7 @@ def _environment() -> Environment:
         page_url=_page_url, film=_film, link=phrases.link, link_code=phrases.link_code, command=phrases.command,
         verify_line=phrases.verify_line, fault_place=phrases.fault_place, unverified=phrases.unverified,
         rated=phrases.rated_players, admitted=phrases.admitted_players, refused=phrases.refused_players,
-        unsigned=phrases.any_unsigned, record_bar=phrases.record_bar, game_log=_game_log,
+        unsigned=phrases.any_unsigned, record_bar=phrases.record_bar,
     )  # fmt: skip
     return environment
 
@@ -184,17 +183,8 @@ def _block(lines: str | tuple[str, ...]) -> Markup:
     return escape_markdown.fenced(lines if isinstance(lines, str) else "\n".join(_few(lines)))
 
 
-def _log(state: Previewed | OfficialScore, agent: AgentReport, row: TaskReport) -> str:
-    """The end of the agent's log on a task: in an official result, or in preview.log."""
-    return _excerpt(state, agent, row.task.id, row.result.log_tail)
-
-
-def _game_log(state: Previewed | OfficialScore, agent: AgentReport, game: GameReport) -> str:
-    """The end of a player's log in its validation."""
-    return _excerpt(state, agent, game.task.id, game.log)
-
-
-def _excerpt(state: Previewed | OfficialScore, agent: AgentReport, task_id: str, recorded: str) -> str:
+def _log(state: Previewed | OfficialScore, agent: AgentReport, task_id: str, recorded: str) -> str:
+    """The end of an agent's log on a task, or of a player's in its validation: as recorded, or as in preview.log."""
     log = state.log if isinstance(state, Previewed) else ""
     return log_excerpt(recorded or log_tails(log).get(f"{agent.login}/{agent.agent} on {task_id}", ""))
 

@@ -68,7 +68,6 @@ class TaskReport(Report):
     """The values of the task's other metrics, in their order; NaN if missing."""
     failed_before: Verdict | None = None
     """How an official evaluation of the same version failed: whatever the preview's score, the version has none."""
-    retryable: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The standings of tasks and across tasks: what ranking computes, and what pages, tables and feeds show."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -169,6 +169,20 @@ def outcomes_of(board: TaskStandings | GameStandings) -> Iterator[tuple[Entry, O
     yield from ((row.entry, row) for row in board.rows)
     yield from ((failure.entry, failure) for failure in board.failures)
     yield from ((entry, None) for entry in board.waiting)
+
+
+TaskOutcomes = Sequence[tuple[TaskStandings | GameStandings, Outcome]]
+"""What the leaderboards have of one agent, tasks first."""
+
+
+def outcomes_by_agent(standings: Standings, names: Iterable[AgentName]) -> Mapping[AgentName, TaskOutcomes]:
+    """What the leaderboards have of these agents."""
+    agents: dict[AgentName, list[tuple[TaskStandings | GameStandings, Outcome]]] = {name: [] for name in names}
+    for board in standings.boards:
+        for entry, outcome in outcomes_of(board):
+            if entry.name in agents:
+                agents[entry.name].append((board, outcome))
+    return agents
 
 
 def entries_of(board: TaskStandings | GameStandings) -> Iterator[Entry]:

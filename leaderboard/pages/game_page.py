@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
-from leaderboard.charts import history_charts, interval_bars
+from leaderboard.api.table import game_columns, game_lines
+from leaderboard.charts import history_charts, table_bars
 from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
@@ -87,7 +88,8 @@ def render_game_pages(
     pages = {
         path: page(
             path, "game.md.jinja", board=board, book=book, network=network, task=board.task,
-            scale=interval_bars.rating_scale(board), crosstable=crosstable(board),
+            shown_columns=game_columns(), lines=game_lines(board),
+            scale=table_bars.rating_scale(board), crosstable=crosstable(board),
             history=history_charts.rating_history(board),
         )
     }  # fmt: skip

@@ -8,7 +8,8 @@ from markupsafe import Markup
 from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import LOGIN, NEW_AGENT
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
-from leaderboard.charts import history_charts, interval_bars
+from leaderboard.api.table import task_columns, task_lines
+from leaderboard.charts import history_charts, table_bars
 from leaderboard.comments import samples
 from leaderboard.core.standings import Standings, TaskStandings
 from leaderboard.health import health
@@ -134,9 +135,10 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
     pages[FORM_RULES] = form_rules(standings, context)
     for board in standings.tasks:
         path = urls.task_page(board.task.id)
-        scale = interval_bars.table_scale(board)
+        scale = table_bars.table_scale(board)
         pages[path] = renderer.page(
             path, "task.md.jinja", board=board, task=board.task, scale=scale, history=task_history(board, past),
+            shown_columns=task_columns(board.task), lines=task_lines(board, context.reproduced),
             difference=significant_difference(board), films=episode_replays.leader_first(board, context.episodes),
         )  # fmt: skip
     for game in standings.games:

@@ -15,8 +15,9 @@ from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.charts import agent_charts, interval_bars, interval_figure
-from leaderboard.charts.interval_bars import ChartScale
+from leaderboard.api.table import TABLE_ROWS
+from leaderboard.charts import agent_charts, interval_plot, table_bars
+from leaderboard.charts.table_bars import ChartScale
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings, shown_duels
@@ -32,9 +33,6 @@ from leaderboard.text.format import number
 PAGE_TEMPLATES = Path(__file__).with_name("templates")
 # For other modules: only this one imports Jinja.
 Templates = Environment
-# Rows of a table that stand in the page itself; the page's script fetches the other rows on demand.
-TABLE_ROWS = 100
-RANK_RANGE = "with the rank range: the places an agent could hold, given the uncertainty"
 _DATED = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -61,7 +59,7 @@ class TemplateRenderer:
             "not_open": functools.partial(format.not_open, standings.challenge, context.now),
             "weighted": _weighted(standings.challenge.solo_tasks),
             "filmed": filmed_tasks(standings, context),
-            "overall_scale": interval_bars.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),
+            "overall_scale": table_bars.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),
         }
 
     def page(self, path: str, template: str, **values: Any) -> str:
@@ -106,22 +104,24 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         refused=_refused,
         tries_mark=format.tries_mark,
         held_reason=format.held_reason,
+        no_place_reason=format.no_place_reason, is_tied=format.is_tied, entry_tags=format.entry_tags,
+        row_marks=format.row_marks,
         span=escape_markdown.unbroken(format.span), ranks=format.ranks, counted=format.counted,
         href=urls.href, task_page=urls.task_page,
         agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
-        result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_bars.interval_svg,
-        duel_page=urls.duel_page, up=urls.up, rating_scale=interval_bars.rating_scale,
+        result_url=urls.result_url, commit_url=urls.commit_url, interval_bar=table_bars.interval_svg,
+        duel_page=urls.duel_page, up=urls.up, rating_scale=table_bars.rating_scale,
         last_position=game_page.last_position,
         ranking=metrics.ranking, others=metrics.other_metrics, digits=metrics.digits, arrow=metrics.arrow,
         better=metrics.better,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
-        is_other_claim=interval_bars.is_other_claim,
+        is_other_claim=table_bars.is_other_claim,
         task_file=urls.task_file, address=quote, citation=citation, page_address=urls.address,
         documents=urls.task_documents,
         scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
-        LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_RANGE=RANK_RANGE,
-        task_scale=interval_bars.task_scale, score_plot=interval_figure.score_plot, rating_plot=interval_figure.rating_plot,
-        heat=heat, has_arrows=interval_bars.has_arrows, span_ends=scale_ends, film_poster=episode_replays.film_poster,
+        LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_RANGE=format.RANK_RANGE,
+        task_scale=table_bars.task_scale, score_plot=interval_plot.score_plot, rating_plot=interval_plot.rating_plot,
+        heat=heat, has_arrows=table_bars.has_arrows, span_ends=scale_ends, film_poster=episode_replays.film_poster,
         film_facts=episode_replays.film_facts,
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)
@@ -157,7 +157,7 @@ def _weighted(tasks: Sequence[Task]) -> list[Task]:
 
 
 def _strip(row: OverallRow, tasks: Sequence[Task]) -> Markup:
-    return interval_bars.task_strip([(task.title or task.id, row.normalised.get(task.id)) for task in tasks])
+    return table_bars.task_strip([(task.title or task.id, row.normalised.get(task.id)) for task in tasks])
 
 
 def forge_url(repository: str | None) -> str:

@@ -1,12 +1,12 @@
 """Missing work: evaluations and duels that are wanted and not recorded."""
 
 import itertools
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import extras_needed_by, name_with_extras
@@ -56,6 +56,8 @@ EvaluationId = tuple[AgentName, str, str]
 """Agent, task and key of an evaluation."""
 DuelId = tuple[AgentName, AgentName, str]
 """Both agents and the key of a duel."""
+WorkId = TypeVar("WorkId", EvaluationId, DuelId)
+Record = TypeVar("Record", Result, Duel)
 # A failure of ours is retried so often without anybody asking; after that somebody has to look.
 INTERNAL_ERROR_TRIES = 3
 
@@ -186,10 +188,7 @@ def _evaluations(
 ) -> list[WorkItem]:
     recorded = [result for result in results if result.verdict is not Verdict.INTERNAL_ERROR]
     done = {evaluation_id(result, folders) for result in recorded} | given_up(results, folders)
-    failed: dict[EvaluationId, list[Result]] = defaultdict(list)
-    for result in results:
-        if result.verdict is Verdict.INTERNAL_ERROR:
-            failed[evaluation_id(result, folders)].append(result)
+    failed = _internal_errors(results, lambda result: evaluation_id(result, folders))
     earlier = _EarlierRecords(recorded, folders)
     tasks = [(task, task.digest()) for task in challenge.solo_tasks]
     items = []
@@ -224,10 +223,7 @@ def _duels(
     recorded = [duel for duel in played if duel.verdict is Verdict.OK]
     done = {_duel_id(duel, folders) for duel in recorded} | given_up_duels(played, folders)
     earlier, digest = _EarlierRecords(recorded, folders), task.digest()
-    failed: dict[DuelId, list[Duel]] = defaultdict(list)
-    for duel in played:
-        if duel.verdict is Verdict.INTERNAL_ERROR:
-            failed[_duel_id(duel, folders)].append(duel)
+    failed = _internal_errors(played, lambda duel: _duel_id(duel, folders))
     items = []
     for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
         # A validation for every draw, so that none stays uncounted; opponents meet on the seeds of the present ones.
@@ -266,14 +262,23 @@ def _answering(tries: Sequence[Duel]) -> Side | None:
 
 def given_up(results: Iterable[Result], folders: VersionFolders = AS_RECORDED) -> set[EvaluationId]:
     """The evaluations that failed on our side `INTERNAL_ERROR_TRIES` times."""
-    failed = Counter(evaluation_id(result, folders) for result in results if result.verdict is Verdict.INTERNAL_ERROR)
-    return {evaluation for evaluation, count in failed.items() if count >= INTERNAL_ERROR_TRIES}
+    failed = _internal_errors(results, lambda result: evaluation_id(result, folders))
+    return {evaluation for evaluation, tries in failed.items() if len(tries) >= INTERNAL_ERROR_TRIES}
 
 
 def given_up_duels(duels: Iterable[Duel], folders: VersionFolders = AS_RECORDED) -> set[DuelId]:
     """The duels that failed on our side `INTERNAL_ERROR_TRIES` times."""
-    failed = Counter(_duel_id(duel, folders) for duel in duels if duel.verdict is Verdict.INTERNAL_ERROR)
-    return {duel for duel, count in failed.items() if count >= INTERNAL_ERROR_TRIES}
+    failed = _internal_errors(duels, lambda duel: _duel_id(duel, folders))
+    return {duel for duel, tries in failed.items() if len(tries) >= INTERNAL_ERROR_TRIES}
+
+
+def _internal_errors(records: Iterable[Record], name: Callable[[Record], WorkId]) -> Mapping[WorkId, list[Record]]:
+    """The tries that failed on our side, by what was tried."""
+    failed: dict[WorkId, list[Record]] = defaultdict(list)
+    for record in records:
+        if record.verdict is Verdict.INTERNAL_ERROR:
+            failed[name(record)].append(record)
+    return failed
 
 
 def evaluation_id(result: Result, folders: VersionFolders = AS_RECORDED) -> EvaluationId:

@@ -8,9 +8,13 @@ from typing import Literal
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase, to_utc
 from evaluator.model.config.task import Task
+from leaderboard.core.entry import Entry, RankedEntry
+from leaderboard.core.game_standings import GameRow
+from leaderboard.core.standings import OverallRow, Row
 
 MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"
+RANK_RANGE = "with the rank range: the places an agent could hold, given the uncertainty"
 _SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 SIGNED = {True: "signed by GitHub", False: "not verified as GitHub’s", None: "about which GitHub is still to be asked"}
 """GitHub's verification of the signature of the commit that seeds come from, in words; None: not asked yet."""
@@ -155,3 +159,35 @@ HELD_TAG = "another version"
 def held_reason(held_by: str) -> str:
     """Why a row of final ranks has no place, from the version of its owner that holds it."""
     return f"no place: {held_by}, another version of its owner, holds it, chosen by the live scores before the end"
+
+
+def no_place_reason(row: Row | OverallRow | GameRow) -> str:
+    """Why a row has no place; empty where it has one."""
+    if row.estimate.is_missing:
+        return "entries without a value rank last"
+    if row.held_by is not None:
+        return held_reason(row.held_by)
+    return f"listed for comparison; it would have place {row.place}" if row.is_aside else ""
+
+
+def is_tied(row: RankedEntry) -> bool:
+    """Whether a row other than the leader's is marked as statistically tied with it."""
+    return row.with_leader and row.place > 1
+
+
+Tag = tuple[str, str]
+"""Words beside a name, and what they mean; the second empty where the first says it."""
+
+
+def entry_tags(entry: Entry) -> list[Tag]:
+    """What the hosts say of an entry."""
+    tags = [("baseline", "")] if entry.baseline else [("host", "")] if entry.host else []
+    if entry.verified:
+        tags.append(("verified by the host", f"{entry.verified.why}; {entry.verified.who}, {entry.verified.since}"))
+    return tags
+
+
+def row_marks(row: RankedEntry) -> list[Tag]:
+    """What is to be known of a row's place."""
+    marks = [(tries_mark(row.tries), "its interval allows for choosing the luckiest")] if row.tries > 1 else []
+    return [*marks, (HELD_TAG, held_reason(row.held_by))] if row.held_by is not None else marks

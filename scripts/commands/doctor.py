@@ -12,10 +12,9 @@ from evaluator.host.docker.engine_errors import EngineError
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.github.api.client import GitHub
 from scripts.github.doctor.actions_checks import ACTIONS_CHECKS, check_runners
-from scripts.github.doctor.check_runner import Check, Repair, SettingFinding, SettingState, apply_repairs, inspect_settings
-from scripts.github.doctor.protection_checks import PROTECTION_CHECKS
+from scripts.github.doctor.check_runner import Check, SettingFinding, SettingState, apply_repairs
+from scripts.github.doctor.protection_checks import PROTECTION_CHECKS, season_checks
 from scripts.github.doctor.repository_checks import REPOSITORY_CHECKS, check_identity
-from scripts.github.doctor.season_checks import season_checks
 from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.options import GITHUB_API, AdministratorToken, ApiAddress, JsonList
 from scripts.repository.checkout import Checkout, open_checkout
@@ -44,21 +43,21 @@ def run(
     github = GitHub(token, api, name)
     runners = check_runners(checkout.challenge.runners.labels)
     checks = (check_identity(named), *CHECKS, runners, *season_checks(checkout.challenge))
-    repairs = apply_repairs(github, checks) if fix else []
-    findings = inspect_settings(github, checks)
+    refusals = apply_repairs(github, checks) if fix else {}
+    findings = [check(github) for check in checks]
     if as_json:
         print_json([_document(finding, name) for finding in findings])
     else:
-        _print_findings(findings, repairs, name)
+        _print_findings(findings, refusals, name)
         _print_local_findings(checkout, name)
         say("Next: 'pullrank rehearse' enters an agent on GitHub, checks that each step works, and withdraws it.")
     bad = (SettingState.MISSING, SettingState.UNKNOWN)
     return SUBMISSION_AT_FAULT if any(finding.state in bad for finding in findings) else OK
 
 
-def _print_findings(findings: list[SettingFinding], repairs: list[Repair], name: str) -> None:
-    for repair in repairs:
-        say(f"Could not be set: {repair.name}: {repair.refusal}" if repair.refusal else f"Set: {repair.name}.")
+def _print_findings(findings: list[SettingFinding], refusals: dict[str, str], name: str) -> None:
+    for setting, refusal in refusals.items():
+        say(f"Could not be set: {setting}: {refusal}" if refusal else f"Set: {setting}.")
     for finding in findings:
         say(f"{_STATE_MARKS[finding.state]} {finding.name}: {finding.message}")
         if finding.state is not SettingState.GOOD:

@@ -18,7 +18,7 @@ from scripts.maintenance.erase_person import ErasedPerson, erase
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import LOCAL, Checkout, open_checkout
 from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
-from scripts.repository.moderation_file import MODERATION_FILE, with_erasure
+from scripts.repository.moderation_file import MODERATION_FILE, with_entry
 
 SHOWN = 20
 _FAILED = re.compile(rf"{re.escape(RETRY)}\d{re.escape(RESULT)}$")
@@ -48,7 +48,7 @@ def _write(checkout: Checkout, person: ErasedPerson, login: str) -> None:
     path = checkout.root / MODERATION_FILE
     content = path.read_bytes() if path.exists() else b""
     for erasure in person.erasures:
-        content = with_erasure(content, erasure)
+        content = with_entry(content, "erasures", erasure)
     if person.erasures:
         path.write_bytes(content)
     for old, new, converted in person.moved_traces():

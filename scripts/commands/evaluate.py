@@ -3,7 +3,6 @@
 import importlib
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +16,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, without_retry
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.store import ResultStore
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import AgentArgument, Jobs, LocalSandbox, OnlyTasks, PlayAgain
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
@@ -42,10 +42,12 @@ def run(
     checkout = open_checkout(Path.cwd(), challenge)
     entry, tasks = find_chosen(checkout, folder, task)
     if episodes or log or pdb:
-        _refuse_other_sandbox(sandbox)
-        return _debug(checkout, entry, tasks, DebugOptions(episodes=episodes or DEBUGGED_EPISODES, log=log, pdb=pdb))
+        if sandbox not in ("auto", "process"):
+            words = "--episodes, --log and --pdb run the agent in this process"
+            raise CommandError(USAGE, f"{words}, not in {sandbox}; leave out --sandbox where the code is your own")
+        return _debug(checkout, entry, tasks, episodes or DEBUGGED_EPISODES, log=log, pdb=pdb)
     here = out is None and challenge is None
-    store = checkout.store if out is None else checkout.store_at(out.resolve())
+    store = checkout.store if out is None else ResultStore(results=out.resolve(), traces=out.resolve().parent / "traces")
     options = RunOptions(
         store=store, quiet=as_json, again=again, at_once=parse_jobs(jobs),
         meanwhile=(lambda: None) if as_json else partial(_import_tables, places=here),
@@ -129,22 +131,7 @@ def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], 
 DEBUGGED_EPISODES = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class DebugOptions:
-    """How episodes are played in this process."""
-
-    episodes: int
-    log: bool
-    pdb: bool
-
-
-def _refuse_other_sandbox(sandbox: str) -> None:
-    if sandbox not in ("auto", "process"):
-        words = "--episodes, --log and --pdb run the agent in this process"
-        raise CommandError(USAGE, f"{words}, not in {sandbox}; leave out --sandbox where the code is your own")
-
-
-def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], options: DebugOptions) -> int:
+def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], episodes: int, *, log: bool, pdb: bool) -> int:
     """Play the first task's first episodes, or a game's first matches, in this process; nothing is recorded."""
     task = next((each for each in tasks if each.script is None), None)
     if task is None or entry.folder.submission.kind is not SubmissionKind.POLICY:
@@ -162,15 +149,13 @@ def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], options: D
     evaluator = Evaluator(checkout=checkout, sandbox=sandbox, runtime_digest=runtime_digest(sandbox.base))
     lines = _debugged_episodes if task.game is None else _debugged_matches
     try:
-        with agent_output(shown=options.log):
-            for line in lines(evaluator, entry, task, options.episodes):
+        with agent_output(shown=log):
+            for line in lines(evaluator, entry, task, episodes):
                 print(line, file=sys.__stdout__, flush=True)
     except DebuggedFault as fault:
         say(f"{fault}\n{fault.trace}" if fault.trace else str(fault))
-        if options.pdb and fault.frames is not None:
-            import pdb  # noqa: T100  (asked for by --pdb; imported late)
-
-            pdb.post_mortem(fault.frames)
+        if pdb and fault.frames is not None:
+            importlib.import_module("pdb").post_mortem(fault.frames)
         return SUBMISSION_AT_FAULT
     return OK
 
@@ -178,8 +163,8 @@ def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], options: D
 def _debugged_episodes(evaluator: Evaluator, entry: AgentFolder, task: Task, count: int) -> Iterator[str]:
     from scripts.runs.debug_agent import play_here  # imported late, as in `_debug`
 
-    for one in play_here(evaluator.request(entry, task), entry.path, count):
-        yield f"episode {one.index}: return {one.played.total:g} in {one.played.length} steps, seed {one.seed}"
+    for spec, played in play_here(evaluator.request(entry, task), entry.path, count):
+        yield f"episode {spec.index}: return {played.total:g} in {played.length} steps, seed {spec.seed}"
 
 
 def _debugged_matches(evaluator: Evaluator, entry: AgentFolder, task: Task, count: int) -> Iterator[str]:

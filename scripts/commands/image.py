@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -31,19 +33,15 @@ RegistryToken = Annotated[str, typer.Option(envvar="REGISTRY_TOKEN", help="Token
 @run.command()
 def ensure(reference: Reference = "", token: RegistryToken = "") -> int:
     """Get the image: the local one, the registry's, or one built now."""
-    engine = _engine()
-    base = base_image(os.environ)
-    name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base))
+    engine, base, name = _sources()
     if engine.image_id(name) is None and reference:
         try:
             engine.fetch(registry_image(reference, name), name, credentials(token))
             say(f"The evaluator image is {registry_image(reference, name)}.")
         except EngineError as error:
             say(f"{error}; it is built here.")
-    try:
+    with _engine_faults():
         image_id = evaluator_image.ensure_evaluator_image(engine, base, lambda line: None)
-    except EngineError as error:
-        raise CommandError(OUR_FAULT, str(error)) from error
     say(f"{name} is {image_id}.")
     return OK
 
@@ -51,13 +49,10 @@ def ensure(reference: Reference = "", token: RegistryToken = "") -> int:
 @run.command()
 def pull(reference: Reference, token: RegistryToken = "", output: StepOutput = None) -> int:
     """Pull the image of these sources, and write its digest to the step's outputs; exit code 3 if the registry lacks it."""
-    engine = _engine()
-    name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base_image(os.environ)))
+    engine, _, name = _sources()
     target = registry_image(reference, name)
-    try:
+    with _engine_faults("; run the workflow 'image' on main, then this again"):
         digest = engine.fetch(target, name, credentials(token))
-    except EngineError as error:
-        raise CommandError(OUR_FAULT, f"{error}; run the workflow 'image' on main, then this again") from error
     _write_outputs(output, target, digest)
     say(f"{target} is {digest}.")
     return OK
@@ -70,14 +65,14 @@ def publish(
     output: StepOutput = None,
 ) -> int:
     """Push the image unless the registry has it, and write its digest to the step's outputs."""
-    engine = _engine()
-    base = base_image(os.environ)
-    name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base))
-    target = registry_image(reference, name)
+    engine, base, name = _sources()
+    target, pushed = registry_image(reference, name), False
     try:
-        digest, pushed = engine.fetch(target, name, credentials(token)), False
+        digest = engine.fetch(target, name, credentials(token))
     except EngineError:
-        digest, pushed = _build_and_push(engine, target, token), True
+        with _engine_faults("; without it every job builds the image itself"):
+            evaluator_image.ensure_evaluator_image(engine, base, lambda line: None)
+            digest, pushed = engine.push(name, target, credentials(token)), True
     _write_outputs(output, target, digest)
     write_output(output, "pushed", pushed)
     say(f"{target} is {digest}{'' if pushed else ', as before'}.")
@@ -87,15 +82,12 @@ def publish(
 @run.command()
 def rebuild(extras: Extras = "") -> int:
     """Build the image once more from nothing and compare: the same sources must give the same image; exit code 3 if not."""
-    engine, names = _engine(), extras.split()
-    base = base_image(os.environ)
-    try:
+    names = extras.split()
+    engine, base, name = _sources(names)
+    with _engine_faults():
         evaluator_image.ensure_evaluator_image(engine, base, lambda line: None, names)
-        name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base), names)
         here = evaluator_image.image_digest(engine, name)
         again = evaluator_image.rebuilt_digest(engine, base, lambda line: None, names)
-    except EngineError as error:
-        raise CommandError(OUR_FAULT, str(error)) from error
     if again != here:
         raise CommandError(OUR_FAULT, f"{name} is {here}, and built again {again}; compare both with 'docker save'")
     say(f"{name} is {here}, and built again the same.")
@@ -108,14 +100,11 @@ def sbom(
     out: Annotated[Path | None, typer.Option("--out", help="Write it to this file.")] = None,
 ) -> int:
     """Print what the image is made of, in CycloneDX 1.6, with the hashes of the locks."""
-    engine, names = _engine(), extras.split()
-    base = base_image(os.environ)
-    try:
+    names = extras.split()
+    engine, base, name = _sources(names)
+    with _engine_faults():
         evaluator_image.ensure_evaluator_image(engine, base, lambda line: None, names)
-        name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base), names)
         made = bill_of_materials(engine, name, [image_lock(), *(lock_file(one).decode() for one in names)])
-    except EngineError as error:
-        raise CommandError(OUR_FAULT, str(error)) from error
     if out is None:
         print_json(made)
         return OK
@@ -131,15 +120,6 @@ def _write_outputs(output: Path | None, reference: str, digest: str) -> None:
         write_output(output, key, value)
 
 
-def _build_and_push(engine: Engine, target: str, token: str) -> str:
-    try:
-        evaluator_image.ensure_evaluator_image(engine, base_image(os.environ), lambda line: None)
-        name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base_image(os.environ)))
-        return engine.push(name, target, credentials(token))
-    except EngineError as error:
-        raise CommandError(OUR_FAULT, f"{error}; without it every job builds the image itself") from error
-
-
 def registry_image(reference: str, name: str) -> str:
     """The image to fetch: the reference itself if it has a digest, else its repository with the sources' tag."""
     return reference if "@" in reference else f"{reference.lower()}:{name.rpartition(':')[2]}"
@@ -150,8 +130,17 @@ def credentials(token: str) -> dict[str, str] | None:
     return {"username": "token", "password": token} if token else None
 
 
-def _engine() -> Engine:
+def _sources(extras: Sequence[str] = ()) -> tuple[Engine, str, str]:
+    """The engine, the base image, and the name of the image that these sources make with the extras."""
+    with _engine_faults():
+        engine, base = Engine(), base_image(os.environ)
+        return engine, base, evaluator_image.image_tag(evaluator_image.base_identity(engine, base), extras)
+
+
+@contextmanager
+def _engine_faults(advice: str = "") -> Iterator[None]:
+    """End the command where the engine refuses something, with its message and the advice."""
     try:
-        return Engine()
+        yield
     except EngineError as error:
-        raise CommandError(OUR_FAULT, str(error)) from error
+        raise CommandError(OUR_FAULT, f"{error}{advice}") from error

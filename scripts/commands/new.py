@@ -63,11 +63,6 @@ def run(
 
 
 def _template(kind: str, adapter: str | None) -> Template:
-    """The template of a kind and adapter.
-
-    Raises:
-        CommandError: the kind or adapter is unknown, or they cannot be combined.
-    """
     if kind not in list(SubmissionKind):
         raise CommandError(USAGE, f"there is no kind {kind!r}; the kinds are {', '.join(SubmissionKind)}")
     if adapter is not None and adapter not in ADAPTERS:
@@ -81,11 +76,7 @@ def _template(kind: str, adapter: str | None) -> Template:
 
 
 def _tasks(checkout: Checkout, template: Template, folder: Path, ids: list[str] | None) -> list[Task]:
-    """The tasks to enter: the named ones, or all that the template can play.
-
-    Raises:
-        CommandError: one does not fit, or none does.
-    """
+    """The tasks to enter: the named ones, or all that the template can play."""
     tasks = checkout.tasks(ids)
     option = f"--adapter {template.adapter}" if template.adapter else f"--kind {template.kind}"
     if ids and (wrong := next((task for task in tasks if not template.fits(task)), None)):

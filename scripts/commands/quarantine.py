@@ -17,7 +17,7 @@ from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.folder_history import commit_time
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.merged_pulls import merged_pulls
-from scripts.github.doctor.season_checks import SEASON_ENVIRONMENT
+from scripts.github.doctor.protection_checks import SEASON_ENVIRONMENT
 from scripts.github.workflow.step_access import TEAMS_VARIABLE
 from scripts.options import JsonDocument
 from scripts.repository.checkout import Checkout, open_checkout
@@ -25,7 +25,7 @@ from scripts.repository.moderation_file import (
     MODERATION_FILE,
     HiddenRecord,
     hidden_records,
-    with_quarantine,
+    with_entry,
     without_quarantines,
 )
 
@@ -63,7 +63,7 @@ def run(
     if not hidden:
         raise CommandError(USAGE, "no recorded result is covered; run 'pullrank recorded' first, or choose less narrowly")
     path = checkout.root / MODERATION_FILE
-    path.write_bytes(with_quarantine(path.read_bytes() if path.exists() else b"", quarantine))
+    path.write_bytes(with_entry(path.read_bytes() if path.exists() else b"", "quarantines", quarantine))
     if as_json:
         print_json(_document(quarantine, hidden))
     else:
@@ -125,8 +125,8 @@ def _say_what_to_do(checkout: Checkout, quarantine: Quarantine, hidden: Sequence
     say(f"{MODERATION_FILE}: {len(hidden)} results of {quarantine.since} to {quarantine.until} are {quarantine.in_words}:")
     for one in hidden:
         say(f"  {one.name}")
-    pulls = merged_pulls(checkout.root)
-    numbers = sorted({number for one in hidden for name, number in pulls.items() if name.login in _folded(one)})
+    owners = {login.casefold() for one in hidden for login in one.owners}
+    numbers = sorted({number for name, number in merged_pulls(checkout.root).items() if name.login in owners})
     say("Next:")
     say(f"1. Commit {MODERATION_FILE} on main: from then on nobody sees these results ranked. Nothing is deleted.")
     if quarantine.replay:
@@ -138,10 +138,6 @@ def _say_what_to_do(checkout: Checkout, quarantine: Quarantine, hidden: Sequence
     for line in secrets_to_rotate(sealed=bool(checkout.challenge.sealed)):
         say(f"   - {line}")
     say("5. When all is replayed and checked: 'pullrank quarantine --lift', and commit.")
-
-
-def _folded(hidden: HiddenRecord) -> set[str]:
-    return {login.casefold() for login in hidden.owners}
 
 
 def secrets_to_rotate(*, sealed: bool) -> list[str]:

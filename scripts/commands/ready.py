@@ -14,7 +14,7 @@ from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.git.path_guard import uncommitted_copy_faults
-from scripts.git.pull_steps import PullSteps, pull_steps, read_clone
+from scripts.git.pull_steps import CloneState, PullSteps, pull_steps, read_clone
 from scripts.options import AgentArgument, JsonDocument
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
@@ -37,16 +37,15 @@ class ReadyCheck:
 def run(folder: AgentArgument, as_json: JsonDocument = False) -> int:
     """Say whether a pull request with this agent would pass: paths, check, results, place; then what is left to do."""
     checkout = open_checkout(Path.cwd())
-    checks: list[ReadyCheck] = []
+    clone = None
     try:
         entry = check_folder(checkout, folder)[0]
     except LoadError as error:
         checks = [ReadyCheck(what="check", fault=line) for line in error.lines]
     else:
-        checks = [ReadyCheck(what="check"), *_checks(checkout, entry)]
+        checks, clone = _checks(checkout, entry)
     passed = not any(each.fault for each in checks)
-    clone = read_clone(checkout, entry.login) if passed else None
-    steps = None if clone is None else pull_steps(checkout, entry, clone)
+    steps = pull_steps(checkout, entry, clone) if passed and clone else None
     if as_json:
         print_json({
             "ready": passed, "checks": [{"what": each.what, "ok": not each.fault, "fault": each.fault} for each in checks],
@@ -73,28 +72,32 @@ def _in_words(steps: PullSteps) -> str:
     return "\n".join(lines)
 
 
-def _checks(checkout: Checkout, entry: AgentFolder) -> Iterator[ReadyCheck]:
+def _checks(checkout: Checkout, entry: AgentFolder) -> tuple[list[ReadyCheck], CloneState | None]:
+    """The checks of a folder that can be read, and the clone that they looked at."""
     if entry.login == LOCAL:
-        yield ReadyCheck(what="login", fault=f"{entry.shown}: put it at {SUBMISSIONS}/<your login>/{entry.agent}")
-        return
-    yield ReadyCheck(what=f"login {entry.login}, which must be the account that opens the pull request")
-    yield ReadyCheck(what="only your own folder is changed", fault="; ".join(_path_faults(checkout, entry)))
-    yield from _result_checks(checkout, entry)
-
-
-def _path_faults(checkout: Checkout, entry: AgentFolder) -> list[str]:
-    """What the branch changes beside the owner's folders, committed since main or not; and what git would leave out."""
+        fault = f"{entry.shown}: put it at {SUBMISSIONS}/<your login>/{entry.agent}"
+        return [ReadyCheck(what="check"), ReadyCheck(what="login", fault=fault)], None
     try:
         clone = read_clone(checkout, entry.login)
-        if clone is None:
-            return [f"this is no clone with a branch {MAIN_BRANCH}; clone your fork"]
-        path = f"{SUBMISSIONS}/{entry.login}/{entry.agent}"
-        ignored = clone.git.ignored(path)
-        copied: list[str] = []
-        if any(each.startswith(f"{path}/") for each in clone.uncommitted):
-            copied = uncommitted_copy_faults(clone.git, clone.base_commit, path, entry.folder.blobs)
+        faults = _path_faults(clone, entry) if clone else [f"this is no clone with a branch {MAIN_BRANCH}; clone your fork"]
     except CommandError as error:
-        return [str(error)]
+        clone, faults = None, [str(error)]
+    checks = [
+        ReadyCheck(what="check"),
+        ReadyCheck(what=f"login {entry.login}, which must be the account that opens the pull request"),
+        ReadyCheck(what="only your own folder is changed", fault="; ".join(faults)),
+        *_result_checks(checkout, entry),
+    ]
+    return checks, clone
+
+
+def _path_faults(clone: CloneState, entry: AgentFolder) -> list[str]:
+    """What the branch changes beside the owner's folders, committed since main or not; and what git would leave out."""
+    path = f"{SUBMISSIONS}/{entry.login}/{entry.agent}"
+    ignored = clone.git.ignored(path)
+    copied: list[str] = []
+    if any(each.startswith(f"{path}/") for each in clone.uncommitted):
+        copied = uncommitted_copy_faults(clone.git, clone.base_commit, path, entry.folder.blobs)
     folder = f"{SUBMISSIONS}/{entry.login}/"
     outside = [*clone.guarded.outside, *(path for path in clone.uncommitted if not path.startswith(folder))]
     outside = list(dict.fromkeys(outside))

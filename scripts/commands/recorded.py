@@ -9,7 +9,7 @@ from scripts.console import OK, say
 from scripts.git.data_branches import export_files, newest_results
 from scripts.git.git_repository import Credentials, GitError, GitRepository
 from scripts.options import GITHUB_SERVER, ServerAddress
-from scripts.repository.checkout import Checkout, open_checkout
+from scripts.repository.checkout import open_checkout
 from scripts.static_site.episode_branch import fetch
 from scripts.static_site.render_episodes import episodes_folder
 
@@ -26,13 +26,9 @@ def run(
     count = export_files(clone, sha, checkout.root / "results")
     say(f"{count} results of {sha[:12]} are in results/." if sha else "Nothing is recorded yet.")
     if episodes:
-        _fetch_episodes(checkout, clone)
+        try:
+            count = fetch(clone, checkout.challenge.season, episodes_folder(checkout.root))
+            say(f"{count} results have rendered episodes.")
+        except GitError as error:  # The site can be built without them.
+            say(f"No rendered episodes: {error}")
     return OK
-
-
-def _fetch_episodes(checkout: Checkout, clone: GitRepository) -> None:
-    """Fetch rendered episodes; the site can be built without them."""
-    try:
-        say(f"{fetch(clone, checkout.challenge.season, episodes_folder(checkout.root))} results have rendered episodes.")
-    except GitError as error:
-        say(f"No rendered episodes: {error}")

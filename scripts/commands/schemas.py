@@ -6,6 +6,7 @@ import inspect
 import itertools
 import json
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -46,11 +47,18 @@ def schema(name: str) -> bytes:
 @functools.cache
 def _describe() -> None:
     """Copy the docstrings of all fields to their descriptions, and rebuild the models."""
-    for model in Frozen.__subclasses__():
+    for model in (models := list(_models(Frozen))):
         for field, text in _docstrings(model).items():
             model.model_fields[field].description = text
-    for model in Frozen.__subclasses__():
+    for model in models:
         model.model_rebuild(force=True)
+
+
+def _models(base: type[Frozen]) -> Iterator[type[Frozen]]:
+    """All models below one, each before those that are made of it."""
+    for model in base.__subclasses__():
+        yield model
+        yield from _models(model)
 
 
 def _docstrings(model: type[Frozen]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -9,15 +10,19 @@ from typing import Annotated
 import typer
 
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SecretError, new_secret, read_secret
-from scripts.console import OK, USAGE, CommandError, print_json, say
+from leaderboard.core.store import write_atomically
+from scripts.console import OK, OUR_FAULT, USAGE, CommandError, print_json, say
+from scripts.git.data_branches import BranchCommit, newest_results, open_branches, read_recorded
 from scripts.git.git_repository import Credentials, GitRepository
+from scripts.github.doctor.protection_checks import SEASON_ENVIRONMENT
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.repository.season_file import RevealedSecret, SeasonFile
+from scripts.repository.layout import RESULTS_BRANCH
+from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonFile, parse_seasons
 from scripts.seasons.close_season import close_season, frozen_folder, refuse_open_phases, write_final
-from scripts.seasons.record_season import record_locally, record_on_branch
 
-SECRET_ENVIRONMENT = "season"
+PUSHES = 5
+SeasonChange = Callable[[SeasonFile], SeasonFile]
 run = typer.Typer(help="Seal, reveal, end, close and reopen a season.", no_args_is_help=True)
 
 Push = Annotated[bool, typer.Option("--push", help="Also record it on the branch results of origin.")]
@@ -44,8 +49,8 @@ def seal(
     say(f"The secret of season {challenge.season}; whoever has it knows every episode:")
     say(f"  {secret.raw.hex()}")
     say("1. Keep a copy where only you can read it: without it nobody can ever open the results.")
-    say(f"2. On GitHub, Settings, Environments: make '{SECRET_ENVIRONMENT}', let only the branch main use it, and put the")
-    command = f"gh secret set {SECRET_VARIABLE} --env {SECRET_ENVIRONMENT}"
+    say(f"2. On GitHub, Settings, Environments: make '{SEASON_ENVIRONMENT}', let only the branch main use it, and put the")
+    command = f"gh secret set {SECRET_VARIABLE} --env {SEASON_ENVIRONMENT}"
     say(f"   secret into it as {SECRET_VARIABLE}. With the gh command: {command}")
     say("3. Write its hash into challenge.yml, and merge that before the first entry:")
     say(f'     seeds: sealed\n     sealed: {{secret_sha256: "{secret.sha256}", decimals: {decimals}}}')
@@ -57,7 +62,7 @@ def seal(
 @run.command()
 def reveal(push: Push = False, token: PushToken = "", server: ServerAddress = GITHUB_SERVER) -> int:
     """Publish the secret, so that everybody can verify; ends the season."""
-    checkout, now = open_checkout(Path.cwd()), _now()
+    checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
     challenge = checkout.challenge
     if challenge.sealed is None:
         raise CommandError(USAGE, f"season {challenge.season} is not sealed, so there is nothing to reveal")
@@ -84,7 +89,7 @@ def final(
     checkout = open_checkout(Path.cwd())
     season = checkout.challenge.season
     if not (yes or checkout.challenge.is_final):
-        refuse_open_phases(checkout.challenge, _now())
+        refuse_open_phases(checkout.challenge, datetime.now(UTC))
     write_final(checkout.root / "challenge.yml", checkout.challenge)
     say(f"challenge.yml now says that the submissions of season {season} have ended. Merge it by a pull request:")
     say("1. What is on main then is standing; what is merged later takes no part, and this cannot be taken back.")
@@ -102,7 +107,7 @@ def close(
     server: ServerAddress = GITHUB_SERVER,
 ) -> int:
     """Verify everything, freeze the board under seasons/, write summary and citation, pack the archive."""
-    checkout, now = open_checkout(Path.cwd()), _now()
+    checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
     season = checkout.challenge.season
     if not by.strip() or len(by) > 200 or not by.isprintable():
         raise CommandError(USAGE, "--by is one line with a name, at most 200 letters")
@@ -118,7 +123,7 @@ def close(
 @run.command()
 def reopen(push: Push = False, token: PushToken = "", server: ServerAddress = GITHUB_SERVER) -> int:
     """Take back that the season was closed: the official run goes on, and its frozen pages are removed."""
-    checkout, now = open_checkout(Path.cwd()), _now()
+    checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
     season = checkout.challenge.season
     entry = checkout.seasons.of(season)
     if entry.closed is None:
@@ -134,10 +139,6 @@ def reopen(push: Push = False, token: PushToken = "", server: ServerAddress = GI
         say(f"It was revealed at {entry.revealed.at}: its episodes are known, so nothing more is played in it.")
     say("Whoever has the archive or CITATION.cff of the close has what was published then: say that they are void.")
     return OK
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _target(checkout: Checkout, push: bool, token: str, server: str) -> GitRepository | None:
@@ -156,3 +157,25 @@ def _record(checkout: Checkout, update: dict[str, object], verb: str, target: Gi
     if target is not None:
         record_on_branch(target, season, change, f"{verb} season {season}", now)
     record_locally(checkout, change)
+
+
+def record_locally(checkout: Checkout, change: SeasonChange) -> None:
+    """Record the change in results/ of this clone."""
+    write_atomically(checkout.store.results / SEASON_FILE, change(checkout.seasons).serialised())
+
+
+def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, message: str, now: datetime) -> None:
+    """Record the change on the branch `results` of origin; repeated if others push at the same time.
+
+    Raises:
+        CommandError: the remote refuses, or all tries collide with other pushes.
+    """
+    for _ in range(PUSHES):
+        other_files: dict[str, bytes] = {}
+        read_recorded(clone, newest_results(clone), other_files)
+        seasons = parse_seasons(other_files[SEASON_FILE]) if SEASON_FILE in other_files else SeasonFile()
+        with open_branches(clone, season) as branches:
+            commit = BranchCommit(message=message, files=((SEASON_FILE, change(seasons).serialised()),))
+            if branches.push({RESULTS_BRANCH: branches.build(branches.tips().get(RESULTS_BRANCH), commit, now)}):
+                return
+    raise CommandError(OUR_FAULT, f"others pushed first {PUSHES} times; run the same command again")

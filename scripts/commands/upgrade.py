@@ -83,18 +83,10 @@ def _fetched(clone: GitRepository, upstream: str, ref: str) -> str:
 def _report(clone: GitRepository, tree: UpgradedTree, branch: str, measuring: list[str]) -> None:
     before = clone.run("rev-parse", "--short", "HEAD^").decode().strip()
     say(f"The branch {branch} has the upgrade, in one commit; your branch is as it was.")
-    for words, paths in (
-        ("Dropped, as upstream did", tree.dropped),
-        (f"Dropped, as upstream did, with your changes, which are in 'git show {before}:PATH'", tree.dropped_changes),
-        ("Merged, changed on both sides without touching each other", tree.merged),
-        (f"Upstream's, changed on both sides; yours is in 'git show {before}:PATH'", tree.replaced),
-        ("Left out, since you deleted it; upstream has a newer one", tree.deleted),
-        ("Yours, where upstream has another", tree.kept),
-        ("Yours, where upstream has none any more", tree.kept_alone),
-    ):
+    for decision, paths in tree.decided.items():
         if paths:
             more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-            say(f"{words}: {', '.join(paths[:SHOWN])}{more}.")
+            say(f"{decision.value.format(before=before)}: {', '.join(paths[:SHOWN])}{more}.")
     for line in measuring:
         say(f"Measures differently: {line}.")
     say(

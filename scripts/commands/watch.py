@@ -52,11 +52,7 @@ def _check_ending(out: Path | None, endings: tuple[str, ...]) -> None:
 
 
 def _game(checkout: Checkout, entry: AgentFolder, task: str | None, *, wanted: bool) -> Task | None:
-    """The game to watch; None for a task that is played alone. `wanted`: only a game can be meant.
-
-    Raises:
-        CommandError: a task that is no game was named, and only a game can be meant.
-    """
+    """The game to watch; None for a task that is played alone. `wanted`: only a game can be meant."""
     if task is not None:
         named = checkout.tasks([task])[0]
         if named.game is None and wanted:

@@ -65,7 +65,7 @@ def version_origins(
         fault = f"{folder_of(missing)}: no commit of main holds version {digests[missing][:12]}"
         raise CommandError(OUR_FAULT, fault)
     versions = {name: _beacon(oldest[name]) for name in digests}
-    periods = _periods(history, tasks, beacon_order(repository, main_sha), since)
+    periods = _periods(repository, main_sha, history, tasks, since)
     return VersionOrigins(versions=versions, tasks=periods, named=_named(history, authors))
 
 
@@ -74,15 +74,19 @@ def _named(history: FolderHistory, authors: Mapping[str, Collection[str]]) -> di
 
 
 def _periods(
-    history: FolderHistory, tasks: Mapping[AgentName, Collection[str]], order: Mapping[str, int], since: str | None
+    repository: GitRepository,
+    main_sha: str,
+    history: FolderHistory,
+    tasks: Mapping[AgentName, Collection[str]],
+    since: str | None = None,
 ) -> dict[tuple[AgentName, str], tuple[SeedBeacon, ...]]:
-    """The beacons of the periods that were not over before a commit."""
-    begin = order[since] if since else 0
-    periods = {
-        where: tuple(_beacon(period.began) for period in periods if period.left is None or order[period.left] > begin)
-        for where, periods in history.periods(tasks).items()
-    }
-    return {where: beacons for where, beacons in periods.items() if beacons}
+    """The beacons of the periods, without those that were over before the commit `since`."""
+    periods = history.periods(tasks)
+    if since:
+        order = beacon_order(repository, main_sha)
+        for where, of_task in periods.items():
+            periods[where] = [period for period in of_task if not period.left or order[period.left] > order[since]]
+    return {where: tuple(_beacon(period.began) for period in of_task) for where, of_task in periods.items() if of_task}
 
 
 def returns(
@@ -106,7 +110,7 @@ def returns(
     present = {name: tasks[name] for name in names if standing.get(name) == digests[name]}
     if not present:
         return {}
-    periods = _periods(history, present, beacon_order(repository, main_sha), since)
+    periods = _periods(repository, main_sha, history, present, since)
     return {where: frozenset(beacon.sha for beacon in own) for where, own in periods.items() if len(own) > 1}
 
 
@@ -148,11 +152,7 @@ def known_origins(
         oldest[name] = next(history.holding(name[0], digests[name]), None)
     versions = {name: _beacon(state) for name in digests if (state := oldest[name])}
     present = {name: tasks[name] for name in versions.keys() & tasks.keys() if standing.get(name) == digests[name]}
-    periods = {
-        where: tuple(_beacon(period.began) for period in of_task)
-        for where, of_task in history.periods(present).items()
-        if of_task
-    }
+    periods = _periods(repository, main_sha, history, present)
     return VersionOrigins(versions=versions, tasks=periods, named=_named(history, authors))
 
 

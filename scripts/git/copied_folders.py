@@ -50,7 +50,6 @@ class _Folder:
     path: str
     files: Mapping[bytes, _AgentFile]
     manifest: _AgentFile
-    """The file with its manifest."""
     empty: frozenset[bytes]
 
 

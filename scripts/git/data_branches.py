@@ -40,7 +40,6 @@ class BranchCommit:
     files: tuple[tuple[str, bytes | Path], ...]
     """Path and content of each added file, or the file that holds it: a round can be larger than memory."""
     removed: tuple[str, ...] = ()
-    """Paths that it removes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +126,7 @@ def open_branches(clone: GitRepository, season: str) -> Iterator[DataBranches]:
 def _open_beside(clone: GitRepository, place: Path) -> GitRepository:
     """A bare repository with the same origin and credentials."""
     address = clone.run("remote", "get-url", "origin").decode().strip()
-    repository = replace(clone, path=place)
+    repository = replace(clone, path=place, is_ours=True)
     repository.run("init", "--quiet", "--bare", ".")
     if (clone.path / address).is_dir():
         address = str((clone.path / address).resolve())
@@ -182,7 +181,9 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
             damaged.append(f"{path}: is not a result ({reason(error)}); it is left out")
             return
         if isinstance(record, Duel):
-            duels.append(_without_times(record))
+            # Ratings need the results and the moves, whose first ones tell which matches begin alike.
+            players = tuple(player.model_copy(update={"log_tail": ""}) for player in record.players)
+            duels.append(record.model_copy(update={"players": players, "milliseconds": None}))
         else:
             results.append(record.model_copy(update={"seeds": (), "returns": (), "lengths": (), "log_tail": ""}))
 
@@ -212,12 +213,6 @@ def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Due
     if sha:
         _read_files(clone, sha, take)
     return records
-
-
-def _without_times(duel: Duel) -> Duel:
-    """A duel with what ratings need: the results and the moves, whose first ones tell which matches begin alike."""
-    players = tuple(player.model_copy(update={"log_tail": ""}) for player in duel.players)
-    return duel.model_copy(update={"players": players, "milliseconds": None})
 
 
 def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RESULT, *, at_most: int | None = None) -> int:

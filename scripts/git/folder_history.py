@@ -185,16 +185,17 @@ class FolderHistory:
 
     def _versions(self, names: Collection[AgentName]) -> dict[AgentName, set[FolderContent]]:
         """For each folder all contents, in any folder of its login, that are the version which it holds now."""
-        alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
+        alike = {
+            name: {state.content for state in self.of(name[0]) if state.content.rest == now.rest}
+            for name in names
+            if (now := self._now.get(name))
+        }
         several = (contents for contents in alike.values() if len(contents) > 1)
         self._read_manifests({_manifest(content) for contents in several for content in contents})
         return {
             name: {content for content in contents if self._is_same(content, self._now[name])}
             for name, contents in alike.items()
         }
-
-    def _same_files(self, now: FolderContent, login: str) -> set[FolderContent]:
-        return {state.content for state in self.of(login) if state.content.rest == now.rest}
 
     def _is_same(self, content: FolderContent, now: FolderContent | None) -> bool:
         if now is None or content == now:
@@ -269,15 +270,11 @@ def _digest(content: FolderContent, files: Iterable[FolderFile], blobs: dict[str
         submission = parse_source_header(manifest) if content.in_header else parse_submission(manifest)
     except LoadError:
         return None
-    submission_files = [
-        SubmissionFile(path=_shown(path), executable=mode == "100755", content=blobs[oid]) for mode, path, oid in files
-    ]
+    submission_files = []
+    for mode, path, oid in files:
+        shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # as digests use it, whatever its bytes
+        submission_files.append(SubmissionFile(path=shown, executable=mode == "100755", content=blobs[oid]))
     return submission_digest(submission, submission_files)
-
-
-def _shown(path: str) -> str:
-    """A path as digests use it, whatever its bytes."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 FileChange = tuple[str, str, str]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluator.model.config.submission import SubmissionFile
 from scripts.console import OUR_FAULT, USAGE, CommandError
-from scripts.processes import run_bounded
+from scripts.processes import bounded_process
 from scripts.repository.layout import SUBMISSIONS
 
 FILE_MODES = ("100644", "100755")
@@ -21,6 +21,8 @@ _SERVICES = {
     **dict.fromkeys(("fetch", "clone", "ls-remote"), "--upload-pack=git-upload-pack"),
     "push": "--receive-pack=git-receive-pack",
 }
+# What a clone's own configuration may say of how servers are reached; all else could lead a token to somebody else.
+_HARMLESS_HTTP = ("extraheader", "postbuffer", "version", "lowspeedlimit", "lowspeedtime")
 COMMAND_SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
 DEFAULT_SECONDS = 600.0
 
@@ -30,7 +32,7 @@ _SETTINGS = (
     "core.pager=cat", "core.askPass=", "credential.helper=", "commit.gpgSign=false", "log.showSignature=false",
     "log.showRoot=true", "diff.renames=false", "gc.auto=0", "maintenance.auto=false",
     "fetch.recurseSubmodules=false", "submodule.recurse=false", "push.recurseSubmodules=no", "safe.directory=*",
-    "core.alternateRefsCommand=true",
+    "core.alternateRefsCommand=true", "core.commitGraph=false", "advice.graftFileDeprecated=false",
 )  # fmt: skip
 _INHERITED_VARIABLES = (
     "PATH", "TMPDIR", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -42,6 +44,7 @@ _SET_VARIABLES = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_ATTR_NOSYSTEM": "1",
     "LC_ALL": "C",
@@ -144,6 +147,8 @@ class GitRepository:
     """Settings of git besides those that all have."""
     protocols: str = "https:http:file"
     """What may be fetched by; in the environment, since a repository's own settings would win over other ways to say so."""
+    is_ours: bool = False
+    """Whether we made it, so that its configuration names nobody else's programs."""
 
     def run(
         self,
@@ -158,33 +163,68 @@ class GitRepository:
             GitLimitError: it was stopped at a limit.
             GitError: its exit code is not 0.
         """
+        if arguments[0] in _SERVICES:
+            self._refuse_ways_to_servers()
         words = [arguments[0], *filter(None, [_SERVICES.get(arguments[0])]), *arguments[1:]]
         command = ["git", *(word for setting in (*_SETTINGS, *self.settings) for word in ("-c", setting)), *words]
         if self.largest_file is not None:  # in blocks of 512 bytes; what git starts inherits it
             command = ["sh", "-c", 'ulimit -f "$0" && exec "$@"', str(self.largest_file // 512), *command]
         name = arguments[0]
         seconds = COMMAND_SECONDS.get(name, DEFAULT_SECONDS) if seconds is None else seconds
-        done = run_bounded(
+        with bounded_process(
             command,
             folder=self.path,
-            environment=self._environment(),
+            environment=self._environment(name),
             input_chunks=[given] if isinstance(given, bytes) else given,
             seconds=seconds,
             at_most=at_most,
-        )
+        ) as finish:
+            done = finish()
         if done.is_late:
             raise GitLimitError(name, f"error: it took longer than {seconds:g} seconds")
         if done.is_too_long:
             raise GitLimitError(name, f"error: it printed more than {at_most} bytes")
         if done.code != 0:
-            stderr = done.errors.decode(errors="replace")
-            raise GitError(name, stderr or _signal_message(done.code), done.output.decode(errors="replace"))
+            by_signal = f"error: it was ended by signal {-done.code}" if done.code < 0 else ""
+            stderr = done.errors.decode(errors="replace") or by_signal
+            raise GitError(name, stderr, done.output.decode(errors="replace"))
         return done.output
 
-    def _environment(self) -> dict[str, str]:
+    def found(self, *arguments: str, seconds: float | None = None) -> bytes:
+        """What git prints; nothing where it fails without a message, as it does when there is nothing to be found."""
+        try:
+            return self.run(*arguments, seconds=seconds)
+        except GitError as error:
+            if error.stderr.strip():
+                raise
+            return b""
+
+    def _environment(self, command: str) -> dict[str, str]:
         inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
+        everything = {**inherited, **_SET_VARIABLES, "HOME": str(self.path)}
         secret = self.credentials.environment() if self.credentials else {}
-        return {**inherited, **_SET_VARIABLES, **secret, "GIT_ALLOW_PROTOCOL": self.protocols, "HOME": str(self.path)}
+        if self.is_ours:
+            return {**everything, **secret, "GIT_ALLOW_PROTOCOL": self.protocols}
+        if command in _SERVICES:
+            return {**everything, **secret, "GIT_ALLOW_PROTOCOL": self.protocols, "GIT_NO_LAZY_FETCH": "1"}
+        # A partial clone fetches what it lacks. Where that is no server, the configuration could name a program to serve it.
+        return {**everything, "GIT_ALLOW_PROTOCOL": "https"}
+
+    def _configured(self, pattern: str) -> list[str]:
+        """The settings of the repository's own configuration whose name fits the pattern.
+
+        Raises:
+            GitError: this is no repository.
+        """
+        names = self.found("config", "--null", "--name-only", "--get-regexp", pattern).decode("utf-8", "replace")
+        return [name for name in names.split("\0") if name]
+
+    def _refuse_ways_to_servers(self) -> None:
+        """Raise CommandError if a proxy, a certificate or a file of cookies is configured."""
+        for name in self._configured(r"^(http\.|remote\..*\.proxy)"):
+            if name.rpartition(".")[2] not in _HARMLESS_HTTP:
+                words = f"this clone's configuration has {name}, by which somebody else could read what is sent"
+                raise CommandError(USAGE, f"{words}; remove it, or clone it anew")
 
     def status(self, *options: str) -> list[str]:
         """The lines of `git status --porcelain`; filters that the repository's configuration names are not run.
@@ -192,13 +232,7 @@ class GitRepository:
         Raises:
             GitError: this is no repository.
         """
-        try:
-            names = self.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.").decode("utf-8", "replace")
-        except GitError as error:
-            if error.stderr.strip():
-                raise
-            names = ""  # there are none
-        filters = {key.removeprefix("filter.").rpartition(".")[0] for key in names.split("\0") if key}
+        filters = {key.removeprefix("filter.").rpartition(".")[0] for key in self._configured(r"^filter\.")}
         if any("=" in name for name in filters):
             raise CommandError(USAGE, "this clone's configuration has a filter with '=' in its name; remove it")
         off = (f"filter.{name}.{setting}" for name in filters for setting in ("clean=", "process=", "required=false"))
@@ -230,12 +264,7 @@ class GitRepository:
 
     def merge_bases(self, base: str, head: str, seconds: float | None = None) -> list[str]:
         """The merge bases; empty if the histories have nothing in common."""
-        try:
-            return self.run("merge-base", "--all", full_sha(base), full_sha(head), seconds=seconds).decode().split()
-        except GitError as error:
-            if error.stderr.strip():
-                raise
-            return []
+        return self.found("merge-base", "--all", full_sha(base), full_sha(head), seconds=seconds).decode().split()
 
     def leaves(
         self, commit: str, folder: str, at_most: int = OUTPUT_BYTES, seconds: float | None = None
@@ -304,8 +333,3 @@ def _parse_leaf(line: bytes) -> TreeLeaf:
     meta, path = line.split(b"\t", 1)
     mode, _, oid, *size = meta.decode("ascii").split()
     return TreeLeaf(mode=mode, oid=oid, size=int(size[0]) if size and size[0].isdigit() else 0, path=path)
-
-
-def _signal_message(code: int) -> str:
-    """An error message for a git that printed none."""
-    return f"error: it was ended by signal {-code}" if code < 0 else ""

@@ -25,7 +25,8 @@ def read_entries(
     `known`: by the same challenge; what is read is added.
     """
     folders = _by_agent(clone.leaves(sha, SUBMISSIONS))
-    faults = [f"{SUBMISSIONS}/{name[0]}/{name[1]}: {_RESERVED}" for name in sorted(folders) if name[0].casefold() == LOCAL]
+    reserved = [name for name in sorted(folders) if name[0].casefold() == LOCAL]
+    faults = [f"{SUBMISSIONS}/{'/'.join(name)}: the login {LOCAL} stands for the example agents" for name in reserved]
     folders = {name: leaves for name, leaves in folders.items() if name[0].casefold() != LOCAL}
     folders |= _baselines(clone, sha, challenge)
     return _read_folders(clone, folders, challenge, {} if known is None else known, faults)
@@ -67,9 +68,6 @@ def _read_folders(
     for entry, other in twins:
         faults.append(f"{folder_of(entry.spelled_name)}: is left out: it {twin_fault(folder_of(other.spelled_name))}")
     return entries, faults
-
-
-_RESERVED = f"the login {LOCAL} stands for the example agents"
 
 
 def _baselines(clone: GitRepository, sha: str, challenge: Challenge) -> dict[AgentName, list[TreeLeaf]]:

@@ -22,7 +22,7 @@ from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.git.copied_folders import AlikeFolders, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
 from scripts.git.tree_diff import TreeChange, UnreadableError, added_bytes, list_leaves, merge_bases, tree_changes
-from scripts.repository.layout import LOCAL, SUBMISSIONS, short_name
+from scripts.repository.layout import LOCAL, SUBMISSIONS
 
 FAULTS_SHOWN = 50
 # Agents that one pull request may change: all files of each are read.
@@ -60,7 +60,7 @@ class GuardedPaths:
     @property
     def withdrawn(self) -> tuple[str, ...]:
         """The removed agents, as `login/agent`."""
-        return tuple(map(short_name, self.removed))
+        return tuple(folder.removeprefix(f"{SUBMISSIONS}/") for folder in self.removed)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-from scripts.git.git_repository import GitError, GitRepository
+from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS, repository_name
@@ -22,7 +22,6 @@ class CloneState:
 
     git: GitRepository
     head: str
-    """The commit that is checked out."""
     branch: str | None
     """The branch that is checked out; None without one."""
     base: str
@@ -34,10 +33,6 @@ class CloneState:
     """Paths that are changed or new and not committed."""
     remotes: dict[str, str]
     """`owner/name` of each remote on a server; empty for one that is a path."""
-
-    def has(self, ref: str) -> bool:
-        """Whether there is such a ref."""
-        return self.git.resolve(ref) is not None
 
 
 def read_clone(checkout: Checkout, login: str) -> CloneState | None:
@@ -57,20 +52,16 @@ def read_clone(checkout: Checkout, login: str) -> CloneState | None:
     if not head or not base:
         return None
     guarded = inspect_pull(git, base[1], head, PullAuthor(login=login), checkout.challenge.submissions)
+    branch = git.found("symbolic-ref", "--quiet", "--short", "HEAD").decode("utf-8", "replace").strip()
     changed = tuple(line[3:] for line in git.status("--untracked-files=all"))
     return CloneState(
-        git=git, head=head, branch=_branch(git), base=base[0], base_commit=base[1], guarded=guarded, uncommitted=changed,
+        git=git, head=head, branch=branch or None, base=base[0], base_commit=base[1], guarded=guarded, uncommitted=changed,
         remotes=remotes,
     )  # fmt: skip
 
 
 def _remotes(git: GitRepository) -> dict[str, str]:
-    try:
-        raw = git.run("config", "--null", "--get-regexp", r"^remote\..*\.url$").decode("utf-8", "replace")
-    except GitError as error:
-        if error.stderr.strip():
-            raise
-        return {}  # there are none
+    raw = git.found("config", "--null", "--get-regexp", r"^remote\..*\.url$").decode("utf-8", "replace")
     pairs = (each.partition("\n") for each in raw.split("\0") if each)
     return {key.removeprefix("remote.").removesuffix(".url"): _owner_and_name(address) for key, _, address in pairs}
 
@@ -79,15 +70,6 @@ def _owner_and_name(address: str) -> str:
     if scp := _SCP_ADDRESS.fullmatch(address):
         return repository_name(f"/{scp['path']}")
     return repository_name(address) if urlsplit(address).netloc else ""
-
-
-def _branch(git: GitRepository) -> str | None:
-    try:
-        return git.run("symbolic-ref", "--quiet", "--short", "HEAD").decode("utf-8", "replace").strip()
-    except GitError as error:
-        if error.stderr.strip():
-            raise
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +122,7 @@ def _free_branch(agent: str, state: CloneState) -> str:
     """A branch's name that is not taken here."""
     name = re.sub(r"\.+", "-", agent)  # git has names with dots that no branch may have: a..b, a.lock
     names = (name if number == 1 else f"{name}-{number}" for number in range(1, 1000))
-    return next(each for each in names if not state.has(f"refs/heads/{each}"))
+    return next(each for each in names if state.git.resolve(f"refs/heads/{each}") is None)
 
 
 def _fork_remote(checkout: Checkout, login: str, state: CloneState) -> str | None:

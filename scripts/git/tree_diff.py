@@ -193,7 +193,8 @@ class _TreeComparison:
             yield _tree_change(path, _ABSENT[0], now[0])
         old, new = (oid if mode == TREE else None for mode, oid in (was, now))
         folder = path + b"/"
-        if self._is_owners(path):
+        parts = path.decode("utf-8", "backslashreplace").split("/")
+        if len(parts) == 2 and parts[0] == SUBMISSIONS and parts[1].casefold() == self.owner:
             yield from self.compare(old, new, folder, unfolded=True)
         elif path == SUBMISSIONS.encode():
             yield from self.compare(old, new, folder)
@@ -212,10 +213,6 @@ class _TreeComparison:
                 yield from self.compare(old, new, folder)
                 return
         yield _tree_change(folder, TREE if old else _ABSENT[0], TREE if new else _ABSENT[0])
-
-    def _is_owners(self, path: bytes) -> bool:
-        parts = path.decode("utf-8", "backslashreplace").split("/")
-        return len(parts) == 2 and parts[0] == SUBMISSIONS and parts[1].casefold() == self.owner
 
     def _list(self, tree: str | None, prefix: bytes, *, unfolded: bool = False) -> Listing:
         """The entries of a tree, recursively if `unfolded`."""

@@ -44,10 +44,6 @@ class ConversionReport:
         """The original contradicts itself, or the host must decide something."""
         self.add(place, KeyFate.WARNING, what)
 
-    def reported_places(self) -> set[str]:
-        """Places of keys with a note other than a warning."""
-        return {note.place for note in self.notes if note.fate is not KeyFate.WARNING}
-
     def with_fate(self, fate: KeyFate) -> Iterator[KeyNote]:
         """The notes of one fate."""
         return (note for note in self.notes if note.fate is fate)
@@ -172,8 +168,8 @@ class ConfigSection:
         return [ConfigSection(each, f"{self.at(key)}[{number}]", self.report) for number, each in enumerate(value)]
 
     def unreported_keys(self) -> Iterator[str]:
-        """Places of keys without a note."""
-        reported_places = self.report.reported_places()
+        """Places of keys without a note other than a warning."""
+        reported_places = {note.place for note in self.report.notes if note.fate is not KeyFate.WARNING}
         return (self.at(str(key)) for key in self.values if self.at(str(key)) not in reported_places)
 
 

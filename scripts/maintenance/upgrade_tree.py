@@ -1,5 +1,6 @@
 """The tree of an upgraded copy: each file from the copy or from upstream, decided by what both had in common."""
 
+import enum
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,25 +37,25 @@ File = tuple[str, str]
 Files = Mapping[str, File]
 
 
+@enum.unique
+class PathDecision(enum.Enum):
+    """What was decided about a path where the sides differ, in words for the host; `before` is the commit before."""
+
+    DROPPED = "Dropped, as upstream did"
+    DROPPED_CHANGES = "Dropped, as upstream did, with your changes, which are in 'git show {before}:PATH'"
+    MERGED = "Merged, changed on both sides without touching each other"
+    REPLACED = "Upstream's, changed on both sides; yours is in 'git show {before}:PATH'"
+    DELETED = "Left out, since you deleted it; upstream has a newer one"
+    KEPT = "Yours, where upstream has another"
+    KEPT_ALONE = "Yours, where upstream has none any more"
+
+
 @dataclass(kw_only=True)
 class UpgradedTree:
-    """Files of the new tree, and what was decided about those that both sides changed."""
+    """Files of the new tree, and the paths about which something was decided."""
 
     files: dict[str, File] = field(default_factory=dict)
-    dropped: list[str] = field(default_factory=list)
-    """Dropped upstream and here; the copy had not changed them."""
-    merged: list[str] = field(default_factory=list)
-    """Changed on both sides, without touching each other."""
-    replaced: list[str] = field(default_factory=list)
-    """Changed on both sides: upstream's is taken, the copy's is in its history."""
-    dropped_changes: list[str] = field(default_factory=list)
-    """Dropped upstream and here, although the copy had changed them."""
-    deleted: list[str] = field(default_factory=list)
-    """Deleted by the host, and still so although upstream changed them."""
-    kept: list[str] = field(default_factory=list)
-    """The host's own, although upstream has another."""
-    kept_alone: list[str] = field(default_factory=list)
-    """The host's own, which upstream dropped."""
+    decided: dict[PathDecision, list[str]] = field(default_factory=lambda: {decision: [] for decision in PathDecision})
 
 
 def files_of(clone: GitRepository, commit: str) -> dict[str, File]:
@@ -133,22 +134,22 @@ def upgraded(clone: GitRepository, base: Files, ours: Files, theirs: Files) -> U
         elif own == before:
             chosen = new
             if new is None:
-                tree.dropped.append(path)
+                tree.decided[PathDecision.DROPPED].append(path)
         elif own is None:
             chosen = None
-            tree.deleted.append(path)
+            tree.decided[PathDecision.DELETED].append(path)
         elif before is None:
             chosen = own
-            tree.kept.append(path)
+            tree.decided[PathDecision.KEPT].append(path)
         elif new and (both := _merged(clone, before, own, new)):
             chosen = both
-            tree.merged.append(path)
+            tree.decided[PathDecision.MERGED].append(path)
         elif path.startswith(_CODE) and not path.startswith(_HOSTS_CODE):
             chosen = new
-            (tree.replaced if new else tree.dropped_changes).append(path)
+            tree.decided[PathDecision.REPLACED if new else PathDecision.DROPPED_CHANGES].append(path)
         else:
             chosen = own
-            (tree.kept if new else tree.kept_alone).append(path)
+            tree.decided[PathDecision.KEPT if new else PathDecision.KEPT_ALONE].append(path)
         if chosen:
             tree.files[path] = chosen
     for path in tree.files:

@@ -20,7 +20,6 @@ _CONNECT_FOUR_ENV = "pettingzoo.classic.connect_four_v3"
 _ACTION_LINE = "ACTION = 0\n"
 # Adapters whose example agent always takes the same action.
 _CONSTANT_ADAPTERS = ("function", "evalai-grpc")
-_SOLO_TASKS = "tasks that are played alone and measure no scripts"
 # By adapter: the CartPole model in the template, and the script that makes models for other environments.
 _MODEL_FILES = {"sb3": ("model.zip", "train.py"), "onnx": ("model.onnx", "export.py")}
 _ENVIRONMENT_LINE = 'ENVIRONMENT = "CartPole-v1"\n'
@@ -30,7 +29,7 @@ _ENVIRONMENT_LINE = 'ENVIRONMENT = "CartPole-v1"\n'
 class Template:
     """An example agent of a kind and adapter."""
 
-    kind: SubmissionKind
+    kind: SubmissionKind = SubmissionKind.POLICY
     adapter: str | None = None
     fits: Callable[[Task], bool]
     where: str
@@ -49,10 +48,6 @@ class Template:
             first = zero_action(tasks[0])
             return [task for task in tasks if zero_action(task) == first]
         return tasks
-
-
-def _solo(task: Task) -> bool:
-    return task.game is None and task.script is None
 
 
 def _is_cartpole(task: Task) -> bool:
@@ -76,26 +71,22 @@ def zero_action(task: Task) -> str:
     return str(int(space.start)) if isinstance(space, Discrete) else str(np.zeros(space.shape or ()).tolist())
 
 
+_NO_SCRIPTS = "tasks and games that measure no scripts"
 AGENT_TEMPLATES = (
-    Template(kind=SubmissionKind.POLICY, fits=lambda task: task.script is None,
-    where="tasks and games that measure no scripts"),
+    Template(fits=lambda task: task.script is None, where=_NO_SCRIPTS),
+    Template(kind=SubmissionKind.IMAGE, fits=lambda task: task.script is None, where=_NO_SCRIPTS),
     Template(kind=SubmissionKind.SCRIPT, fits=lambda task: task.script is not None, where="tasks that have 'script' rules"),
-    Template(kind=SubmissionKind.IMAGE, fits=lambda task: task.script is None,
-    where="tasks and games that measure no scripts"),
     Template(
-        kind=SubmissionKind.POLICY, adapter="rl-arena", fits=lambda task: task.game in _RL_ARENA_GAMES,
-        where="tic-tac-toe, Connect Four and Quarto",
+        adapter="rl-arena", fits=lambda task: task.game in _RL_ARENA_GAMES, where="tic-tac-toe, Connect Four and Quarto"
     ),
-    Template(
-        kind=SubmissionKind.POLICY, adapter="kaggle-connectx", fits=lambda task: task.game == _CONNECT_FOUR_ENV,
-        where="Connect Four",
+    Template(adapter="kaggle-connectx", fits=lambda task: task.game == _CONNECT_FOUR_ENV, where="Connect Four"),
+    *(
+        Template(
+            adapter=adapter, fits=lambda task: task.game is None and task.script is None,
+            where="tasks that are played alone and measure no scripts",
+        )
+        for adapter in ("predict", "function", "gym-policy", "evalai-grpc", "sb3", "onnx")
     ),
-    Template(kind=SubmissionKind.POLICY, adapter="predict", fits=_solo, where=_SOLO_TASKS),
-    Template(kind=SubmissionKind.POLICY, adapter="function", fits=_solo, where=_SOLO_TASKS),
-    Template(kind=SubmissionKind.POLICY, adapter="gym-policy", fits=_solo, where=_SOLO_TASKS),
-    Template(kind=SubmissionKind.POLICY, adapter="evalai-grpc", fits=_solo, where=_SOLO_TASKS),
-    Template(kind=SubmissionKind.POLICY, adapter="sb3", fits=_solo, where=_SOLO_TASKS),
-    Template(kind=SubmissionKind.POLICY, adapter="onnx", fits=_solo, where=_SOLO_TASKS),
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
@@ -32,7 +32,6 @@ from scripts.rehearsal.rehearsal_observations import FetchPage, Observation, Obs
 from scripts.rehearsal.working_copy import (
     BRANCH_PREFIX,
     REHEARSAL_BRANCH,
-    CommitAuthor,
     WorkingCopy,
     agent_files,
     choose_task,
@@ -66,11 +65,6 @@ class StepLine:
     expected: str
     seen: str
     seconds: float
-
-    @property
-    def text(self) -> str:
-        """The line that the command prints."""
-        return f"{self.at}  {self.name} ({self.seconds:.0f} s): expected {self.expected}; seen: {self.seen}"
 
 
 @dataclass(kw_only=True)
@@ -108,7 +102,7 @@ class StepRunner:
         """Print and remember a finished step."""
         at = self.clock.day().strftime("%H:%M:%S")
         self.lines.append(StepLine(at=at, name=name, expected=expected, seen=seen, seconds=seconds))
-        self.say(self.lines[-1].text)
+        self.say(f"{at}  {name} ({seconds:.0f} s): expected {expected}; seen: {seen}")
 
     def table(self) -> str:
         """The steps as a Markdown table."""
@@ -216,10 +210,6 @@ class Rehearsal:
     def _page(self, pull: PullRequest) -> str:
         return f"{self.about['html_url']}/pull/{pull.number}"
 
-    @cached_property
-    def _signature(self) -> CommitAuthor:
-        return CommitAuthor(login=self.account.login, id=self.account.id)
-
     def _challenge(self, main: str) -> Challenge:
         try:
             return parse_challenge(self.working_copy.repository.file(main, "challenge.yml") or b"")
@@ -277,7 +267,7 @@ class Rehearsal:
         task = choose_task(challenge, self.request.task)
         token = secrets.token_hex(4)
         files = agent_files(challenge, task, folder, token)
-        commit = self.working_copy.commit(base, files, "Rehearse: enter an agent", self._signature, self.steps.clock.day())
+        commit = self.working_copy.commit(base, files, "Rehearse: enter an agent", self.account, self.steps.clock.day())
         branch = f"{BRANCH_PREFIX}{self.request.agent}-{token}"
         self.working_copy.push(commit, branch, head.url, head.name)
         return branch
@@ -427,7 +417,7 @@ class Rehearsal:
         mark = RehearsalEntry(login=entered.login, agent=entered.agent, digest=entered.digest, since=since)
         changes[MODERATION_FILE] = with_rehearsal_entry(before, mark)
         message = f"Rehearse: withdraw the agent of #{entered.pull.number}"
-        return self.working_copy.commit(main, changes, message, self._signature, day)
+        return self.working_copy.commit(main, changes, message, self.account, day)
 
     def _wait_withdrawn(self, entered: EnteredAgent, pull: PullRequest) -> None:
         self._wait_official_run(self._ensure_merged(pull, "merge the withdrawal"), "last official run")

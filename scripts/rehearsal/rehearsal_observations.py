@@ -1,7 +1,6 @@
 """Observations of a rehearsal: each reads GitHub, the results branch or the site once; of comments only the bot's count."""
 
 import enum
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,10 +46,10 @@ class Observation:
     """One printable line."""
 
 
-def printable(text: str, limit: int = MAX_CHARACTERS) -> str:
-    """One line of at most `limit` characters, without control or invisible characters."""
+def printable(text: str) -> str:
+    """One line of at most MAX_CHARACTERS, without control or invisible characters."""
     line = without_commands(one_line(text))
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    return line if len(line) <= MAX_CHARACTERS else f"{line[: MAX_CHARACTERS - 1]}…"
 
 
 def _seen(text: str) -> Observation:
@@ -206,7 +205,7 @@ def _document(fetch: FetchPage, site: str, name: tuple[str, str], token: str) ->
         document = parse_strict(content) if status == 200 else None
     except CommandError as error:
         return f"{address}: {error}", {}
-    except (ValueError, json.JSONDecodeError):
+    except ValueError:
         return f"{address} is no JSON", {}
     return (address, document) if isinstance(document, dict) else (f"{address} answers {status}", {})
 

@@ -25,6 +25,7 @@ from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import BranchCommit, make_commit
 from scripts.git.git_repository import OBJECT_NAME, Credentials, GitError, GitRepository, full_sha
 from scripts.git.path_guard import by_casefold
+from scripts.github.api.responses import GitHubAccount
 from scripts.new_agents.new_agent import NewAgent, template_for, yaml_quoted
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH
 
@@ -41,9 +42,8 @@ def choose_task(challenge: Challenge, task_id: str | None) -> Task:
     if task_id is None:
         alone = [task for task in challenge.tasks if task.game is None and task.script is None]
         return (alone or list(challenge.tasks))[0]
-    for task in challenge.tasks:
-        if task.id == task_id:
-            return task
+    if task := challenge.task(task_id):
+        return task
     names = ", ".join(task.id for task in challenge.tasks)
     raise CommandError(USAGE, f"challenge.yml on main has no task {task_id!r}; its tasks are {names}")
 
@@ -90,20 +90,6 @@ def _answer(field: CustomField) -> str:
 
 BRANCH_PREFIX = "pullrank-rehearsal-"
 REHEARSAL_BRANCH = re.compile(rf"{BRANCH_PREFIX}({AGENT.pattern})-([0-9a-f]{{8}})(-withdraw)?")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CommitAuthor:
-    """The author of a commit."""
-
-    login: str
-    id: int
-    """GitHub's account number, part of the no-reply address."""
-
-    @property
-    def line(self) -> str:
-        """Name and e-mail address in git's format."""
-        return f"{self.login} <{self.id}+{self.login}@users.noreply.github.com>"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,12 +153,13 @@ class WorkingCopy:
         """Whether `ancestor` is in the history of `commit`."""
         return ancestor in self.repository.merge_bases(ancestor, commit)
 
-    def commit(self, base: str, changes: Mapping[str, bytes | None], message: str, who: CommitAuthor, now: datetime) -> str:
+    def commit(self, base: str, changes: Mapping[str, bytes | None], message: str, who: GitHubAccount, now: datetime) -> str:
         """Create a commit on `base`, with files' new contents by path; None removes a file. Returns its hash."""
         files = tuple((path, content) for path, content in changes.items() if content is not None)
         removed = tuple(path for path, content in changes.items() if content is None)
         commit = BranchCommit(message=message, files=files, removed=removed)
-        return make_commit(self.repository, base, commit, now, who.line)
+        identity = f"{who.login} <{who.id}+{who.login}@users.noreply.github.com>"
+        return make_commit(self.repository, base, commit, now, identity)
 
     def push(self, commit: str, branch: str, url: str | None, name: str) -> None:
         """Push a commit to a rehearsal's branch of the repository `name`.

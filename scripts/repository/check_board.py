@@ -1,7 +1,6 @@
 """What is wrong with challenge.yml: its tasks, played for a moment, and the agents that it names."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from evaluator.host.loading.yaml_loader import MAX_CHALLENGE_BYTES, nearest_line, parse_yaml
 from evaluator.model.config.challenge import Challenge
@@ -12,15 +11,8 @@ from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
 Place = tuple[int | str, ...]
 
 
-class BoardFindings(NamedTuple):
-    """Lines for people."""
-
-    faults: list[str]
-    notes: list[str]
-
-
-def check_board(checkout: Checkout) -> BoardFindings:
-    """Check what a host wrote. A host's own code is imported and played."""
+def check_board(checkout: Checkout) -> tuple[list[str], list[str]]:
+    """Lines for people about what a host wrote: faults and notes. A host's own code is imported and played."""
     challenge = checkout.challenge  # first, since it refuses a broken file in its own words
     path = checkout.root / "challenge.yml"
     document, lines = parse_yaml(path.read_bytes(), path.name, MAX_CHALLENGE_BYTES)
@@ -31,7 +23,7 @@ def check_board(checkout: Checkout) -> BoardFindings:
         notes.append(
             f"{path.name}: without both 'random' and 'reference', not part of the overall leaderboard: {', '.join(without)}."
         )
-    return BoardFindings([f"{path.name}:{nearest_line(lines, place)}: {fault}" for place, fault in faults], notes)
+    return [f"{path.name}:{nearest_line(lines, place)}: {fault}" for place, fault in faults], notes
 
 
 def _unknown_agents(checkout: Checkout, document: dict[str, object]) -> Iterator[tuple[Place, str]]:

@@ -26,7 +26,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.version_folders import twin_fault, without_twins
 from scripts.console import USAGE, CommandError, say
-from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
+from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS, record_store
 from scripts.repository.season_file import SeasonFile, decrypt_revealed, read_seasons
 
 _FILE_FIRST = re.compile(r"[^\s:']+:")
@@ -90,7 +90,7 @@ class Checkout:
     @cached_property
     def store(self) -> ResultStore:
         """The recorded results, duels and traces."""
-        return self.store_at(self.root / "results")
+        return record_store(self.root)
 
     @cached_property
     def recorded(self) -> tuple[list[Result], list[DamagedFile]]:
@@ -113,10 +113,6 @@ class Checkout:
     def recorded_duels(self) -> tuple[list[Duel], list[DamagedFile]]:
         """The recorded duels, and the files that cannot be read; read once."""
         return self.store.read_duels()
-
-    def store_at(self, results: Path) -> ResultStore:
-        """A store in another folder, with the traces beside it."""
-        return ResultStore(results=results, traces=results.parent / "traces")
 
     def find(self, path: Path) -> AgentFolder:
         """The agent in a folder.

@@ -24,11 +24,6 @@ def folder_of(name: AgentName) -> str:
     return f"{EXAMPLE_AGENTS}/{agent}" if login == LOCAL else f"{SUBMISSIONS}/{login}/{agent}"
 
 
-def short_name(folder: str) -> str:
-    """`login/agent` of a folder `submissions/login/agent`."""
-    return folder.removeprefix(f"{SUBMISSIONS}/")
-
-
 def repository_name(address: str | None) -> str:
     """`owner/name` of a repository's address on GitHub; empty without an address."""
     return urlsplit(address or "").path.strip("/").removesuffix(".git")

@@ -44,37 +44,32 @@ def hidden_records(records: Iterable[Result | Duel], moderation: Moderation) -> 
     return sorted(hidden, key=lambda one: (one.name, one.record.key))
 
 
-def with_quarantine(content: bytes, quarantine: Quarantine) -> bytes:
-    """moderation.yml with one more quarantine; the rest of the text is unchanged.
+def with_entry(content: bytes, key: str, entry: _Entry, shown: str = MODERATION_FILE) -> bytes:
+    """moderation.yml with one more entry in the list `key`; the rest of the text is unchanged. `shown`: for messages.
 
     Raises:
         CommandError: the file is faulty, or its list is written in a way that no entry can be added to.
     """
-    return _with_entry(content, "quarantines", quarantine, MODERATION_FILE)
-
-
-def with_erasure(content: bytes, erasure: Erasure) -> bytes:
-    """moderation.yml with one more item under `erasures`.
-
-    Raises:
-        CommandError: as for `with_quarantine`.
-    """
-    return _with_entry(content, "erasures", erasure, MODERATION_FILE)
+    before = _parsed(content, shown)
+    changed = _with_item(content.decode("utf-8"), key, entry).encode()
+    if _parsed(changed, shown) != before.model_copy(update={key: (entry, *getattr(before, key))}):
+        raise CommandError(USAGE, f"{shown}: its list {key!r} is written in a way that cannot be added to")
+    return changed
 
 
 def with_rehearsal_entry(content: bytes, entry: RehearsalEntry) -> bytes:
     """Main's moderation.yml with one more entry under `rehearsals`, if it has none of this version.
 
     Raises:
-        CommandError: as for `with_quarantine`.
+        CommandError: as for `with_entry`.
     """
     shown = f"{MODERATION_FILE} on main"
     is_marked = entry.digest in _parsed(content, shown).rehearsed(entry.login, entry.agent)
-    return content if is_marked else _with_entry(content, "rehearsals", entry, shown)
+    return content if is_marked else with_entry(content, "rehearsals", entry, shown)
 
 
 def without_quarantines(content: bytes, lifted: Sequence[Quarantine]) -> bytes:
-    """moderation.yml without some quarantines that `with_quarantine` wrote; the rest of the text is unchanged.
+    """moderation.yml without some quarantines that `with_entry` wrote; the rest of the text is unchanged.
 
     Raises:
         CommandError: the file is faulty, or they are written in another way.
@@ -98,14 +93,6 @@ def _parsed(content: bytes, shown: str = MODERATION_FILE) -> Moderation:
         return parse_moderation(content) if content.strip() else Moderation()
     except LoadError as error:
         raise CommandError(USAGE, f"{shown} cannot be used: {error.lines[0]}; mend it first") from error
-
-
-def _with_entry(content: bytes, key: str, entry: _Entry, shown: str) -> bytes:
-    before = _parsed(content, shown)
-    changed = _with_item(content.decode("utf-8"), key, entry).encode()
-    if _parsed(changed, shown) != before.model_copy(update={key: (entry, *getattr(before, key))}):
-        raise CommandError(USAGE, f"{shown}: its list {key!r} is written in a way that cannot be added to")
-    return changed
 
 
 def _item(entry: _Entry, indent: str = "  ") -> str:

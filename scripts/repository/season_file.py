@@ -18,7 +18,6 @@ from evaluator.model.identifiers import Digest, Line, LongLine
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.core.store import write_atomically
 from scripts.console import OUR_FAULT, USAGE, CommandError, say
 
 SEASON_FILE = "season.json"
@@ -123,13 +122,6 @@ def read_seasons(results: Path) -> SeasonFile:
     """The season file in results/; empty without one."""
     path = results / SEASON_FILE
     return parse_seasons(path.read_bytes()) if path.exists() else SeasonFile()
-
-
-def write_seasons(results: Path, seasons: SeasonFile) -> Path:
-    """Write the season file into results/; returns its path."""
-    path = results / SEASON_FILE
-    write_atomically(path, seasons.serialised())
-    return path
 
 
 def public_score(challenge: Challenge, result: Result) -> float | None:

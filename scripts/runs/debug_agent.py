@@ -4,7 +4,6 @@ import contextlib
 import io
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,22 +17,13 @@ from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.envs.spaces import IllegalActionError
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.solo.evaluation_request import EvaluationRequest
-from evaluator.host.solo.referee import EpisodeBatch
+from evaluator.host.solo.referee import EpisodeBatch, EpisodeSpec
 from evaluator.model.config.submission import Submission
 from evaluator.model.visible_text import printable_line
 from evaluator.sandbox.load_agent import AgentError, AgentFactory, load_agent
 from evaluator.sandbox.main import AgentServer
 from evaluator.sandbox.seeding import seed_globals
 from evaluator.sandbox.values import BadActionError
-
-
-@dataclass(frozen=True, kw_only=True)
-class DebuggedEpisode:
-    """An episode that was played to its end."""
-
-    index: int
-    seed: str
-    played: PlayedEpisode
 
 
 class DebuggedFault(Exception):
@@ -46,7 +36,7 @@ class DebuggedFault(Exception):
         """Where the debugger begins; None where no code of the agent was running."""
 
 
-def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[DebuggedEpisode]:
+def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[tuple[EpisodeSpec, PlayedEpisode]]:
     """Play the first episodes one after the other, by the code of both sides, without a sandbox and without limits.
 
     Raises:
@@ -67,7 +57,7 @@ def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[
             except (BadActionError, IllegalActionError) as error:
                 raise DebuggedFault(f"{batch.where(0)}: {error}") from error
             for _, played in ended:
-                yield DebuggedEpisode(index=spec.index, seed=spec.seed, played=played)
+                yield spec, played
 
 
 def play_match_here(request: DuelRequest, folder: Path, count: int) -> Iterator[PlayedMatch]:

@@ -55,8 +55,11 @@ class DuelRunner:
         challenge = self.evaluator.checkout.challenge
         for side in (one, other):
             self.evaluator.bring_weights(side.folder)
+        first, second = (
+            DuelPlayer(login=side.login, login_id=None, agent=side.agent, folder=side.folder) for side in (one, other)
+        )
         return DuelRequest(
-            contenders=order_sides(_contender(one), _contender(other)), game=self.game(task), limits=challenge.limits,
+            contenders=order_sides(first, second), game=self.game(task), limits=challenge.limits,
             season=challenge.season, beacon=beacon, beacon_verified=False, tier=Tier.LOCAL,
             runtime_digest=self.evaluator.runtime_digest,
         )  # fmt: skip
@@ -70,14 +73,13 @@ class DuelRunner:
         """A duel that can be played beside others; both players may think at once."""
         for player in request.contenders:
             self.evaluator.sandbox.prepare(player.folder.submission.needs)
+        one, other = request.contenders
+        sides = f"{one.agent} with itself" if one == other else f"{one.agent} – {other.agent}"
         return ParallelJob(
-            title=duel_title(request), play=partial(self.play, request), processors=request.limits.processors(2),
+            title=f"{request.game.task.id}: {sides}", play=partial(self.play, request),
+            processors=request.limits.processors(2),
             memory_mib=sum(who.folder.submission.allowed(request.limits).memory_mib for who in request.contenders),
         )  # fmt: skip
-
-
-def _contender(entry: AgentFolder) -> DuelPlayer:
-    return DuelPlayer(login=entry.login, login_id=None, agent=entry.agent, folder=entry.folder)
 
 
 def play_missing_duels(
@@ -95,13 +97,6 @@ def play_missing_duels(
         if options.store is not None:
             options.store.write_duel(duel)
         yield duel, True
-
-
-def duel_title(request: DuelRequest) -> str:
-    """The title of a duel's progress bar."""
-    one, other = request.contenders
-    sides = f"{one.agent} with itself" if one == other else f"{one.agent} – {other.agent}"
-    return f"{request.game.task.id}: {sides}"
 
 
 def recorded_duel(store: ResultStore, request: DuelRequest) -> Duel | None:

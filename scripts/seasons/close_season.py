@@ -156,9 +156,6 @@ class SeasonArchive:
     path: Path
     sha256: str
     manifest_sha256: str
-    """SHA-256 of MANIFEST.sha256."""
-    files: int
-    """Number of files without the manifest."""
 
 
 def files_under(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
@@ -188,7 +185,7 @@ def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], ti
     write_atomically(target, raw.getvalue())
     return SeasonArchive(
         path=target, sha256=hashlib.sha256(raw.getvalue()).hexdigest(),
-        manifest_sha256=hashlib.sha256(manifest).hexdigest(), files=len(ordered),
+        manifest_sha256=hashlib.sha256(manifest).hexdigest(),
     )  # fmt: skip
 
 
@@ -207,7 +204,6 @@ class Citation:
     """The author: who signs for the season."""
     date: str
     """The closing date, such as 2026-12-31."""
-    address: str | None
 
     @property
     def title(self) -> str:
@@ -227,14 +223,12 @@ class Citation:
         }
         if self.challenge.repository:
             fields["repository-code"] = self.challenge.repository
-        if self.address:
-            fields["url"] = self.address
         return "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items())
 
     def bibtex(self) -> str:
         """A BibTeX entry of type misc."""
         key = (self.challenge.title, self.challenge.season)
-        address = self.address or self.challenge.repository
+        address = self.challenge.repository
         return bibtex.misc_entry(key, title=self.title, author=self.by, date=self.date, address=address)
 
 
@@ -274,7 +268,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, eve
     shutil.rmtree(folder, ignore_errors=True)
     built = build_site.build(checkout, official=True)
     shutil.copytree(built, folder, ignore=lambda place, names: _ROOT_ONLY if Path(place) == built else ())
-    citation = Citation(challenge=challenge, by=by, date=at[:10], address=None)
+    citation = Citation(challenge=challenge, by=by, date=at[:10])
     citations = (checkout.root / "CITATION.cff", citation.cff()), (folder / "citation.bib", citation.bibtex())
     for path, text in citations:
         write_atomically(path, text.encode())

@@ -1,5 +1,6 @@
 """Build the whole static site: pages by MkDocs, agents' pages, documents, cards, the sitemap and robots.txt."""
 
+import html
 import os
 import shutil
 import sys
@@ -256,12 +257,8 @@ def search_engine_files(site_url: str, addresses: Sequence[str], most: int = SIT
 
 
 def _list(root: str, item: str, addresses: Sequence[str]) -> str:
-    lines = "".join(f"<{item}><loc>{_text(address)}</loc></{item}>\n" for address in addresses)
+    lines = "".join(f"<{item}><loc>{html.escape(address, quote=False)}</loc></{item}>\n" for address in addresses)
     return f"{_XML_HEAD}<{root} {_NAMESPACE}>\n{lines}</{root}>\n"
-
-
-def _text(address: str) -> str:
-    return address.replace("&", "&amp;").replace("<", "&lt;")
 
 
 _ADAPTER = "onnx"

@@ -71,17 +71,24 @@ def _read(path: Path) -> dict[int, ReplayFrames] | None:
         return None
 
 
+def rendering_game(task: Task, modes: Sequence[str]) -> tuple[PettingZooGame, str | None]:
+    """The game, made so that it renders by the first of the modes that it has; without a mode where it has none."""
+    game = open_game(task)
+    with import_entry_point(f"the game {task.game} cannot be rendered"):
+        offered = game.make().metadata.get("render_modes") or ()
+    mode = next((mode for mode in modes if mode in offered), None)
+    if mode is None:
+        return game, None
+    return open_game(task.model_copy(update={"kwargs": {**task.kwargs, "render_mode": mode}})), mode
+
+
 class _FrameRenderer:
     """Renders positions by a game's environment, as text where it can, else as pictures."""
 
     def __init__(self, task: Task) -> None:
-        game = open_game(task)
-        with import_entry_point(f"the game {task.game} cannot be rendered"):
-            modes = game.make().metadata.get("render_modes") or ()
-        self._mode = next((mode for mode in ("ansi", "rgb_array") if mode in modes), None)
+        self._game, self._mode = rendering_game(task, ("ansi", "rgb_array"))
         if self._mode is None:
             raise EnvironmentFault(f"the game {task.game} renders neither text (ansi) nor pictures (rgb_array)")
-        self._game = open_game(task.model_copy(update={"kwargs": {**task.kwargs, "render_mode": self._mode}}))
 
     def render(self, duel: Duel) -> list[dict[str, Any]]:
         """The watched matches of a duel, as they are cached."""
@@ -114,17 +121,13 @@ def replay_positions(
     board = game.start(seed)
     shown, players = [show(board, 0)], []
     for ply, move in enumerate(moves, 1):
-        if board.over or not _legal(game, board.see(), move):
+        if board.over or move not in game.legal(board.see()):
             break
         players.append(board.mover)
         board.play(move)
         shown.append(show(board, ply))
     board.close()
     return shown, players
-
-
-def _legal(game: PettingZooGame, observation: Any, move: int) -> bool:
-    return move in game.legal(observation)
 
 
 def rendered_matches(duel: Duel) -> list[int]:

@@ -10,13 +10,13 @@ import numpy as np
 from PIL import Image
 
 from evaluator.host.envs.gym_task import import_entry_point
-from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame, open_game
+from evaluator.host.envs.pettingzoo_game import GamePosition
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.visible_text import printable_line
 from leaderboard.games.game_drawings import action_word, position_text
 from leaderboard.games.match_replay import end_reason, match_outcome, side_names
-from scripts.static_site.game_frames import replay_positions
+from scripts.static_site.game_frames import rendering_game, replay_positions
 from scripts.static_site.render_episodes import (
     TERMINAL_ESCAPES,
     WATCHED_SIDE,
@@ -51,7 +51,7 @@ def watched_positions(duel: Duel, index: int, task: Task, *, pictures: bool) -> 
     """
     moves = duel.match_moves()[index]
     draw_without_screen()
-    game, mode = _rendering_game(task, pictures=pictures)
+    game, mode = rendering_game(task, ("rgb_array", "ansi") if pictures else ("ansi",))
     every = max(1, -(-len(moves) // MAX_PICTURES)) if pictures else 1
     drawn = {*range(0, len(moves) + 1, every), len(moves)}
     with import_entry_point(f"the game {task.game} cannot be rendered"):
@@ -64,17 +64,6 @@ def watched_positions(duel: Duel, index: int, task: Task, *, pictures: bool) -> 
         picture = rendered if isinstance(rendered, Image.Image) else None
         positions.append(WatchedPosition(caption=captions[ply], text=text, picture=picture))
     return positions
-
-
-def _rendering_game(task: Task, *, pictures: bool) -> tuple[PettingZooGame, str | None]:
-    """The game, made so that it renders pictures or text; without a mode where it does neither."""
-    game = open_game(task)
-    with import_entry_point(f"the game {task.game} cannot be rendered"):
-        offered = game.make().metadata.get("render_modes") or ()
-    mode = next((mode for mode in (("rgb_array", "ansi") if pictures else ("ansi",)) if mode in offered), None)
-    if mode is None:
-        return game, None
-    return open_game(task.model_copy(update={"kwargs": {**task.kwargs, "render_mode": mode}})), mode
 
 
 def _render(mode: str | None, drawn: set[int], position: GamePosition, ply: int) -> Any:

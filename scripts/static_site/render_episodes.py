@@ -149,7 +149,6 @@ class RenderedEpisode(Frozen):
 
     which: Annotated[str, StringConstraints(pattern=r"^(best|median|worst)$")]
     number: int = Field(ge=0)
-    """Its index among the result's episodes."""
     total: float
     length: int = Field(ge=0)
     columns: int = Field(ge=1, le=100)

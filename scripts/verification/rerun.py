@@ -2,9 +2,8 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from evaluator.host.progress import ReportProgress
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
@@ -47,40 +46,35 @@ class _RerunError(Exception):
     """Playing again failed on our side."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Rerun(Generic[Record]):
-    """How to play a record's agents again and compare."""
-
-    play: Callable[[], Record]
-    """Plays them.
-
-    Raises:
-        _RerunError: it failed on our side.
-    """
-    differences: Callable[[Record, Record], list[str]]
-    """What differs in the second of two runs, each in one sentence."""
-    at_a_limit: Callable[[Record], bool]
-    machine: Callable[[Record], tuple[str, str]]
-    """Runtime digest and platform, on which an agent's actions may depend."""
-
-
-def compare_runs(recorded: Record, again: _Rerun[Record]) -> tuple[VerificationStatus, list[str]]:
+def compare_runs(
+    recorded: Record,
+    play: Callable[[], Record],
+    differences: Callable[[Record, Record], list[str]],
+    at_a_limit: Callable[[Record], bool],
+    machine: Callable[[Record], tuple[str, str]],
+) -> tuple[VerificationStatus, list[str]]:
     """The status of a verified record after its agents are played again, and the reasons.
 
     A record is refuted only if its agents are deterministic: the second run differs from the record, a third run equals the
     second, all were made on the same kind of machine, and no time or memory limit was reached.
+
+    `differences`: what differs in the second of two runs, each in one sentence. `machine`: runtime digest and platform, on
+    which an agent's actions may depend.
+
+    Raises:
+        _RerunError: by `play`, if playing again failed on our side.
     """
-    second = again.play()
-    differences: list[str] = again.differences(recorded, second)
-    if not differences:
+    second = play()
+    different: list[str] = differences(recorded, second)
+    if not different:
         return VerificationStatus.VERIFIED, []
-    if again.machine(recorded) != again.machine(second):
-        return VerificationStatus.NOT_REPEATABLE, [OTHER_MACHINE, *differences]
-    if again.at_a_limit(recorded) or again.at_a_limit(second):
-        return VerificationStatus.NOT_REPEATABLE, [LIMIT_REACHED, *differences]
-    if again.differences(second, again.play()):
-        return VerificationStatus.NOT_REPEATABLE, [NOT_DETERMINISTIC, *differences]
-    return VerificationStatus.REFUTED, [NOT_REPRODUCED, *differences]
+    if machine(recorded) != machine(second):
+        return VerificationStatus.NOT_REPEATABLE, [OTHER_MACHINE, *different]
+    if at_a_limit(recorded) or at_a_limit(second):
+        return VerificationStatus.NOT_REPEATABLE, [LIMIT_REACHED, *different]
+    if differences(second, play()):
+        return VerificationStatus.NOT_REPEATABLE, [NOT_DETERMINISTIC, *different]
+    return VerificationStatus.REFUTED, [NOT_REPRODUCED, *different]
 
 
 def rerun(
@@ -155,13 +149,15 @@ def _result_job(evaluator: Evaluator, path: Path, find_entry: FindEntry) -> Reru
                 raise _RerunError(result.message)
             return result, trace
 
-        rerun_it = _Rerun[ResultAndTrace](
-            play=play,
-            differences=lambda before, now: list(_differences(before, now)),
-            at_a_limit=lambda run: run[0].verdict in LIMIT_VERDICTS,
-            machine=lambda run: (run[0].runtime_digest, run[0].platform),
+        return _or_failure(
+            lambda: compare_runs(
+                (before, trace),
+                play,
+                differences=lambda before, now: list(_differences(before, now)),
+                at_a_limit=lambda run: run[0].verdict in LIMIT_VERDICTS,
+                machine=lambda run: (run[0].runtime_digest, run[0].platform),
+            )
         )
-        return _or_failure(lambda: compare_runs((before, trace), rerun_it))
 
     return evaluator.job(request).playing(compare)
 
@@ -205,12 +201,10 @@ def compare_duel(recorded: Duel, play_once: Callable[[], Duel]) -> tuple[Verific
 
     return compare_runs(
         recorded,
-        _Rerun[Duel](
-            play=play,
-            differences=_different_matches,
-            at_a_limit=_at_a_limit,
-            machine=lambda duel: (duel.runtime_digest, duel.platform),
-        ),
+        play,
+        differences=_different_matches,
+        at_a_limit=_at_a_limit,
+        machine=lambda duel: (duel.runtime_digest, duel.platform),
     )
 
 

@@ -18,13 +18,13 @@ from scripts.git.git_repository import GitRepository
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, record_store
 from scripts.verification.verify_records import verify_files
 
-# Modules that a stranger's challenge.yml may have imported here.
 # What each of a board's two branches may take of this disk, as it is fetched and unpacked.
 BRANCH_BYTES = 2 << 30
 # One pack for all that is fetched, so that one limit holds.
 _OF_STRANGERS = ("fetch.unpackLimit=1",)
 # No redirect to what is no https, such as a host of the network that this machine is in.
 _PROTOCOLS = "https:file"
+# Modules that a stranger's challenge.yml may have imported here.
 _KNOWN_MODULES = ("pettingzoo.classic.", "evaluator.environments.")
 
 
@@ -59,7 +59,7 @@ def verify_remote(remote: str, agent: str | None, *, quiet: bool) -> list[Verifi
             if not files:
                 raise CommandError(SUBMISSION_AT_FAULT, f"{remote}: has no record of {agent}; write it as login/agent")
         verifications = verify_files(challenge, store, files, quiet=quiet)
-        return [_without_room(verification, room) for verification in verifications]
+        return [replace(each, path=Path(each.path).relative_to(room).as_posix()) for each in verifications]
 
 
 def _challenge(clone: GitRepository, remote: str) -> Challenge:
@@ -89,7 +89,3 @@ def _is_of(path: Path, agent: str) -> bool:
     """Whether a record is of the agent, alone or as a player."""
     login, _, name = agent.partition("/")
     return f"/{login}/{name}/" in f"/{path.as_posix()}" or f"{login}+{name}" in path.as_posix()
-
-
-def _without_room(verification: Verification, room: Path) -> Verification:
-    return replace(verification, path=Path(verification.path).relative_to(room).as_posix())

@@ -26,7 +26,7 @@ from evaluator.model.base import reason
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.parse import parse_duel, parse_result
+from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.store import RESULT, ResultStore, write_atomically
 from scripts.console import progress_bar, say
@@ -113,7 +113,8 @@ def check_history(verifications: Iterable[Verification], challenge: Challenge, r
     """Add what main's history says of official records to the verifications that are not refuted yet."""
     checked, history, is_opened, without_history = [], None, False, 0
     for verification in verifications:
-        record = None if verification.status is VerificationStatus.REFUTED else read_record(Path(verification.path))
+        is_refuted = verification.status is VerificationStatus.REFUTED
+        record = None if is_refuted else parse_record(Path(verification.path).read_bytes())
         if record is not None and record.tier is Tier.OFFICIAL and not is_opened:
             history, is_opened = open_main_history(root), True
         if record is not None:
@@ -139,12 +140,6 @@ def _with_history(
     if not (history and history.knows_rules_of(record)) and (fault := limit_fault(record, challenge)):
         stale = stale or f"{fault} now"
     return replace(verification, status=VerificationStatus.STALE, faults=(stale,)) if stale and is_verified else verification
-
-
-def read_record(path: Path) -> Result | Duel:
-    """The result or duel in a file that was verified before."""
-    content = path.read_bytes()
-    return parse_duel(content) if _fields(content).get("kind") == "duel" else parse_result(content)
 
 
 def verify_jobs(
@@ -216,7 +211,7 @@ def verify_file(job: VerificationJob) -> Verification:
         verification = _verified(job)
         if job.place is None or verification.status is VerificationStatus.REFUTED:
             return verification
-        faults = tuple(claim_faults(read_record(job.result), job.challenge, job.place))
+        faults = tuple(claim_faults(parse_record(job.result.read_bytes()), job.challenge, job.place))
         return replace(verification, status=VerificationStatus.REFUTED, faults=faults) if faults else verification
     except Exception as error:  # noqa: BLE001  (environments raise anything on invalid actions)
         fault = f"replaying it ends with {type(error).__name__}: {reason(error, 300)}"

@@ -337,7 +337,7 @@ def repacked_moves(document: Document) -> Document:
 
 def with_another_refused_move(document: Document) -> Document:
     """Another illegal move where one was refused."""
-    matches = [{**match, "refused": match["refused"] and 10**6} for match in document["matches"]]
+    matches = [{**match, "refused": None if match["refused"] is None else 10**6} for match in document["matches"]]
     return {**document, "matches": matches}
 
 

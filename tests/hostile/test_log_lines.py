@@ -201,3 +201,13 @@ def test_a_refusal_is_lines_of_ours(manifest: str) -> None:
     assert [line.startswith("submission.yml:") for line in re.split(r"[\r\n]", str(caught.value))] == [True] * len(
         caught.value.lines
     )
+
+
+@pytest.mark.attack(
+    "command_behind_a_million_lines", family="bot", outcome="printed with a space in it",
+    tries="Puts a command behind a million empty lines, so that who looks for it does not come to an end.",
+)  # fmt: skip
+def test_empty_lines_are_read_once() -> None:
+    lines = "\n" * (1 << 20)
+
+    assert without_commands(f"{lines}\x0b \t::set-output name=a::b") == f"{lines}\x0b \t: :set-output name=a::b"

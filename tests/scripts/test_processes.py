@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from scripts.processes import FinishedProcess, bounded_process, run_bounded
+from scripts.processes import FinishedProcess, bounded_process
 
 
 def run(script: str, *, given: bytes = b"", seconds: float = 60, at_most: int = 1000) -> FinishedProcess:
     command = [sys.executable, "-c", script]
-    return run_bounded(
+    with bounded_process(
         command, folder=Path(), environment=os.environ, input_chunks=[given], seconds=seconds, at_most=at_most
-    )
+    ) as finish:
+        return finish()
 
 
 def test_a_process_is_given_its_input_and_told_apart_by_its_output_and_code() -> None:

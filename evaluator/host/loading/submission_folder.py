@@ -32,7 +32,12 @@ IGNORED_FOLDERS = frozenset({"__pycache__"})
 # Python imports these from anywhere, and nobody can read them.
 _BYTE_CODE = (".pyc", ".pyo")
 # Programs that write code obey such a file wherever it lies in the repository that they work on.
-_INSTRUCTIONS = frozenset({"agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"})
+_INSTRUCTIONS = frozenset({
+    "agents.md", "agents.override.md", "agent.md", "claude.md", "claude.local.md", "gemini.md", "qwen.md", "warp.md",
+    "crush.md", "codebuddy.md", "iflow.md", "knowledge.md",
+})  # fmt: skip
+# With `refs` and `objects` beside it, or a file that names their place, it makes a repository of any folder.
+_GITS_HEAD = "head"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,6 +166,8 @@ def new_file_fault(path: str) -> str | None:
         return "Python's byte code is no part of an agent; remove it"
     if path.rpartition("/")[2].casefold() in _INSTRUCTIONS:
         return "whoever works on the board with a coding agent would have it obey this file; leave it out, or rename it"
+    if path.rpartition("/")[2].casefold() == _GITS_HEAD:
+        return "git would take its folder for a repository and obey it; rename it"
     return next((fault for segment in path.split("/") if (fault := portable_fault(segment))), None)
 
 

@@ -4,7 +4,6 @@ import base64
 import binascii
 import hashlib
 import math
-import sys
 import zlib
 from typing import TYPE_CHECKING, Self
 
@@ -21,6 +20,8 @@ if TYPE_CHECKING:  # numpy takes long to import, and is needed only to pack or u
 TRACE_SCHEMA = 1
 # GitHub refuses files of more than 100 MiB.
 MAX_TRACE_BYTES = 95 << 20
+# Of one leaf, unpacked: a thousand million steps. The lengths are the record's own, so they alone are no bound.
+_MOST_UNPACKED = 1 << 30
 # What a sealed trace file holds besides its content, at most.
 _SEALED_EXTRA = 128
 _DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8", "<u8", "<f4", "<f8", "<f2")
@@ -55,7 +56,7 @@ class TraceLeaf(Frozen):
             raise ValueError("an action leaf of unknown type or shape")
         dtype = np.dtype(self.dtype)
         size = steps * math.prod(self.shape) * dtype.itemsize
-        if size >= sys.maxsize:
+        if size > _MOST_UNPACKED:
             raise ValueError("more actions than any file holds")
         try:
             unpack = zlib.decompressobj()

@@ -10,8 +10,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
-from leaderboard.charts.interval_bars import ChartScale, chart_scale, interval_element, task_scale
 from leaderboard.charts.social_cards import HOME_CARD, card_files
+from leaderboard.charts.table_bars import ChartScale, chart_scale, interval_element, task_scale
 from leaderboard.core.entry import Estimate
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition, batches
 from leaderboard.core.standings import Standings
@@ -145,17 +145,13 @@ def _html() -> Templates:
         link=lambda url, words=None: escape_html.linked_line(url, url or "" if words is None else words),
     )
     environment.globals.update(
-        bar=_bar, point=_point, verdict_tag=VERDICT_TAGS.__getitem__, figure=episode_replays.replay_figure,
+        bar=interval_element, point=_point, verdict_tag=VERDICT_TAGS.__getitem__, figure=episode_replays.replay_figure,
     )  # fmt: skip
     return environment
 
 
-def _bar(estimate: Estimate, scale: ChartScale) -> Markup:
-    return Markup(interval_element(estimate, scale))
-
-
 def _point(score: float, scale: ChartScale) -> Markup:
-    return _bar(Estimate(score=score, low=score, high=score), scale)
+    return interval_element(Estimate(score=score, low=score, high=score), scale)
 
 
 def _scales(standings: Standings) -> dict[str, ChartScale]:

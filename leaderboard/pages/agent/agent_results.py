@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
-from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition
-from leaderboard.core.standings import Failure, OverallRow, Row, Standings, outcomes_of
+from leaderboard.core.standings import Failure, OverallRow, Row, Standings, outcomes_by_agent
 from leaderboard.pages.game_page import Opponent, opponents_of
 
 
@@ -59,35 +59,32 @@ class AgentProfile:
 
 def agent_profiles(standings: Standings, share: Partition = SINGLE_PARTITION) -> tuple[AgentProfile, ...]:
     """The profiles of a share of all agents, sorted by login and agent."""
-    names = share.of(sorted(standings.entries))
-    task_results: dict[AgentName, list[TaskResult]] = {name: [] for name in names}
-    game_results: dict[AgentName, list[GameResult]] = {name: [] for name in names}
-    for board in standings.tasks:
-        for entry, outcome in outcomes_of(board):
-            if entry.name in task_results:
-                result = TaskResult(
-                    task=board.task, row=outcome if isinstance(outcome, Row) else None,
-                    failure=outcome if isinstance(outcome, Failure) else None,
-                    quarantine="" if outcome else entry.waits_for(board.task.id),
-                )  # fmt: skip
-                task_results[entry.name].append(result)
-    for game in standings.games:
-        for entry, outcome in outcomes_of(game):
-            if entry.name in game_results:
-                row = outcome if isinstance(outcome, GameRow) else None
-                played = GameResult(
-                    board=game, row=row, failure=outcome if isinstance(outcome, GameFailure) else None,
-                    quarantine="" if outcome else entry.waits_for(game.task.id),
-                    opponents=tuple(opponents_of(game, entry.name)) if row else (),
-                )  # fmt: skip
-                game_results[entry.name].append(played)
     overall = {row.entry.name: row for row in standings.overall}
-    return tuple(
-        AgentProfile(
-            entry=standings.entries[name],
-            overall=overall.get(name),
-            task_results=tuple(task_results[name]),
-            game_results=tuple(game_results[name]),
+    profiles = []
+    for name, outcomes in outcomes_by_agent(standings, share.of(sorted(standings.entries))).items():
+        entry = standings.entries[name]
+        task_results: list[TaskResult] = []
+        game_results: list[GameResult] = []
+        for board, outcome in outcomes:
+            waits = "" if outcome else entry.waits_for(board.task.id)
+            if isinstance(board, GameStandings):
+                game_results.append(
+                    GameResult(
+                        board=board, row=outcome if isinstance(outcome, GameRow) else None,
+                        failure=outcome if isinstance(outcome, GameFailure) else None, quarantine=waits,
+                        opponents=tuple(opponents_of(board, name)) if isinstance(outcome, GameRow) else (),
+                    )
+                )  # fmt: skip
+            else:
+                task_results.append(
+                    TaskResult(
+                        task=board.task, row=outcome if isinstance(outcome, Row) else None,
+                        failure=outcome if isinstance(outcome, Failure) else None, quarantine=waits,
+                    )
+                )  # fmt: skip
+        profiles.append(
+            AgentProfile(
+                entry=entry, overall=overall.get(name), task_results=tuple(task_results), game_results=tuple(game_results)
+            )
         )
-        for name in names
-    )
+    return tuple(profiles)

@@ -9,7 +9,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import ReturnSpread
-from leaderboard.charts.interval_bars import ChartScale, interval_element
+from leaderboard.charts.table_bars import ChartScale, interval_element
 from leaderboard.core.standings import Row
 from leaderboard.pages.agent.agent_results import TaskResult
 from leaderboard.scoring.metrics import digits

@@ -67,14 +67,6 @@ class _RetryPolicy(GithubRetry):
             self.pause(seconds)
 
 
-def _retry_policy(sleep: Callable[[float], None]) -> _RetryPolicy:
-    """Retries 403 and 429 that ask for it, 5xx and dropped connections; at most REQUEST_TRIES tries."""
-    return _RetryPolicy(
-        sleep, total=REQUEST_TRIES - 1, backoff_factor=1, backoff_max=60, status_forcelist=[403, 429, *range(500, 600)],
-        allowed_methods=None, raise_on_status=False, retry_after_max=86_400, max_rate_limit_wait=LONGEST_WAIT,
-    )  # fmt: skip
-
-
 @dataclass(frozen=True, kw_only=True)
 class RequestLimit:
     """The requests that all jobs of a repository may send in an hour."""
@@ -98,11 +90,6 @@ class GraphQLChange:
     """Of the mutation, such as addComment."""
     input: dict[str, Any]
 
-    @property
-    def input_type(self) -> str:
-        """The type of its input, by GitHub's rule for names."""
-        return f"{self.name[0].upper()}{self.name[1:]}Input"
-
 
 class GitHub:
     """One repository on GitHub."""
@@ -119,11 +106,15 @@ class GitHub:
     ) -> None:
         """Send nothing yet. `pace`: seconds between two writes, because of GitHub's secondary rate limits."""
         self._sleep = sleep
-        self._retry = _retry_policy(sleep)
+        # 403 and 429 that ask for it, 5xx and dropped connections are tried again.
+        retry = _RetryPolicy(
+            sleep, total=REQUEST_TRIES - 1, backoff_factor=1, backoff_max=60, status_forcelist=[403, 429, *range(500, 600)],
+            allowed_methods=None, raise_on_status=False, retry_after_max=86_400, max_rate_limit_wait=LONGEST_WAIT,
+        )  # fmt: skip
         self._api_url = api_url
         self._base = f"/repos/{repository}"
         self._requester = Github(
-            base_url=api_url, auth=Auth.Token(token), retry=self._retry, per_page=PAGE_ENTRIES, lazy=True,
+            base_url=api_url, auth=Auth.Token(token), retry=retry, per_page=PAGE_ENTRIES, lazy=True,
             seconds_between_requests=pace / 4, seconds_between_writes=pace,
         ).requester  # fmt: skip
         self._graphql_url = graphql_url or self._requester.graphql_url
@@ -240,9 +231,10 @@ class GitHub:
 
     # Comments, reactions, labels, statuses
 
-    def comments(self, number: int, at_most: int = COMMENTS_LISTED) -> list[IssueComment]:
+    def comments(self, number: int) -> list[IssueComment]:
         """The comments on an issue or pull request, oldest first; as many as anybody writes who has something to say."""
-        return [responses.parse_comment(answer) for answer in self._all(f"/issues/{number}/comments", at_most=at_most)]
+        answers = self._all(f"/issues/{number}/comments", at_most=COMMENTS_LISTED)
+        return [responses.parse_comment(answer) for answer in answers]
 
     def create_comment(self, number: int, body: str) -> IssueComment:
         """Write a comment."""
@@ -407,7 +399,9 @@ class GitHub:
         Raises:
             CommandError: GitHub refused all of them or could not be reached.
         """
-        declared = ", ".join(f"$v{i}: {change.input_type}!" for i, change in enumerate(changes))
+        # GitHub names the type of a mutation's input after the mutation.
+        types = (f"{change.name[0].upper()}{change.name[1:]}Input" for change in changes)
+        declared = ", ".join(f"$v{i}: {name}!" for i, name in enumerate(types))
         fields = " ".join(f"c{i}: {change.name}(input: $v{i}) {{ clientMutationId }}" for i, change in enumerate(changes))
         answer = self.query(
             f"mutation({declared}) {{ {fields} }}", {f"v{i}": change.input for i, change in enumerate(changes)}

@@ -21,24 +21,20 @@ def download(address: str, cap: int, *, scheme: str = "https") -> bytes | None:
     """
     if not address.startswith(f"{scheme}://"):
         raise CommandError(OUR_FAULT, f"GitHub redirects the artifact to something that is no {scheme} address")
+    content = bytearray()
     try:
-        return _download(address, cap)
+        with requests.Session() as session:
+            session.trust_env = False  # No .netrc: no credentials go to the storage host.
+            for prefix in ("https://", "http://"):
+                session.mount(prefix, HTTPAdapter(max_retries=_DOWNLOAD_RETRY))
+            with session.get(address, stream=True, timeout=DOWNLOAD_TIMEOUT, allow_redirects=False) as response:
+                response.raise_for_status()
+                for chunk in response.iter_content(1 << 16):
+                    content += chunk
+                    if len(content) > cap:
+                        return None
     except requests.RequestException as error:
         raise CommandError(OUR_FAULT, f"the artifact could not be downloaded: {type(error).__name__}") from error
-
-
-def _download(address: str, cap: int) -> bytes | None:
-    content = bytearray()
-    with requests.Session() as session:
-        session.trust_env = False  # No .netrc: no credentials go to the storage host.
-        for prefix in ("https://", "http://"):
-            session.mount(prefix, HTTPAdapter(max_retries=_DOWNLOAD_RETRY))
-        with session.get(address, stream=True, timeout=DOWNLOAD_TIMEOUT, allow_redirects=False) as response:
-            response.raise_for_status()
-            for chunk in response.iter_content(1 << 16):
-                content += chunk
-                if len(content) > cap:
-                    return None
     return bytes(content)
 
 

@@ -15,7 +15,7 @@ _NEXT_PAGE = "pageInfo { hasNextPage endCursor }"
 _MERGEABLE = {"MERGEABLE": True, "CONFLICTING": False}
 
 _PULL_FIELDS = """fragment pull on PullRequest {
-  id number state merged title mergeable createdAt headRefOid headRefName baseRefName
+  id number state merged mergeable createdAt headRefOid headRefName baseRefName
   mergeCommit { oid }
   author { ...actor }
   headRepository { databaseId nameWithOwner }
@@ -115,7 +115,6 @@ def _parse_snapshot(node: dict[str, Any]) -> PullSnapshot:
         state="open" if node["state"] == "OPEN" else "closed",
         merged=bool(node["merged"]),
         labels=tuple(str(label["name"]) for label in node["labels"]["nodes"]),
-        title=str(node["title"]),
         mergeable=_MERGEABLE.get(node["mergeable"]),
         merge_commit_sha=str(merge["oid"]) if merge else None,
         head_branch=str(node["headRefName"]),

@@ -68,8 +68,6 @@ class PullRequest:
     state: str
     merged: bool
     labels: tuple[str, ...] = ()
-    title: str = ""
-    """Chosen by a stranger."""
     mergeable: bool | None = None
     """False on a conflict, None while GitHub does not know."""
     merge_commit_sha: str | None = None
@@ -145,7 +143,6 @@ def parse_pull(answer: Any) -> PullRequest:
         state=str(answer["state"]),
         merged=answer["merged_at"] is not None,
         labels=tuple(str(label["name"]) for label in answer["labels"]),
-        title=str(answer["title"]),
         mergeable=answer.get("mergeable"),
         merge_commit_sha=answer["merge_commit_sha"],
         head_branch=str(head["ref"]),

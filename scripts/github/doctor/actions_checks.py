@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from scripts.console import CommandError
+from scripts.github.api.client import GitHub
 from scripts.github.api.responses import url_segment
 from scripts.github.doctor.check_runner import (
     Check,
     SettingChange,
     SettingFinding,
     SettingLocation,
-    SettingsReader,
     SettingState,
     check,
 )
@@ -34,7 +34,7 @@ _FORK_WORKFLOWS = "/actions/permissions/fork-pr-workflows-private-repos"
 
 
 @check("Actions", "settings/actions", "Actions permissions › Allow all actions, or select GitHub's own")
-def check_actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_actions(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether Actions is on."""
     permissions = asks.setting(_PERMISSIONS) or {}
     body = {**_picked(permissions, "allowed_actions", "sha_pinning_required"), "enabled": True}
@@ -47,7 +47,7 @@ def check_actions(asks: SettingsReader, place: SettingLocation) -> SettingFindin
 
 
 @check("Allowed actions", "settings/actions", "Actions permissions › Allow actions created by GitHub")
-def check_allowed_actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_allowed_actions(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether an allow-list lacks an action that the workflows use."""
     permissions = asks.setting(_PERMISSIONS) or {}
     policy = permissions.get("allowed_actions", "all")
@@ -92,13 +92,13 @@ _INACTIVE_REASONS = {
 
 
 @check("Workflows", "actions", "Choose the workflow › Enable workflow")
-def check_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_workflows(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether each workflow is active; GitHub disables schedules of a public repository after 60 days without commits."""
     wrong, changes = inactive_workflows(asks, WORKFLOWS)
     return place.judged(not wrong, "Every workflow is active.", f"Not active: {', '.join(wrong)}.", *changes)
 
 
-def inactive_workflows(asks: SettingsReader, names: tuple[str, ...]) -> tuple[list[str], list[SettingChange]]:
+def inactive_workflows(asks: GitHub, names: tuple[str, ...]) -> tuple[list[str], list[SettingChange]]:
     """The named workflows that GitHub does not run, each with the reason, and what starts those that GitHub stopped."""
     existing = {str(workflow["path"]): workflow for workflow in asks.settings("/actions/workflows")}
     wrong, changes = [], []
@@ -114,7 +114,7 @@ def inactive_workflows(asks: SettingsReader, names: tuple[str, ...]) -> tuple[li
 
 
 @check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(WORKFLOW_EVENTS)}")
-def check_policies(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_policies(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """A reminder: the API does not show event rules of the repository or its organisation."""
     message = (
         "GitHub's API does not tell them: look for yourself. A rule that forbids an event makes its workflows fail before "
@@ -124,7 +124,7 @@ def check_policies(asks: SettingsReader, place: SettingLocation) -> SettingFindi
 
 
 @check("Workflows of forks", "settings/actions", "Fork pull request workflows › Run workflows, without tokens and secrets")
-def check_fork_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_fork_workflows(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether a private repository previews pull requests from forks, with as few rights as possible."""
     if not (asks.setting("") or {}).get("private"):
         message = "A public repository previews pull requests from forks; whose wait for a click is said below."
@@ -143,7 +143,7 @@ def check_fork_workflows(asks: SettingsReader, place: SettingLocation) -> Settin
 
 
 @check("Evaluator image", "packages", "Package evaluator › Package settings › Change visibility: public")
-def check_image(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_image(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether previews, which have no token, can pull the image; the API cannot change its visibility."""
     repository = asks.setting("") or {}
     owner, login = repository.get("owner") or {}, str((repository.get("owner") or {}).get("login", ""))
@@ -175,7 +175,7 @@ def check_runners(labels: tuple[str, ...]) -> Check:
     click = f"Runners › a runner with {shown}; or change runners.labels in challenge.yml"
 
     @check("Runners", "settings/actions/runners", click)
-    def look(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    def look(asks: GitHub, place: SettingLocation) -> SettingFinding:
         if labels[0].startswith(_HOSTED) and len(labels) == 1:
             return place.finding(SettingState.GOOD, f"Official runs play on GitHub's machines: {shown}.")
         fitting = [runner for runner in _runners(asks) if _has_labels(runner, labels)]
@@ -192,7 +192,7 @@ def check_runners(labels: tuple[str, ...]) -> Check:
     return look
 
 
-def _runners(asks: SettingsReader) -> list[Any]:
+def _runners(asks: GitHub) -> list[Any]:
     """The repository's runners and, where the token may see them, its organisation's."""
     owner = (asks.setting("") or {}).get("owner") or {}
     runners = asks.settings("/actions/runners")
@@ -214,7 +214,7 @@ def _has_labels(runner: dict[str, Any], labels: tuple[str, ...]) -> bool:
     "settings/actions",
     "Workflow permissions › Read repository contents; Actions may not approve pull requests",
 )
-def check_token(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_token(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """The default rights of a workflow."""
     path = "/actions/permissions/workflow"
     setting = asks.setting(path) or {}
@@ -238,7 +238,7 @@ _APPROVALS = {
 
 
 @check("Strangers' runs", "settings/actions", "Approval for running fork pull request workflows")
-def check_approval(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_approval(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whose pull requests wait for an approval before anything runs."""
     setting = asks.setting("/actions/permissions/fork-pr-contributor-approval") or {}
     policy = setting.get("approval_policy", "")
@@ -248,7 +248,7 @@ def check_approval(asks: SettingsReader, place: SettingLocation) -> SettingFindi
 
 
 @check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")
-def check_pinning(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_pinning(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether actions may be used by a tag, which its owner can move."""
     permissions = asks.setting(_PERMISSIONS) or {}
     body = {"enabled": True, **_picked(permissions, "allowed_actions"), "sha_pinning_required": True}

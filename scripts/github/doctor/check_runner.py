@@ -3,22 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from scripts.console import CommandError
-
-
-class SettingsReader(Protocol):
-    """Reads and changes settings; paths are those of the API, below the repository."""
-
-    def setting(self, path: str) -> Any:
-        """One setting; None if missing. `/orgs/` and `/users/` are not below the repository."""
-
-    def settings(self, path: str) -> list[Any]:
-        """A list of settings."""
-
-    def change_setting(self, method: str, path: str, body: dict[str, Any]) -> None:
-        """Change a setting."""
+from scripts.github.api.client import GitHub
 
 
 class SettingState(StrEnum):
@@ -79,75 +67,50 @@ class SettingLocation:
         return self.finding(SettingState.GOOD, right) if is_right else self.finding(SettingState.MISSING, wrong, *changes)
 
 
-Check = Callable[[SettingsReader], SettingFinding]
+# No answer at all, or a bad token: every other check would fail, too.
+_FATAL_STATUSES = (0, 401)
+Check = Callable[[GitHub], SettingFinding]
 """Checks one setting."""
 
 
-def check(
-    name: str, page: str, click: str
-) -> Callable[[Callable[[SettingsReader, SettingLocation], SettingFinding]], Check]:
+def check(name: str, page: str, click: str) -> Callable[[Callable[[GitHub, SettingLocation], SettingFinding]], Check]:
     """Make a check from a function; if GitHub refuses to answer, that is the finding, and the other checks go on."""
 
-    def made(function: Callable[[SettingsReader, SettingLocation], SettingFinding]) -> Check:
+    def made(function: Callable[[GitHub, SettingLocation], SettingFinding]) -> Check:
         place = SettingLocation(name, page, click)
 
-        def looked(asks: SettingsReader) -> SettingFinding:
+        def looked(asks: GitHub) -> SettingFinding:
             try:
                 return function(asks, place)
             except CommandError as error:
-                return _unknown_finding(place, error)
+                status = getattr(error, "status", 0)
+                if status in _FATAL_STATUSES:
+                    raise
+                why = "the plan does not have it, or the token may not see it" if status in (403, 404) else "try again later"
+                return place.finding(SettingState.UNKNOWN, f"Could not be looked at ({why}): {error}")
 
         return looked
 
     return made
 
 
-# No answer at all, or a bad token: every other check would fail, too.
-_FATAL_STATUSES = (0, 401)
-
-
-def _unknown_finding(place: SettingLocation, error: CommandError) -> SettingFinding:
-    status = getattr(error, "status", 0)
-    if status in _FATAL_STATUSES:
-        raise error
-    why = "the plan does not have it, or the token may not see it" if status in (403, 404) else "try again later"
-    message = f"Could not be looked at ({why}): {error}"
-    return place.finding(SettingState.UNKNOWN, message)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Repair:
-    """The result of the changes for one finding."""
-
-    name: str
-    refusal: str
-    """GitHub's error message; empty if it is set now."""
-
-
-def inspect_settings(asks: SettingsReader, checks: Iterable[Check]) -> list[SettingFinding]:
-    """The findings of all checks, in order.
-
-    Raises:
-        CommandError: GitHub does not answer, or the token is invalid.
-    """
-    return [check(asks) for check in checks]
-
-
-def apply_repairs(asks: SettingsReader, checks: Iterable[Check]) -> list[Repair]:
+def apply_repairs(asks: GitHub, checks: Iterable[Check]) -> dict[str, str]:
     """Make the changes for missing settings, one check after the other; each check sees the changes before it.
 
+    Returns GitHub's error message by the name of the setting; it is empty if the setting is right now.
+
     Raises:
         CommandError: GitHub does not answer, or the token is invalid.
     """
-    repairs = []
+    refusals = {}
     for one in checks:
         finding = one(asks)
         if finding.state is SettingState.MISSING and finding.changes:
-            repairs.append(Repair(name=finding.name, refusal=_apply_changes(asks, finding)))
-    return repairs
+            refusals[finding.name] = _apply_changes(asks, finding)
+    return refusals
 
 
-def _apply_changes(asks: SettingsReader, finding: SettingFinding) -> str:
+def _apply_changes(asks: GitHub, finding: SettingFinding) -> str:
     """GitHub's error message, or ""; later changes of a finding build on earlier ones."""
     for change in finding.changes:
         try:

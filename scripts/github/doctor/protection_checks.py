@@ -1,22 +1,28 @@
-"""Checks of what protects the branches and environments, and of how holes are reported."""
+"""Checks of what protects branches, environments and their secrets, and of how holes are reported."""
 
 from typing import Any
 
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE
+from evaluator.model.config.challenge import Challenge
+from scripts.github.api.client import GitHub
 from scripts.github.doctor.check_runner import (
     Check,
     SettingChange,
     SettingFinding,
     SettingLocation,
-    SettingsReader,
+    SettingState,
     check,
 )
+from scripts.github.workflow.step_access import TEAMS_VARIABLE
 
 MAIN_RULES, DATA_RULES = "pullrank: main", "pullrank: what is recorded"
 ADMINISTRATOR = 5  # GitHub's id of the administrator role.
+SEASON_ENVIRONMENT = "season"
+_ENVIRONMENTS_PAGE = "settings/environments"
 
 
 @check("Merge methods", "settings", "Pull Requests › no 'Allow rebase merging'")
-def check_merging(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_merging(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether every merge makes a commit that GitHub signs, which seeds come from."""
     repository = asks.setting("") or {}
     other = bool(repository.get("allow_merge_commit")) or bool(repository.get("allow_squash_merge"))
@@ -34,7 +40,7 @@ def check_merging(asks: SettingsReader, place: SettingLocation) -> SettingFindin
     "settings/rules",
     "New branch ruleset, default branch: pull requests only, code owners' approval, no force push, no deletion",
 )
-def check_main_rules(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_main_rules(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether main changes by pull requests only."""
     parameters = {
         "required_approving_review_count": 1, "dismiss_stale_reviews_on_push": True, "require_code_owner_review": True,
@@ -54,7 +60,7 @@ def check_main_rules(asks: SettingsReader, place: SettingLocation) -> SettingFin
 
 
 @check("Rules for results", "settings/rules", "New branch ruleset, results and traces-*: no force push, no deletion")
-def check_data_rules(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_data_rules(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether recorded results can be rewritten."""
     rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
     body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
@@ -66,7 +72,7 @@ def check_data_rules(asks: SettingsReader, place: SettingLocation) -> SettingFin
     )
 
 
-def main_only_policy(asks: SettingsReader, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
+def main_only_policy(asks: GitHub, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
     """Whether only main may use an environment, and changes to make it so; none if a person decided otherwise."""
     path = f"/environments/{name}"
     policy = (asks.setting(path) or {}).get("deployment_branch_policy") or {}
@@ -82,7 +88,7 @@ def main_only_policy(asks: SettingsReader, name: str) -> tuple[bool, tuple[Setti
 
 
 @check("Environment github-pages", "settings/environments", "github-pages › Deployment branches: main only")
-def check_pages_environment(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_pages_environment(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether another branch than main may deploy the site."""
     good, changes = main_only_policy(asks, "github-pages")
     return place.judged(
@@ -91,7 +97,7 @@ def check_pages_environment(asks: SettingsReader, place: SettingLocation) -> Set
 
 
 @check("Private reports", "settings/security_analysis", "Private vulnerability reporting › Enable")
-def check_reporting(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_reporting(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether vulnerabilities can be reported in private."""
     path = "/private-vulnerability-reporting"
     return place.judged(
@@ -107,12 +113,66 @@ PROTECTION_CHECKS: tuple[Check, ...] = (
 )  # fmt: skip
 
 
+def season_checks(challenge: Challenge) -> tuple[Check, ...]:
+    """The checks that a season needs; most need none."""
+    teams = sorted({team for phase in challenge.phases for team in phase.teams})
+    checks: list[Check] = [check_season_environment] if challenge.sealed or teams else []
+    if challenge.sealed:
+        checks.append(check_seal)
+    if teams:
+        checks.append(membership_check(teams))
+    return tuple(checks)
+
+
+@check(f"Environment {SEASON_ENVIRONMENT}", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Deployment branches: main only")
+def check_season_environment(asks: GitHub, place: SettingLocation) -> SettingFinding:
+    """Whether another branch than main could read the environment's secrets."""
+    good, changes = main_only_policy(asks, SEASON_ENVIRONMENT)
+    return place.judged(
+        good,
+        "Only main can read the season's secrets.",
+        "There is no such environment, or a workflow on another branch could read the season's secrets.",
+        *changes,
+    )
+
+
+@check("Secret of the sealed season", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Environment secrets › {SECRET_VARIABLE}")
+def check_seal(asks: GitHub, place: SettingLocation) -> SettingFinding:
+    """Whether the sealed season's secret is in its environment. GitHub shows the name, never the value."""
+    return place.judged(
+        SECRET_VARIABLE in _secret_names(asks),
+        "The official run finds a secret; whether it is the right one is checked against its hash at every run.",
+        f"Without {SECRET_VARIABLE} the official run refuses to play; put there what 'pullrank season seal' printed.",
+    )
+
+
+def membership_check(teams: list[str]) -> Check:
+    """Whether the plan can see the members of the organisations and teams that phases name."""
+    click = (
+        f"{SEASON_ENVIRONMENT} › Environment secrets › {TEAMS_VARIABLE}, a token that may read members of {', '.join(teams)}"
+    )
+
+    @check("Token for teams", _ENVIRONMENTS_PAGE, click)
+    def look(asks: GitHub, place: SettingLocation) -> SettingFinding:
+        if TEAMS_VARIABLE in _secret_names(asks):
+            state, message = SettingState.GOOD, "The plan can ask who is in the teams that phases name."
+        elif any("/" in team for team in teams):
+            state = SettingState.MISSING
+            message = "Phases name teams, whose members nobody sees without a token: nobody may enter."
+        else:
+            state = SettingState.CHOICE
+            message = "Of organisations the plan sees public members only; with a token it sees all."
+        return place.finding(state, message)
+
+    return look
+
+
 def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict[str, Any]:
     conditions = {"ref_name": {"include": include, "exclude": []}}
     return {"name": name, "target": "branch", "enforcement": "active", "conditions": conditions, "rules": rules}
 
 
-def _is_ruled(asks: SettingsReader, refs: set[str], wanted: set[str]) -> bool:
+def _is_ruled(asks: GitHub, refs: set[str], wanted: set[str]) -> bool:
     """Whether active rulesets for one of the refs contain all the wanted rules together."""
     rules: set[str] = set()
     for summary in asks.settings("/rulesets"):
@@ -123,3 +183,8 @@ def _is_ruled(asks: SettingsReader, refs: set[str], wanted: set[str]) -> bool:
         if refs & set(names.get("include", [])) and not refs & set(names.get("exclude", [])):
             rules |= {rule["type"] for rule in ruleset.get("rules", [])}
     return wanted <= rules
+
+
+def _secret_names(asks: GitHub) -> set[str]:
+    answer = asks.setting(f"/environments/{SEASON_ENVIRONMENT}/secrets?per_page=100") or {}
+    return {str(secret.get("name")) for secret in answer.get("secrets", [])}

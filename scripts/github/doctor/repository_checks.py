@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from scripts.github.api.client import GitHub
 from scripts.github.doctor.check_runner import (
     Check,
     SettingChange,
     SettingFinding,
     SettingLocation,
-    SettingsReader,
     SettingState,
     check,
 )
@@ -22,7 +22,7 @@ def check_identity(named: str) -> Check:
     click = "Not a setting: change the line 'repository:' of challenge.yml and commit it to main"
 
     @check("Repository", "edit/main/challenge.yml", click)
-    def look(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    def look(asks: GitHub, place: SettingLocation) -> SettingFinding:
         actual = str((asks.setting("") or {}).get("full_name", ""))
         message = (
             f"challenge.yml names {named or 'no repository'}, GitHub calls this one {actual}: no workflow does anything."
@@ -37,7 +37,7 @@ def check_identity(named: str) -> Check:
 
 
 @check("Access", "settings/access", "Collaborators › an administrator's token; Danger Zone › not archived")
-def check_access(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_access(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether the token is an administrator's; without one, half of the settings cannot be read."""
     repository = asks.setting("")
     if not repository:
@@ -55,7 +55,7 @@ def check_access(asks: SettingsReader, place: SettingLocation) -> SettingFinding
 
 
 @check("Default branch", "settings", f"General › Default branch: {MAIN_BRANCH}; rename the other one")
-def check_default_branch(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_default_branch(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether the default branch is the one that the workflows run on."""
     actual = str((asks.setting("") or {}).get("default_branch", ""))
     # Open pull requests and clones depend on it: a person decides.
@@ -67,7 +67,7 @@ def check_default_branch(asks: SettingsReader, place: SettingLocation) -> Settin
 
 
 @check("Visibility and plan", "settings", "Danger Zone › Change visibility; the plan is the owner's billing page")
-def check_plan(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_plan(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Who sees the board, and what the owner's plan lacks for a repository that is not public."""
     repository = asks.setting("") or {}
     name = _plan_name(asks, repository.get("owner") or {})
@@ -80,7 +80,7 @@ def check_plan(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     return place.finding(state, message)
 
 
-def _plan_name(asks: SettingsReader, owner: dict[str, Any]) -> str:
+def _plan_name(asks: GitHub, owner: dict[str, Any]) -> str:
     kind = "orgs" if owner.get("type") == "Organization" else "users"
     account = asks.setting(f"/{kind}/{owner['login']}") if owner.get("login") else None
     return str(((account or {}).get("plan") or {}).get("name", "")).casefold()
@@ -108,7 +108,7 @@ def lacking(name: str, repository: dict[str, Any]) -> list[str]:
 
 
 @check("Pages", "settings/pages", "Build and deployment › Source: GitHub Actions")
-def check_pages(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_pages(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether the site is deployed by the workflow."""
     setting = asks.setting("/pages")
     good = bool(setting) and setting.get("build_type") == "workflow"

@@ -56,7 +56,7 @@ def _item_commits(work: Workload, item: WorkloadItem) -> set[str]:
     """The commits that an item's record depends on; in a duel an example's commit matters only as the beacon."""
     seeds = {item.wanted.beacon} if COMMIT_SHA.fullmatch(item.wanted.beacon) else set()
     is_alone = isinstance(item, WorkItem)
-    return {work.entry_commit(entry) for entry in item.players if is_alone or entry.login != LOCAL} | seeds
+    return {work.version_commits[entry.version] for entry in item.players if is_alone or entry.login != LOCAL} | seeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class RoundCheck:
 
     def _login_id(self, entry: Entry) -> int | None:
         """None for examples, which belong to no account."""
-        commit = None if entry.login == LOCAL else self.facts.get(self.work.entry_commit(entry))
+        commit = None if entry.login == LOCAL else self.facts.get(self.work.version_commits[entry.version])
         return commit.number_of(entry.login) if commit else None
 
     def _signed(self, item: WorkloadItem) -> bool | None:

@@ -120,8 +120,6 @@ class CheckedRound:
     """Shards without usable results; the next round plays them again."""
     manifests: int = 0
     """Number of hash lists to attest, from 0.sha256 on."""
-    amended: int = 0
-    """Older records that now have GitHub's facts about their commits; they are among the accepted files."""
     late: int = 0
     """Results that there was no time to replay; the next round plays them again."""
 
@@ -142,34 +140,26 @@ def check_shards(
     with scratch_folder("opened") as place:
         if secret:
             files = decrypted_copies(files, Path(place), secret)
-        records, lines = _replay(check, [_inspect_file(check, file) for file in files], secret)
+        records, lines = _replay(check, [(file, _faults_of(check, file)) for file in files], secret)
     amended = list(amended_records(official, work, assignment.results_sha, facts, secret))
     manifests = _write_accepted(records, amended, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
     refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
     return CheckedRound(
         accepted=tuple(record for record, _ in records), refused=refusals, lost=lost, manifests=manifests,
-        amended=len(amended), late=len(files) - len(records),
+        late=len(files) - len(records),
     )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class _InspectedFile:
-    """A file of a shard and its faults before any replay."""
-
-    file: ShardFile
-    faults: tuple[str, ...]
-
-
-def _inspect_file(check: RoundCheck, file: ShardFile) -> _InspectedFile:
+def _faults_of(check: RoundCheck, file: ShardFile) -> tuple[str, ...]:
+    """The faults of a shard's file before any replay."""
     if file.fault:
-        return _InspectedFile(file=file, faults=(file.fault,))
+        return (file.fault,)
     try:
-        record = parse_for_item(file.item, file.result.read_bytes())
-        return _InspectedFile(file=file, faults=tuple(check.mismatches(file.item, record)))
+        return tuple(check.mismatches(file.item, parse_for_item(file.item, file.result.read_bytes())))
     except READ_ERRORS as error:  # Only this file is lost.
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return _InspectedFile(file=file, faults=(f"{why}{reason(error, 300)}",))
+        return (f"{why}{reason(error, 300)}",)
 
 
 RecordAndTrace = tuple[ResultOrDuel, bytes | None]
@@ -177,28 +167,28 @@ RecordAndTrace = tuple[ResultOrDuel, bytes | None]
 
 
 def _replay(
-    check: RoundCheck, inspected: Sequence[_InspectedFile], secret: SeasonSecret | None
+    check: RoundCheck, inspected: Sequence[tuple[ShardFile, tuple[str, ...]]], secret: SeasonSecret | None
 ) -> tuple[list[RecordAndTrace], list[str]]:
     """Replay what is not refused yet; returns what is accepted, and lines about the rest.
 
     A refused file becomes an internal error, so that it is not tried for ever. Files without time for a replay are left out.
     """
-    challenge, sound = check.work.challenge, [item.file for item in inspected if not item.faults]
-    jobs = [VerificationJob(challenge=challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
+    challenge, sound = check.work.challenge, [file for file, faults in inspected if not faults]
+    jobs = [VerificationJob(challenge=challenge, result=file.result, trace=file.trace, secret=secret) for file in sound]
     findings = {finding.path: finding for finding in verify_jobs(jobs, quiet=True, seconds=REPLAY_SECONDS)}
     accepted: list[RecordAndTrace] = []
     refused: list[str] = []
     unsealed: list[str] = []
-    for item in inspected:
-        file, finding = item.file, findings.get(str(item.file.result))
-        if finding is None and not item.faults:
+    for file, faults in inspected:
+        finding = findings.get(str(file.result))
+        if finding is None and not faults:
             continue
         if finding and finding.status is VerificationStatus.VERIFIED:
             record = parse_for_item(file.item, file.result.read_bytes())
             traced = isinstance(record, Result) and record.trace_sha256
             passed = check.with_facts(file.item, record), file.trace.read_bytes() if traced else None
         else:
-            faults = item.faults or (finding.faults if finding else ())
+            faults = faults or (finding.faults if finding else ())
             # A fault's text could reveal a sealed season's episode, and the log is public.
             refused.append(f"{file.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
             passed = _failed_record(check, file, faults[0]), None

@@ -13,9 +13,9 @@ from scripts.git.data_branches import open_branches, tip_of
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
 from scripts.github.api.client import GitHub
-from scripts.github.api.failure_issues import PUBLISH_ISSUE_TITLE, open_failure_issues, update_issue
 from scripts.github.api.responses import GitHubIssue, WorkflowRun
 from scripts.github.official.check_shards import CheckedRound
+from scripts.github.official.failure_issues import PUBLISH_ISSUE_TITLE, open_failure_issues, update_issue
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, WorkloadItem, read_rules, read_workload

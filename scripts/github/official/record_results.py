@@ -76,7 +76,7 @@ def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, C
     """The account behind a version; one that left main has only the commit of its seeds to tell it."""
     if side.login == LOCAL:
         return None
-    commit = work.version_commit(side) or (side.beacon if isinstance(side, Result) else "")
+    commit = work.version_commits.get(side.version) or (side.beacon if isinstance(side, Result) else "")
     return facts[commit].number_of(side.login)
 
 

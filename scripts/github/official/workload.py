@@ -1,6 +1,6 @@
 """What two commits ask for: main's entries and rules, without what the results branch has; the same on every machine."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -13,7 +13,7 @@ from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel, PlayerRecord
+from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import without_quarantined
@@ -113,14 +113,6 @@ class Workload:
         """The items of one shard."""
         return tuple(self.items[index] for index in self.packing.shards[number])
 
-    def version_commit(self, side: Result | PlayerRecord) -> str | None:
-        """The commit that brought the version of a record first; None if main has it no more."""
-        return self.version_commits.get(side.version)
-
-    def entry_commit(self, entry: Entry) -> str:
-        """The commit that brought an entry's version first."""
-        return self.version_commits[entry.version]
-
     def task(self, item: WorkloadItem) -> Task:
         """The task of an item."""
         task = self.challenge.task(item.task_id)
@@ -161,7 +153,8 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     plan_context = _with_members(official, challenge, standing)
     gate = admission_at(plan_context.now, origin, plan_context.members)
     admitted = admit(challenge, standing, results, duels, measured, gate)
-    items = _newcomers_first(admitted.items)
+    # New and changed agents first, measuring again last; within that validations before pairs.
+    items = sorted(admitted.items, key=lambda item: not item.is_awaited)
     if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
         say(f"Nothing is planned: {over}.")
         items = []
@@ -170,11 +163,14 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     # In a sealed season evaluations are played one after the other.
     parts = () if challenge.sealed else machine_parts(items, challenge.limits)
     packing = pack_shards(expected_seconds(items, results, duels), capacity, expected_bytes(items, results), parts)
+    records: list[Result | Duel] = [*results, *duels]
+    # The seeds of these come from the commit that brought their version first, so that they tell its facts alone.
+    first_draws = [record for record in records if commits.get(record.sides[0].version) == record.beacon]
     return Workload(
         challenge=challenge, sha=sha, entries_sha=entries_sha, items=tuple(items),
         version_commits=commits, packing=packing, held=admitted.held, plan_context=plan_context,
-        facts=known_facts(_first_draws((*results, *duels), commits)),
-        unasked=_unasked_commits(challenge, (*results, *duels), commits),
+        facts=known_facts(first_draws),
+        unasked=_unasked_commits(challenge, records, commits),
     )  # fmt: skip
 
 
@@ -224,13 +220,6 @@ def _standing_entries(
     return standing, entries_sha, origin, measured
 
 
-def _first_draws(records: Iterable[Result | Duel], commits: Mapping[tuple[str, str, str], str]) -> Iterator[Result | Duel]:
-    """The records whose seeds come from the commit that brought their version first, so that they tell its facts alone."""
-    for record in records:
-        if commits.get(record.sides[0].version) == record.beacon:
-            yield record
-
-
 def _unasked_commits(
     challenge: Challenge, records: Iterable[Result | Duel], commits: Mapping[tuple[str, str, str], str]
 ) -> dict[str, tuple[str, ...]]:
@@ -257,11 +246,6 @@ def _with_members(official: OfficialRun, challenge: Challenge, entries: Iterable
         return replace(plan_context, members=members_of(challenge, logins, official.is_member))
     # Nobody else asks after the plan: an unknown member is none.
     return plan_context if plan_context.members is not None else replace(plan_context, members={})
-
-
-def _newcomers_first(items: Iterable[WorkloadItem]) -> list[WorkloadItem]:
-    """New and changed agents first, measuring again last; within that validations before pairs."""
-    return sorted(items, key=lambda item: not item.is_awaited)
 
 
 def _read_document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], ConfigFile]) -> ConfigFile | None:

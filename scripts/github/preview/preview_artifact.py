@@ -18,9 +18,9 @@ from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES
 ZIP_BYTES = 1 << 20
 PREVIEW_FILE, PREVIEW_BYTES = "preview.json", 512 << 10
 LOG_FILE = "preview.log"
-# GitHub and common tools write these two; each other method has a decoder with errors of its own.
 # No number of a preview is larger: its square, and sums of many, are finite.
 LARGEST_NUMBER = 1e30
+# GitHub and common tools write these two; each other method has a decoder with errors of its own.
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # What zipfile and zlib raise on a bad archive: NotImplementedError for a missing feature, RuntimeError for a password.
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)

@@ -64,7 +64,6 @@ class ChangedAgent:
     faults: tuple[str, ...] = ()
     results: list[Result] = field(default_factory=list)
     duels: list[Duel] = field(default_factory=list)
-    """Its validations and its duels with others so far."""
 
     def document(self) -> PreviewedAgent:
         """Its part of preview.json."""
@@ -78,10 +77,6 @@ class ChangedAgent:
             login=self.login, agent=self.agent, submission_digest=folder.digest, name=folder.submission.name,
             results=results, duels=tuple(_without_log_and_times(duel) for duel in self.duels),
         )  # fmt: skip
-
-    def side(self, duel: Duel) -> int:
-        """Its index among the players of a duel."""
-        return [player.name for player in duel.players].index((self.login.casefold(), self.agent))
 
     def drop(self) -> str | None:
         """Remove what was played last; returns a line about it, or None if there is nothing."""
@@ -155,7 +150,7 @@ def _log_tails(folder: ChangedAgent) -> Iterator[LogTail]:
             who=evaluation_name(result.login, result.agent, result.task), verdict=result.verdict, text=result.log_tail
         )
     for duel in folder.duels:
-        player = duel.players[folder.side(duel)]
+        player = duel.players[duel.side_of((folder.login.casefold(), folder.agent))]
         if duel.is_validation or player.verdict is not Verdict.OK:
             yield LogTail(who=f"{player_names(duel)} on {duel.task}", verdict=player.verdict, text=player.log_tail)
 
@@ -215,13 +210,12 @@ def preview_pull_request(
     """
     pull = pull_event(workflow)
     checkout = open_checkout(workflow.workspace.resolve())
-    session = PreviewSession(
-        checkout=checkout, pull=pull, evaluator_sha=_commit(checkout.root), out=out, run_url=workflow.run_url
-    )
+    evaluator_sha = GitRepository(checkout.root).run("rev-parse", "HEAD").decode().strip()
+    session = PreviewSession(checkout=checkout, pull=pull, evaluator_sha=evaluator_sha, out=out, run_url=workflow.run_url)
     session.write()
     try:
-        chosen = sandbox or checkout.challenge.runners.sandbox
-        state = _preview_state(session, GitRepository(head), chosen, _TimeBudget(clock, clock() + budget))
+        chosen, end = sandbox or checkout.challenge.runners.sandbox, clock() + budget
+        state = _preview_state(session, GitRepository(head), chosen, lambda: clock() >= end)
     except CommandError as error:
         session.write()
         _summarise(workflow, session, Broken(head_sha=pull.head_sha, reason=str(error), run_url=session.run_url))
@@ -234,24 +228,7 @@ def preview_pull_request(
     return OK
 
 
-@dataclass(frozen=True)
-class _TimeBudget:
-    """The time until which evaluations may start."""
-
-    clock: Callable[[], float]
-    end: float
-
-    def is_up(self) -> bool:
-        """Whether nothing more may start."""
-        return self.clock() >= self.end
-
-
-def _commit(root: Path) -> str:
-    """The evaluator's commit."""
-    return GitRepository(root).run("rev-parse", "HEAD").decode().strip()
-
-
-def _preview_state(session: PreviewSession, clone: GitRepository, sandbox: str, budget: _TimeBudget) -> CommentState:
+def _preview_state(session: PreviewSession, clone: GitRepository, sandbox: str, is_over: Callable[[], bool]) -> CommentState:
     pull, limits = session.pull, session.checkout.challenge.submissions
     author = PullAuthor(login=pull.author, id=pull.author_id)
     guarded = inspect_pull(clone, _main_sha(clone, session), pull.head_sha, author, limits)
@@ -267,10 +244,10 @@ def _preview_state(session: PreviewSession, clone: GitRepository, sandbox: str, 
     session.write()
     if any(folder.tasks for folder in session.folders):
         evaluator = open_evaluator(session.checkout, sandbox)
-        _play_tasks(session, evaluator, budget)
+        _play_tasks(session, evaluator, is_over)
         recorded, standing = _official_board(session.checkout)
         games = PreviewGames(
-            session=session, runner=DuelRunner(evaluator=evaluator), recorded=recorded, standing=standing, budget=budget
+            session=session, runner=DuelRunner(evaluator=evaluator), recorded=recorded, standing=standing, is_over=is_over
         )
         games.play()
     return _comment_state(session, guarded)
@@ -314,11 +291,11 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
             folder.faults = tuple(line if line.startswith(path) else f"{path}/{line}" for line in error.lines)
 
 
-def _play_tasks(session: PreviewSession, evaluator: Evaluator, budget: _TimeBudget) -> None:
+def _play_tasks(session: PreviewSession, evaluator: Evaluator, is_over: Callable[[], bool]) -> None:
     """Play every agent, task by task, so that a slow agent does not keep the others from being played."""
     for folder, submission, task in session.entered(session.checkout.challenge.solo_tasks):
         name = evaluation_name(folder.login, folder.agent, task.id)
-        if budget.is_up():
+        if is_over():
             session.skip(f"{name}: the preview’s time was up; the official run plays it after the merge")
             continue
         request = replace(
@@ -380,7 +357,7 @@ class PreviewGames:
     recorded: OfficialLeaderboard
     standing: dict[AgentName, AgentFolder]
     """Possible opponents: the agents of main that rank, and the baselines."""
-    budget: _TimeBudget
+    is_over: Callable[[], bool]
     met: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
     """Played pairs by game, also those whose duel did not fit into the preview."""
     late: set[tuple[AgentName, str]] = field(default_factory=set)
@@ -395,7 +372,7 @@ class PreviewGames:
                     self._meet(folder, submission, task, opponent)
 
     def _meet(self, folder: ChangedAgent, submission: AgentFolder, task: Task, other: AgentFolder) -> None:
-        if self.budget.is_up():
+        if self.is_over():
             self._skip(submission, task)
             return
         self.met.add((submission.name, task.id, other.name))

@@ -18,11 +18,10 @@ from scripts.git.path_guard import by_casefold, check_paths
 from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, merged_pulls, read_pulls
-from scripts.github.api.responses import PullRequest
+from scripts.github.api.responses import IssueComment, PullRequest
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import (
     DELIVERED_AT_ONCE,
-    StickyComment,
     label_change,
     label_nodes_of,
     make_changes,
@@ -176,7 +175,7 @@ def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
     return len(done) + sum(change.name == "addComment" for _, change in changes)
 
 
-def _is_said(stickies: list[StickyComment], body: str) -> bool:
+def _is_said(stickies: list[IssueComment], body: str) -> bool:
     """Whether the comment has this text already, apart from the run in its first line."""
     return len(stickies) == 1 and stickies[0].body.partition("\n")[2] == body.partition("\n")[2]
 

@@ -16,18 +16,6 @@ from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import LABEL_STYLES, VERDICT_LABELS, Outcome
 from scripts.github.workflow.outputs import write_summary
 
-
-@dataclass(frozen=True, kw_only=True)
-class StickyComment:
-    """A comment of the bot that it updates."""
-
-    comment_id: int
-    run_id: int
-    body: str
-    node_id: str = ""
-    """Its name in GraphQL."""
-
-
 # Pull requests that are written to at once.
 DELIVERED_AT_ONCE = 20
 
@@ -78,7 +66,7 @@ def _spoken_run(context: BotContext, snapshot: PullSnapshot) -> int:
     return newest_run(snapshot_stickies(context, snapshot))
 
 
-def snapshot_stickies(context: BotContext, snapshot: PullSnapshot) -> list[StickyComment]:
+def snapshot_stickies(context: BotContext, snapshot: PullSnapshot) -> list[IssueComment]:
     """The bot's sticky comments that a snapshot has, oldest first; read anew if it has not all comments."""
     if snapshot.comments is None:
         return our_comments(context.github.comments(snapshot.pull.number), context.workflow.bot)
@@ -132,7 +120,7 @@ def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, Graph
     for snapshot in read_pulls(context.github, created, with_status=False).values():
         stickies = snapshot_stickies(context, snapshot)
         if len(stickies) > 1:  # The latest run's text stays; jobs that repair at once agree on it.
-            latest = max(stickies, key=lambda sticky: (sticky.run_id, -sticky.comment_id))
+            latest = max(stickies, key=lambda sticky: (comment_run(sticky.body) or 0, -sticky.id))
             _keep_one(context.github, stickies, latest.body)
     return {changes[position][0].number: why for position, why in refused.items()}
 
@@ -205,25 +193,21 @@ def bot_status(github: GitHub, sha: str, bot: str) -> CommitStatus | None:
     return next(ours, None)
 
 
-def our_comments(comments: Iterable[IssueComment], bot: str) -> list[StickyComment]:
+def our_comments(comments: Iterable[IssueComment], bot: str) -> list[IssueComment]:
     """The bot's sticky comments, oldest first; a marker by another account or inside a text does not count."""
-    stickies = []
-    for comment in comments:
-        run_id = comment_run(comment.body)
-        if run_id is not None and comment.author == bot and comment.author_type == "Bot":
-            stickies.append(StickyComment(comment_id=comment.id, run_id=run_id, body=comment.body, node_id=comment.node_id))
-    return sorted(stickies, key=lambda sticky: sticky.comment_id)
+    ours = (one for one in comments if one.author == bot and one.author_type == "Bot")
+    return sorted((one for one in ours if comment_run(one.body) is not None), key=lambda one: one.id)
 
 
-def newest_run(stickies: Iterable[StickyComment]) -> int:
+def newest_run(stickies: Iterable[IssueComment]) -> int:
     """The latest run that a comment reports; 0 without comments."""
-    return max((sticky.run_id for sticky in stickies), default=0)
+    return max((comment_run(sticky.body) or 0 for sticky in stickies), default=0)
 
 
-def _keep_one(github: GitHub, stickies: Sequence[StickyComment], body: str) -> None:
+def _keep_one(github: GitHub, stickies: Sequence[IssueComment], body: str) -> None:
     """Give the oldest of several sticky comments this text, and delete the others."""
     oldest, *others = stickies
     if oldest.body != body:
-        github.edit_comment(oldest.comment_id, body)
+        github.edit_comment(oldest.id, body)
     for doubled in others:
-        github.delete_comment(doubled.comment_id)
+        github.delete_comment(doubled.id)

@@ -300,10 +300,6 @@ def _read_preview(context: BotContext, case: PreviewCase, paths: GuardedPaths) -
     return preview, log
 
 
-StandingVersion = tuple[str, str, str]
-"""Login and folder as they are spelled, and digest."""
-
-
 def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | None:
     """Why a preview's duels are not accepted; None if they are.
 
@@ -329,8 +325,8 @@ def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) ->
     return None
 
 
-def _standing_versions(context: BotContext, preview: Preview) -> set[StandingVersion]:
-    """The versions on main now, and on main when the preview began."""
+def _standing_versions(context: BotContext, preview: Preview) -> set[tuple[str, str, str]]:
+    """Login, folder and digest of the versions on main now, and on main when the preview began."""
     entries = list(context.entries)
     if preview.evaluator_sha in context.parents and preview.evaluator_sha != context.main:
         entries += read_entries(context.clone, preview.evaluator_sha, context.checkout.challenge)[0]

@@ -63,7 +63,6 @@ class Backlog:
     unstarted: list[PullRequest] = field(default_factory=list)
     """None of their preview runs is known."""
     playing: int = 0
-    """Previews that have not ended."""
 
 
 class PreviewRuns:
@@ -248,17 +247,13 @@ DecidedCase = tuple[PreviewCase, Outcome]
 """A preview, and what its pull request was told."""
 
 
-def _as_it_is(outcome: Outcome) -> Outcome:
-    return outcome
-
-
 def settle_ended(
     context: BotContext,
     cases: Sequence[PreviewCase],
     faults: list[str],
     reading: ReadingTime,
     *,
-    adjust: Callable[[Outcome], Outcome] = _as_it_is,
+    adjust: Callable[[Outcome], Outcome] = lambda outcome: outcome,
     is_last_word: bool = False,
 ) -> list[DecidedCase]:
     """Tell the outcomes of ended previews while requests last; returns those that were told.

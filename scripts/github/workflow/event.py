@@ -53,7 +53,6 @@ class MergeGroup:
     """The commit of a `merge_group` event, which a merge queue would make the tip of a branch."""
 
     head_sha: str
-    """The commit that the queue would make the tip of the base branch."""
     head_ref: str
     base_ref: str
 

@@ -1,4 +1,4 @@
-/** The columns of a table: the label of each, its value for sorting, its cell, and its fields in files. */
+/** The columns of a table as leaderboard/api/table.py defines them: value for sorting, cell, and fields in files, by kind. */
 
 import { bar } from "./charts.js";
 import { el } from "./dom.js";
@@ -6,24 +6,26 @@ import { day, NONE, number, ranks, size, span } from "./format.js";
 import { agentLink, ownerLink, safe } from "./site.js";
 
 /**
- * @typedef {object} Column
+ * @typedef {object} Head
  * @property {string} id
  * @property {string} label
  * @property {string} title
- * @property {boolean} right whether it stands at the right
- * @property {string} way `higher` or `lower` where one is better
- * @property {boolean} usual whether it is shown without being asked for
+ * @property {string} kind how its cells are drawn
+ * @property {boolean} right whether its head stands at the right
+ * @property {string|null} direction `higher` or `lower` where one is better
+ * @property {"always"|"with failures"|"on request"} shown
+ * @property {number} [decimals]
+ * @property {string[]} [fields] names of its values, the one it is sorted by first
+ */
+
+/**
+ * @typedef {object} Drawing what a column is beside its head
  * @property {boolean} [upFirst] whether the first press sorts it in ascending order
  * @property {(entry: object) => any} value what it is sorted by
  * @property {(entry: object) => HTMLElement} cell
- * @property {Object<string, (entry: object) => any>} fields its values in files
- */
-
-const WORDS = { verified: "verified by the host" };
-
-/**
- * @typedef {{id: string, label: string, title: string, kind: string, right: boolean, way: string, decimals: number|null,
- *   usual: boolean}} Head
+ * @property {Object<string, (entry: object) => any>} files its values in files
+ *
+ * @typedef {Head & Drawing} Column
  */
 
 /**
@@ -37,108 +39,69 @@ export function headsOf(table) {
     id: th.dataset.column,
     label: th.dataset.label,
     title: th.title,
-    kind: "",
+    kind: th.dataset.kind,
     right: th.classList.contains("pr-right"),
-    way: th.dataset.way ?? "",
-    decimals: th.dataset.decimals === undefined ? null : Number(th.dataset.decimals),
-    ends: endsOf(th.querySelector(".pr-ends")),
-    usual: true,
+    direction: th.dataset.way ?? null,
+    shown: "always",
   }));
-}
-
-/** Both ends of the scale below a head, as attributes. */
-function endsOf(axis) {
-  return axis && { "data-low": axis.dataset.low, "data-high": axis.dataset.high };
-}
-
-/**
- * The heads of columns that are shown on request only: table.json has labels for them, and the page has no head.
- *
- * @param {{columns: string[], heads: {label: string, title: string, kind: string}[]}} table
- * @param {Head[]} usual
- * @returns {Head[]}
- */
-export function moreHeads(table, usual) {
-  const shown = new Set(usual.map((head) => head.id));
-  // A host names the metrics as he likes; by their numbers they can stand in an address.
-  const further = table.columns.filter((name, index) => table.heads[index].kind === "metric");
-  const heads = table.columns.map((name, index) => {
-    const number = 1 + further.indexOf(name);
-    const { direction, decimals } = (number > 0 && table.metrics[number]) || { direction: "", decimals: null };
-    return { id: number > 0 ? `metric:${number}` : name, ...table.heads[index], way: direction, decimals };
-  });
-  return heads.filter(({ id, label }) => label && !shown.has(id))
-    .map((head) => ({ ...head, right: ["number", "metric"].includes(head.kind), usual: false }));
 }
 
 /**
  * Columns that can be sorted, shown and written.
  *
  * @param {Head[]} heads
- * @param {{scale: object, decimals: number, forge: string}} board
+ * @param {{scale: object, forge: string}} board
  * @returns {Column[]}
  */
 export function columnsOf(heads, board) {
   const given = { ...board, forge: board.forge ? safe(`${board.forge}/`) : null };
   return heads.map((head) => {
-    const kind = KINDS[head.id] ?? (head.id.startsWith("metric:") ? metric : plain);
-    return { ...head, value: (entry) => entry[head.id], fields: own(head.id), ...kind(head, given) };
+    const [first] = head.fields ?? [head.id];
+    const files = Object.fromEntries((head.fields ?? []).map((name) => [name, (entry) => entry[name]]));
+    return { ...head, value: (entry) => entry[first], files, ...KINDS[head.kind](head, given) };
   });
 }
 
-/** Fields of files that entries have under the same names. */
-function own(...names) {
-  return Object.fromEntries(names.map((name) => [name, (entry) => entry[name]]));
-}
-
-/** What a column has instead of the value and the field of its own name. */
+/** How a column of each kind is drawn, and what else it is sorted by and written as than the values of its fields. */
 const KINDS = {
-  place: () => ({
+  place: (head) => ({
     upFirst: true,
     value: (entry) => (entry.ranked ? entry.order : null),
-    cell: place,
-    fields: { place: (entry) => (entry.score === null ? null : entry.place), ...own("rank_low", "rank_high") },
+    cell: (entry) => place(entry, head),
+    files: { place: (entry) => (entry.score === null ? null : entry.place), rank_low: (entry) => entry.rank_low, rank_high: (entry) => entry.rank_high },
   }),
-  agent: (head, { forge }) => ({
-    upFirst: true,
-    value: (entry) => entry.name || entry.agent,
-    cell: (entry) => agent(entry, forge),
-    fields: own("login", "agent", "name", "flags"),
-  }),
-  score: (head, { decimals }) => ({
-    // Claimed scores, and those of withdrawn agents, are not sorted among measured ones.
-    value: (entry) => (entry.ranked ? entry.score : null),
-    cell: (entry) => score(entry, decimals),
-  }),
-  interval: (head, { scale, decimals }) => ({
+  agent: (head, { forge }) => ({ upFirst: true, value: (entry) => entry.name || entry.agent, cell: (entry) => agent(entry, forge) }),
+  owner: (head, { forge }) => ({ upFirst: true, cell: (entry) => el("td", {}, owner(entry, forge)) }),
+  // Claimed scores, and those of withdrawn agents, are not sorted among measured ones.
+  score: ({ decimals }) => ({ value: (entry) => (entry.ranked ? entry.score : null), cell: (entry) => score(entry, decimals) }),
+  interval: ({ decimals }, { scale }) => ({
     upFirst: true,
     value: (entry) => (typeof entry.low === "number" && typeof entry.high === "number" ? entry.high - entry.low : null),
     cell: (entry) => picture(entry, scale, decimals),
-    fields: own("low", "high"),
   }),
-  login: (head, { forge }) => ({ upFirst: true, cell: (entry) => el("td", {}, owner(entry, forge)) }),
-  algorithm: () => ({ upFirst: true, cell: (entry) => typed(entry.algorithm, "pr-typed") }),
-  message: () => ({ upFirst: true, cell: (entry) => typed(entry.message, entry.message ? "pr-typed pr-message" : "pr-typed") }),
-  cpu_seconds: () => ({ cell: (entry) => right(typeof entry.cpu_seconds === "number" ? `${number(entry.cpu_seconds)} s` : NONE) }),
-  peak_memory_bytes: () => ({
-    cell: (entry) => right(typeof entry.peak_memory_bytes === "number" ? size(entry.peak_memory_bytes) : NONE),
+  metric: ({ fields: [field] = [], label, decimals }) => ({
+    cell: (entry) => right(number(entry[field], decimals)),
+    files: { [label]: (entry) => entry[field] },
   }),
-  evaluated_at: () => ({ cell: (entry) => el("td", { class: "pr-date" }, entry.evaluated_at ? day(entry.evaluated_at) : NONE) }),
+  number: one((value) => right(value)),
+  seconds: one((value) => right(value === NONE ? NONE : `${number(value)} s`)),
+  bytes: one((value) => right(value === NONE ? NONE : size(value))),
+  date: one((value) => el("td", { class: "pr-date" }, day(value))),
+  text: one((value) => el("td", {}, el("bdi", {}, value)), true),
+  clamped: ({ fields: [field] = [] }) => ({ upFirst: true, cell: (entry) => typed(entry[field], "pr-typed") }),
+  reason: ({ fields: [field] = [] }) => ({
+    upFirst: true,
+    cell: (entry) => typed(entry[field], entry[field] ? "pr-typed pr-message" : "pr-typed"),
+  }),
   verdict: () => ({ upFirst: true, cell: verdict }),
 };
 
-function metric(head) {
-  const index = Number(head.id.slice("metric:".length)) - 1;
-  const value = (entry) => entry.metrics[index];
-  return { value, cell: (entry) => right(number(value(entry), head.decimals)), fields: { [head.label]: value } };
-}
-
-function plain({ id, kind, right: isRight }) {
-  const text = (value) => (value === null || value === undefined || value === "" ? NONE : String(value));
-  return {
-    upFirst: kind === "text",
-    cell: (entry) => (isRight ? right(text(entry[id])) : el("td", {}, el("bdi", {}, text(entry[id])))),
-  };
+/** A kind whose cell has one value; a dash where it is missing. */
+function one(draw, upFirst = false) {
+  return ({ fields: [field] = [] }) => ({
+    upFirst,
+    cell: (entry) => draw(entry[field] === null || entry[field] === "" ? NONE : entry[field]),
+  });
 }
 
 function hasPlace(entry) {
@@ -149,10 +112,10 @@ function right(text) {
   return el("td", { class: "pr-right" }, text);
 }
 
-function place(entry) {
-  if (!hasPlace(entry)) return el("td", { class: "pr-place" }, NONE);
+function place(entry, { title }) {
+  if (!hasPlace(entry)) return el("td", { class: "pr-place", title: entry.ranked && entry.message }, NONE);
   const medal = entry.place <= 3 ? { class: `pr-medal pr-medal-${entry.place}`, title: `place ${entry.place}` } : { class: "pr-number" };
-  const range = entry.rank_low !== entry.rank_high && [" ", el("span", { class: "pr-ranks" }, ranks(entry.rank_low, entry.rank_high))];
+  const range = entry.rank_low !== entry.rank_high && [" ", el("span", { class: "pr-ranks", title }, ranks(entry.rank_low, entry.rank_high))];
   return el("td", { class: "pr-place" }, el("span", medal, entry.place), range);
 }
 
@@ -161,17 +124,21 @@ function agent(entry, forge) {
   const gone = entry.flags.includes("withdrawn") || entry.flags.includes("excluded");
   return el("td", { class: "pr-who" },
     gone ? el("span", { class: "pr-agent" }, el("bdi", { class: "pr-clamp" }, name)) : agentLink(`${entry.login}/${entry.agent}`, name),
-    entry.flags.filter((flag) => flag !== "anonymous").map((flag) => [" ", el("span", { class: "pr-tag" }, WORDS[flag] ?? flag)]),
+    tags(entry.tags),
     !entry.flags.includes("anonymous") && [" ", el("span", { class: "pr-by pr-below" }, "by ", ownerLink(entry.login, forge))],
-    entry.with_leader && entry.place > 1 && [" ", el("span", { class: "pr-tie" }, "statistically tied with the leader")],
-    entry.tries > 1 && [" ", el("span", { class: "pr-tag" }, `provisional, ${entry.tries} versions tried`)],
+    entry.is_tied && [" ", el("span", { class: "pr-tie" }, "statistically tied with the leader")],
+    tags(entry.marks),
   );
+}
+
+function tags(all) {
+  return (all ?? []).map(([words, title]) => [" ", el("span", { class: "pr-tag", title: title || null }, words)]);
 }
 
 function score(entry, decimals) {
   if (typeof entry.score !== "number") return el("td", { class: "pr-value" }, NONE);
   return el("td", { class: "pr-value" }, el("b", {}, number(entry.score, decimals)), " ",
-    el("span", { class: "pr-interval" }, typeof entry.low === "number" ? span(entry.low, entry.high, decimals) : ""));
+    el("span", { class: "pr-interval" }, entry.ranked && span(entry.low, entry.high, decimals)));
 }
 
 function picture(entry, scale, decimals) {

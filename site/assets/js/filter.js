@@ -17,7 +17,7 @@ const KINDS = ["policy", "script", "image"];
 /**
  * Creates the controls.
  *
- * @param {{id: string, label: string, usual: boolean}[]} heads the columns there are
+ * @param {{id: string, label: string, shown: string}[]} heads the columns there are
  * @param {{isGame: boolean, unranked: number}} board
  * @param {(patch: object, typed: string) => void} change called with what changed in the view; `typed` is the field that is typed in
  * @param {(form: "csv"|"json") => void} save
@@ -40,7 +40,7 @@ export function controls(heads, board, change, save, open) {
   const kind = el("select", { name: "kind", onchange: () => change({ kind: kind.value }, "") },
     el("option", { value: "" }, "any"), KINDS.map((one) => el("option", { value: one }, one)));
   inputs.set("kind", kind);
-  const boxOf = (head) => ({ id: head.id, usual: head.usual, box: el("input", { type: "checkbox", onchange: columns }), label: head.label });
+  const boxOf = (head) => ({ id: head.id, usual: head.shown === "always", box: el("input", { type: "checkbox", onchange: columns }), label: head.label });
   const labelOf = (one) => el("label", { class: "pr-switch" }, one.box, one.label);
   const boxes = heads.map(boxOf);
   const list = el("div", { class: "pr-fields", hidden: true }, boxes.map(labelOf));

@@ -1,23 +1,20 @@
 /** The rows of a table as values: read, filter, sort and write them, without the page. */
 
 /**
- * @typedef {Object<string, any>} Entry one row by the names of its columns; `order` is its position on the board, `metrics`
- *   the values of the further metrics, `ranked` whether it has a measured score
+ * @typedef {Object<string, any>} Entry one row by the names of its columns; `order` is its position on the board,
+ *   `ranked` whether it has a measured score
  */
 
 /**
  * The entries of a task's table.json, the ranked ones first.
  *
- * @param {{columns: string[], heads: {kind: string}[], rows: any[][], failures?: any[][]}} table
+ * @param {{columns: string[], rows: any[][], failures?: any[][]}} table
  * @returns {Entry[]}
  */
 export function entriesOf(table) {
-  const indexes = table.columns.map((_, index) => index);
-  const metrics = indexes.filter((index) => table.heads[index].kind === "metric");
-  const others = indexes.filter((index) => table.heads[index].kind !== "metric");
   const entry = (row, order, ranked) => {
-    const made = { order, ranked, metrics: metrics.map((index) => row[index]) };
-    for (const index of others) made[table.columns[index]] = row[index];
+    const made = { order, ranked };
+    table.columns.forEach((name, index) => { made[name] = row[index]; });
     made.who = `${made.login}/${made.agent}`;
     made.flags ??= [];
     return made;

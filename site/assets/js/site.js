@@ -88,9 +88,8 @@ export function agentLink(id, name) {
  * @returns {HTMLElement}
  */
 export function ownerLink(login, forge) {
-  const name = el("bdi", {}, login);
   const isLinked = forge && login !== "local";
-  const link = isLinked ? el("a", { href: `${forge}${encodeURIComponent(login)}`, rel: "nofollow ugc noopener" }, name) : name;
+  const link = isLinked ? el("a", { href: `${forge}${encodeURIComponent(login)}`, rel: "nofollow ugc noopener" }, login) : login;
   return el("span", { class: "pr-owner", title: login }, link);
 }
 

@@ -7,7 +7,7 @@ import { SERIES } from "./charts.js";
 import { el } from "./dom.js";
 import { number } from "./format.js";
 import { controls } from "./filter.js";
-import { columnsOf, headsOf, moreHeads } from "./cells.js";
+import { columnsOf, headsOf } from "./cells.js";
 import { panel } from "./table-picks.js";
 import { fetched, saveFile } from "./site.js";
 import { csv, entriesOf, shownOf } from "./rows.js";
@@ -24,9 +24,10 @@ function takeOver(place) {
   const isGame = given.kind === "game";
   const table = place.querySelector("table.pr-board");
   const heads = headsOf(table);
+  const ends = table.querySelector(".pr-ends");
   const decimals = Number(given.decimals);
   const marks = given.marks.split(" ").filter(Boolean).map(Number);
-  const board = { decimals, forge: given.forge, scale: { low: Number(given.low), high: Number(given.high), marks } };
+  const board = { forge: given.forge, scale: { low: Number(given.low), high: Number(given.high), marks } };
   let columns = columnsOf(heads, board);
   const tools = controls(heads, { isGame, unranked: Number(given.unranked) }, change, save, offerColumns);
   const picks = isGame ? null : panel({ task: given.task, decimals }, (who) => pick(who, false));
@@ -83,9 +84,8 @@ function takeOver(place) {
       const document = await fetched(new URL(`${given.documents}table.json`, location.href));
       if (!entries) {
         entries = entriesOf(document);
-        const more = moreHeads(document, heads);
-        columns = columnsOf([...heads, ...more], board);
-        tools.offer(more, view);
+        columns = columnsOf(document.heads, board);
+        tools.offer(document.heads.filter((one) => one.shown !== "always"), view);
       }
       byName ??= new Map(entries.map((entry) => [entry.who, entry]));
       return true;
@@ -104,10 +104,10 @@ function takeOver(place) {
     if (view.columns.length) return columns.filter((one) => view.columns.includes(one.id));
     // What the table is sorted by is shown, too.
     const sorted = view.sort.replace(/^-/, "");
-    const usual = columns.filter((one) => one.usual || one.id === sorted);
+    const usual = columns.filter((one) => one.shown === "always" || one.id === sorted);
     // Reasons stand beside the names, before the columns that are empty for failures.
-    const reasons = view.failed ? columns.filter((one) => ["verdict", "message"].includes(one.id)) : [];
-    const after = usual.findIndex((one) => one.id === "agent") + 1;
+    const reasons = view.failed ? columns.filter((one) => one.shown === "with failures" && !usual.includes(one)) : [];
+    const after = usual.findIndex((one) => one.kind === "agent") + 1;
     return [...usual.slice(0, after), ...reasons, ...usual.slice(after)];
   }
 
@@ -198,15 +198,15 @@ function takeOver(place) {
     const isSorted = sorted === column.id;
     const button = el("button", { type: "button", class: "pr-sort", "data-focus": `sort ${column.id}`, onclick: () => sortBy(column) },
       column.label, el("span", { class: "pr-turn", "aria-hidden": "true" }, isSorted ? (down ? "▼" : "▲") : ""));
-    const way = column.way && el("span", { class: "pr-way" }, `${column.way === "higher" ? "↑" : "↓"} ${column.way} is better`);
+    const way = column.direction && el("span", { class: "pr-way" }, `${column.direction === "higher" ? "↑" : "↓"} ${column.direction} is better`);
     return el("th", { scope: "col", class: column.right && "pr-right", title: column.title || null,
-      "aria-sort": isSorted ? (down ? "descending" : "ascending") : null }, button, way, column.ends && el("i", { class: "pr-ends", ...column.ends }));
+      "aria-sort": isSorted ? (down ? "descending" : "ascending") : null }, button, way, column.kind === "interval" && ends?.cloneNode());
   }
 
   /** First press: better, newer or larger first, words from A. Second press: the reverse. */
   function sortBy(column) {
     const down = `-${column.id}`;
-    const upFirst = column.upFirst || column.way === "lower";
+    const upFirst = column.upFirst || column.direction === "lower";
     const [first, second] = upFirst ? [column.id, down] : [down, column.id];
     const next = (view.sort || "place") === first ? second : first;
     change({ sort: next === "place" ? "" : next }, "");
@@ -221,7 +221,7 @@ function takeOver(place) {
   /** Saves the shown entries, in this order and with these columns, from all pages of the table. */
   async function save(form) {
     if (!(await load())) return;
-    const fields = Object.assign({}, ...shownColumns().map((column) => column.fields));
+    const fields = Object.assign({}, ...shownColumns().map((column) => column.files));
     const names = Object.keys(fields);
     const rows = shownEntries().map((entry) => names.map((name) => fields[name](entry) ?? null));
     const text = form === "csv" ? csv(names, rows) : JSON.stringify(rows.map((one) => Object.fromEntries(names.map((name, i) => [name, one[i]]))), null, 1);

@@ -208,3 +208,10 @@ def test_the_published_schema_accepts_what_the_model_writes(name: str) -> None:
         document = json.loads(model.model_dump_json(exclude_none=True))
 
     jsonschema.validate(document, json.loads(schema(name)))
+
+
+@pytest.mark.parametrize("name", ["result", "duel"])
+def test_a_records_own_fields_are_described_in_its_schema(name: str) -> None:
+    fields = json.loads(schema(name))["properties"]
+
+    assert {"first_attempt", "self_sha256", "message"} <= {field for field, form in fields.items() if "description" in form}

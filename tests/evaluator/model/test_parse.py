@@ -1,10 +1,13 @@
 """Parsers of the stored documents: the strict way sees each changed byte, the quick way reads the same values."""
 
+import base64
 import json
+import zlib
 
 import pytest
 
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result
+from evaluator.model.records.trace import TraceLeaf
 from tests.leaderboard.make import duel, entry, result
 
 
@@ -56,3 +59,16 @@ def test_another_form_or_value_is_refused(record) -> None:
 def test_what_is_no_record_is_refused(content: bytes, quick: bool) -> None:
     with pytest.raises(ValueError):
         parse_record(content, quick=quick)
+
+
+@pytest.mark.attack(
+    "trace_that_unpacks_to_terabytes", family="supply", outcome="refused, not unpacked",
+    tries="Has lengths in a trace that ask for terabytes, and actions that unpack to them, for whoever verifies the board.",
+)  # fmt: skip
+def test_no_trace_is_unpacked_beyond_what_any_evaluation_plays() -> None:
+    packed = base64.b64encode(zlib.compress(bytes(1 << 20), 9)).decode()
+
+    for steps in ((1 << 30) + 1, 1 << 40, 1 << 70):
+        with pytest.raises(ValueError, match=r"^more actions than any file holds$"):
+            TraceLeaf(dtype="u1", shape=(), data=packed).array(steps)
+    assert len(TraceLeaf(dtype="u1", shape=(), data=packed).array(1 << 20)) == 1 << 20

@@ -95,16 +95,19 @@ def test_a_table_lists_everybody_without_a_place_with_the_reason():
 def test_a_table_describes_its_columns_for_the_page():
     files = documents(scripts())
     table = read(files, "api/tasks/Script-v0/table.json")
-    heads = dict(zip(table["columns"], table["heads"], strict=True))
-
-    assert heads["metric:Length"]["kind"] == "metric"
-    offered = ["login", "metric:Length", "episodes", "attempts", "cpu_seconds", "peak_memory_bytes", "kind", "sandbox"]
-    assert [name for name in heads if heads[name]["label"]] == [*offered, "verdict", "message"]
-    assert dict(zip(table["columns"], table["rows"][0], strict=True))["sandbox"] == "docker"
+    heads = {head["id"]: head for head in table["heads"]}
     game = read(documents(game_samples.full()), "api/tasks/connect_four/table.json")
-    labels = [name for name, head in zip(game["columns"], game["heads"], strict=True) if head["label"]]
+
+    usual = ["place", "agent", "score", "interval", "algorithm", "evaluated_at", "login"]
+    further = ["metric:1", "episodes", "attempts", "cpu_seconds", "peak_memory_bytes", "kind", "sandbox"]
+    assert list(heads) == [*usual, *further, "verdict", "message"]
+    assert (heads["metric:1"]["label"], heads["metric:1"]["fields"]) == ("Length", ["metric:Length"])
+    assert [name for name, head in heads.items() if head["shown"] == "with failures"] == ["verdict", "message"]
+    assert dict(zip(table["columns"], table["rows"][0], strict=True))["sandbox"] == "docker"
     played = ["wins", "draws", "losses", "errors", "points", "opponents"]
-    assert labels == ["login", *played, "attempts", "verdict", "message"]
+    assert [head["id"] for head in game["heads"]] == [*usual, *played, "attempts", "verdict", "message"]
+    for document in (table, game):
+        assert {name for head in document["heads"] for name in head["fields"]} <= set(document["columns"])
 
 
 def test_a_table_of_nobody_has_no_leader():

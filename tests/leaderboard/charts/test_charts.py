@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.charts.interval_bars import chart_scale, interval_svg, table_scale, task_strip
-from leaderboard.charts.interval_figure import PLOTTED_ENTRIES, score_plot
+from leaderboard.charts.interval_plot import PLOTTED_ENTRIES, score_plot
+from leaderboard.charts.table_bars import chart_scale, interval_svg, table_scale, task_strip
 from leaderboard.core.entry import Estimate
 from tests.leaderboard.pages import samples
 

@@ -64,7 +64,7 @@ def scored(task: Task, score: float, error: float, **fields: Any) -> TaskReport:
 
 
 def failed(task: Task, verdict: Verdict, message: str) -> TaskReport:
-    return TaskReport(task=task, result=result(task, verdict, message=message), retryable=verdict.is_retryable)
+    return TaskReport(task=task, result=result(task, verdict, message=message))
 
 
 def estimate(score: float, error: float) -> Estimate:

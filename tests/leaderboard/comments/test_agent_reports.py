@@ -200,7 +200,7 @@ def test_a_failure_has_no_place_and_says_whether_a_retry_helps() -> None:
     row = hypothetical_row(BOARD, late)
 
     assert row is not None
-    assert (row.estimate, row.place, row.retryable, row.result) == (None, None, True, late)
+    assert (row.estimate, row.place, row.result) == (None, None, late)
 
 
 def test_an_empty_board_has_no_leader() -> None:

@@ -10,7 +10,7 @@ import pytest
 from evaluator.model.records.result import with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
-from leaderboard.charts.interval_bars import ChartScale, interval_element
+from leaderboard.charts.table_bars import ChartScale, interval_element
 from leaderboard.core.entry import Estimate
 from leaderboard.pages.agent.provenance import LISTED_VERSIONS
 from leaderboard.site_context import EpisodeReplay, SiteContext

@@ -9,16 +9,12 @@ from hypothesis import strategies as st
 
 from evaluator.model.config.metric import Metric
 from evaluator.model.visible_text import visible
-from leaderboard.api.agents import (
-    AgentContext,
-    outcomes_by_agent,
-    short_numbers,
-    task_document_of_agent,
-)
+from leaderboard.api.agents import AgentContext, short_numbers, task_document_of_agent
 from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.table import task_table
 from leaderboard.api.task_leaderboards import ranked_row, task_improvements, task_rows
 from leaderboard.build_standings import build_standings
+from leaderboard.core.standings import outcomes_by_agent
 from leaderboard.text import serialise
 from tests.leaderboard import make
 from tests.leaderboard.api.leaderboards import CONTEXT
@@ -93,7 +89,8 @@ def test_a_row_is_the_same_in_all_documents(name: str) -> None:
         assert list(document["metrics"]) == [name, "Length"]
         assert dict(zip(table["columns"], cells, strict=True))["metric:Length"] == printed["metrics"]["Length"]
         context = AgentContext(entry=row.entry, facts=api_inputs(standings, CONTEXT))
-        agent = task_document_of_agent(*agents[row.entry.name][0], context)
+        [(entered, outcome)] = agents[row.entry.name]
+        agent = task_document_of_agent(entered.task, outcome, context)
         assert {key: agent[key] for key in printed.keys() & agent.keys()} == {
             key: printed[key] for key in printed if key not in ("login", "agent", "name", "improvement_on_next")
         }

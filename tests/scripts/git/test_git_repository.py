@@ -1,5 +1,8 @@
 """Git as an owner of objects: what it reads is data, what it is told is checked, what it says is one line."""
 
+import re
+import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,10 +84,12 @@ def test_the_token_is_for_one_server_and_stands_in_no_command_line(tmp_path: Pat
     assert environment["GIT_CONFIG_KEY_0"] == "http.https://example.org/.extraheader"
     assert "t0ken" not in "".join(environment.values())
     git(tmp_path, "init", "-q", ".")
-    repository = GitRepository(tmp_path, secret)
+    repository = GitRepository(tmp_path, secret, is_ours=True)
     assert repository.run("config", "--get-urlmatch", "http.extraheader", "https://example.org/a/b") != b""
     with pytest.raises(GitError):
         repository.run("config", "--get-urlmatch", "http.extraheader", "https://evil.example/a/b")
+    with pytest.raises(GitError):  # where a clone's own configuration could send it elsewhere, only network commands have it
+        replace(repository, is_ours=False).run("config", "--get-urlmatch", "http.extraheader", "https://example.org/a/b")
 
 
 @pytest.mark.attack(
@@ -112,3 +117,68 @@ def test_a_clones_own_configuration_starts_no_program(board: Clone, tmp_path: Pa
         board.repository.run("ls-remote", "origin")
 
     assert not mark.exists()
+
+
+@pytest.mark.attack(
+    "clone_that_lacks_an_object", family="supply", outcome="not run",
+    tries="Hands out a clone without one object, whose configuration names a program that git starts to fetch it.",
+)  # fmt: skip
+def test_a_missing_object_is_not_fetched_as_the_clone_says(board: Clone, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    for name, value in {
+        "core.repositoryFormatVersion": "1", "extensions.partialClone": "x", "remote.x.url": str(board.path),
+        "remote.x.promisor": "true", "remote.x.uploadpack": f"touch {mark}; false",
+    }.items():  # fmt: skip
+        git(board.path, "config", name, value)
+
+    with pytest.raises(GitError, match="no blob"):
+        board.repository.read(["1" * 40])
+    with pytest.raises(GitError):
+        board.repository.fetch("1" * 40, source=str(board.path))
+
+    assert not mark.exists()
+
+
+@pytest.mark.attack(
+    "clone_with_another_history", family="supply", outcome="the commits' own parents count",
+    tries="Hands out a clone whose files beside the commits give main other parents, though its commit is the true one.",
+)  # fmt: skip
+def test_grafts_and_replacements_change_no_history(board: Clone) -> None:
+    first, head = board.head, board.commit({"a": b"1"})
+    forged = git(board.path, "commit-tree", f"{head}^{{tree}}", "-m", "forged")
+    git(board.path, "replace", head, forged)
+    (board.path / ".git/info/grafts").write_text(f"{head} {forged}\n")
+
+    assert board.repository.first_parent(head) == [head, first]
+    assert board.repository.merge_bases(head, forged) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["http.proxy", "http.https://127.0.0.1/.sslVerify", "http.saveCookies", "remote.origin.proxy", "HTTP.sslCAInfo"]
+)
+@pytest.mark.attack(
+    "clone_that_leads_the_token_away", family="supply", outcome="refused, nothing is connected",
+    tries="Hands out a clone whose configuration has git send what it asks, with the token, through somebody's proxy.",
+)  # fmt: skip
+def test_a_clones_own_configuration_does_not_say_how_servers_are_reached(tmp_path: Path, name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        git(tmp_path, "init", "-q", ".")
+        git(tmp_path, "config", "remote.origin.url", f"{address}/a/b")
+        git(tmp_path, "config", name, address)
+        clone = GitRepository(tmp_path, Credentials(server_url=address, token="t0ken"))
+
+        for words in (("ls-remote", "origin"), ("fetch", "origin"), ("push", "origin", "HEAD:x")):
+            with pytest.raises(CommandError, match=rf"(?i)configuration has {re.escape(name)}, .*clone it anew"):
+                clone.run(*words, seconds=20.0)
+
+        proxy.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            proxy.accept()
+
+
+def test_what_a_checkout_action_writes_is_no_way_to_reach_servers(board: Clone) -> None:
+    git(board.path, "config", "http.https://github.com/.extraheader", "AUTHORIZATION: basic x")
+    git(board.path, "config", "http.postBuffer", "1000000")
+
+    assert board.repository.run("ls-remote", "origin")

@@ -9,8 +9,8 @@ import pytest
 
 from scripts.commands import bot
 from scripts.console import CommandError
-from scripts.github.api.failure_issues import FAILURE_LABEL, PUBLISH_ISSUE_TITLE
 from scripts.github.official import publish_round
+from scripts.github.official.failure_issues import FAILURE_LABEL, PUBLISH_ISSUE_TITLE
 from scripts.github.pull_request import judge_preview
 from scripts.github.workflow.event import pull_event
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, Fault, Opened, WorkflowRun

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -354,9 +353,7 @@ def copy_of_origin(clone: Path) -> str:
 
 def test_names_with_special_letters_are_cited_without_harm() -> None:
     hostile = Challenge.model_validate({"title": 'a" \\ {$%#^~}', "season": "1", "tasks": [{"id": "t"}]})
-    citation = Citation(
-        challenge=hostile, by="x: [y]", date=datetime(2026, 5, 1, tzinfo=UTC).date().isoformat(), address=None
-    )
+    citation = Citation(challenge=hostile, by="x: [y]", date="2026-05-01")
 
     assert yaml.safe_load(citation.cff())["title"] == 'a" \\ {$%#^~}, season 1'
     assert yaml.safe_load(citation.cff())["authors"] == [{"name": "x: [y]"}]

@@ -24,7 +24,7 @@ def test_a_pull_request_is_read(github: GitHub, standin: GitHubStandIn, pull: wo
     standin.world.labelled[7] = ["preview-ok"]
     expected = PullRequest(
         number=7, author="alice", author_id=11, head_sha=SHA, head_repository_id=2000, base_repository_id=REPOSITORY_ID,
-        base_ref="main", state="open", merged=False, labels=("preview-ok",), title="My agent", mergeable=True,
+        base_ref="main", state="open", merged=False, labels=("preview-ok",), mergeable=True,
         head_branch="patch", head_repository="alice/board", created_at="2026-01-02T03:04:05Z",
     )  # fmt: skip
 

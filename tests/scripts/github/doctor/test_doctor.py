@@ -14,9 +14,9 @@ from scripts.console import CommandError
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor import actions_checks
 from scripts.github.doctor.actions_checks import USED_ACTIONS, WORKFLOW_EVENTS, check_runners
-from scripts.github.doctor.check_runner import Check, SettingFinding, SettingState, apply_repairs, inspect_settings
+from scripts.github.doctor.check_runner import Check, SettingFinding, SettingState, apply_repairs
+from scripts.github.doctor.protection_checks import season_checks
 from scripts.github.doctor.repository_checks import check_identity
-from scripts.github.doctor.season_checks import season_checks
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, Fault, World
 from tests.workflows.files import NAMES, workflow
@@ -72,12 +72,16 @@ FRESH_GOOD = {
 FRESH_CHOICES = {"Strangers' runs", "Actions policies", "Evaluator image"}
 
 
-def one(asks: Any, name: str, checks: tuple[Check, ...] = CHECKS) -> SettingFinding:
-    return next(finding for finding in inspect_settings(asks, checks) if finding.name == name)
+def inspect_settings(github: Any, checks: tuple[Check, ...] = CHECKS) -> list[SettingFinding]:
+    return [check(github) for check in checks]
+
+
+def one(github: Any, name: str, checks: tuple[Check, ...] = CHECKS) -> SettingFinding:
+    return next(finding for finding in inspect_settings(github, checks) if finding.name == name)
 
 
 def test_a_fresh_repository_lacks_what_files_cannot_say(github: GitHub) -> None:
-    outcome = states(inspect_settings(github, CHECKS))
+    outcome = states(inspect_settings(github))
 
     assert {name for name, state in outcome.items() if state == "good"} == FRESH_GOOD
     assert {name for name, state in outcome.items() if state == "choice"} == FRESH_CHOICES
@@ -90,9 +94,9 @@ def test_fix_sets_everything_and_a_second_look_is_content(github: GitHub, standi
     writes = len(standin.writes())
 
     assert len(repairs) == len(CHECKS) - len(FRESH_GOOD | FRESH_CHOICES)
-    assert [repair.refusal for repair in repairs] == [""] * len(repairs)
-    assert set(states(inspect_settings(github, CHECKS)).values()) == {"good", "choice"}
-    assert apply_repairs(github, CHECKS) == []
+    assert set(repairs.values()) == {""}
+    assert set(states(inspect_settings(github)).values()) == {"good", "choice"}
+    assert apply_repairs(github, CHECKS) == {}
     assert len(standin.writes()) == writes
 
 
@@ -113,7 +117,7 @@ def refuse(standin: GitHubStandIn, verb: str, path: str, status: int = 403, time
 
 def test_a_refused_question_ends_no_other(github: GitHub, standin: GitHubStandIn) -> None:
     refuse(standin, "GET", "/rulesets")
-    outcome = {finding.name: finding for finding in inspect_settings(github, CHECKS)}
+    outcome = {finding.name: finding for finding in inspect_settings(github)}
 
     assert len(outcome) == len(CHECKS)
     assert {name for name, one in outcome.items() if one.state is SettingState.UNKNOWN} == {
@@ -127,11 +131,11 @@ def test_a_refused_question_ends_no_other(github: GitHub, standin: GitHubStandIn
 def test_what_can_be_set_is_set_beside_what_cannot(github: GitHub, standin: GitHubStandIn) -> None:
     refuse(standin, "GET", "/rulesets")
     refuse(standin, "POST", "/pages")
-    repairs = {repair.name: repair.refusal for repair in apply_repairs(github, CHECKS)}
+    repairs = apply_repairs(github, CHECKS)
 
     assert "Upgrade to GitHub Pro" in repairs.pop("Pages")
     assert set(repairs.values()) == {""}
-    left = {name for name, state in states(inspect_settings(github, CHECKS)).items() if state not in ("good", "choice")}
+    left = {name for name, state in states(inspect_settings(github)).items() if state not in ("good", "choice")}
     assert left == {"Pages", "Rules for main", "Rules for results"}
 
 
@@ -398,7 +402,7 @@ def test_a_sealed_season_wants_an_environment_with_a_secret_of_that_name(github:
     standin.world.settings[SECRETS] = ["PULLRANK_SEASON_SECRET"]
 
     assert before == {"Environment season": "missing", "Secret of the sealed season": "missing"}
-    assert [finding.name for finding in mended] == ["Environment season"]
+    assert list(mended) == ["Environment season"]
     assert protected == {"Environment season": "good", "Secret of the sealed season": "missing"}
     assert of_season(github, SEALED) == {"Environment season": "good", "Secret of the sealed season": "good"}
 

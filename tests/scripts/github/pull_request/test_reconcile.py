@@ -1,7 +1,7 @@
 import pytest
 
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.failure_issues import FAILURE_ISSUE_TITLE, FAILURE_LABEL, PUBLISH_ISSUE_TITLE
+from scripts.github.official.failure_issues import FAILURE_ISSUE_TITLE, FAILURE_LABEL, PUBLISH_ISSUE_TITLE
 from scripts.github.pull_request import reconcile, report_previews
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.judge_preview import PreviewCase

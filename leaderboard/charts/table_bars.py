@@ -1,4 +1,4 @@
-"""Confidence intervals as bars on a shared scale, and the strip of normalised scores."""
+"""Confidence intervals as bars in the cells of tables, their scales, and the strip of normalised scores."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -105,8 +105,8 @@ def has_arrows(rows: Iterable[Row | GameRow], scale: ChartScale) -> bool:
 def interval_svg(estimate: Estimate, scale: ChartScale, decimals: int) -> Markup:
     """A thin bar from the low to the high end of the interval, with a stroke at the score, which must not be NaN."""
     left, width, middle = _bar(estimate, scale)
-    estimate = as_point(estimate)
     words = f"{number(estimate.score, decimals)}, 95 % interval {span(estimate.low, estimate.high, decimals)}"
+    estimate = as_point(estimate)
     if _is_beyond(estimate, scale):
         arrow = "M8 2 2 7 8 12" if estimate.high < scale.low else "M92 2 98 7 92 12"
         return Markup(_BEYOND).format(words=escape(f"{words}, beyond this scale"), arrow=arrow)
@@ -122,13 +122,13 @@ def interval_svg(estimate: Estimate, scale: ChartScale, decimals: int) -> Markup
     ).format(words=escape(words), ticks=ticks, left=_coordinate(left), width=_coordinate(width), middle=_coordinate(middle))
 
 
-def interval_element(estimate: Estimate, scale: ChartScale) -> str:
+def interval_element(estimate: Estimate, scale: ChartScale) -> Markup:
     """The same bar as one HTML element that the stylesheet draws, a fifth of the size of the SVG.
 
     It has no label: for screen readers the numbers stand beside it.
     """
     left, width, middle = _bar(estimate, scale)
-    return f'<i class="pr-at" style="--l:{left:.1f};--w:{width:.1f};--m:{middle:.1f}"></i>'
+    return Markup(f'<i class="pr-at" style="--l:{left:.1f};--w:{width:.1f};--m:{middle:.1f}"></i>')
 
 
 def task_strip(normalised: Sequence[tuple[str, float | None]]) -> Markup:

@@ -1,4 +1,4 @@
-"""The intervals of a leaderboard's first entries as one figure, with an axis, to be read by itself and to be downloaded."""
+"""The intervals of a leaderboard's first entries as one plot with an axis, to be read by itself and to be downloaded."""
 
 import bisect
 import itertools
@@ -10,7 +10,7 @@ from typing import TypeVar
 from markupsafe import Markup
 
 from leaderboard.charts.history_charts import ticks
-from leaderboard.charts.interval_bars import ChartScale, as_point, rating_scale, table_scale
+from leaderboard.charts.table_bars import ChartScale, as_point, rating_scale, table_scale
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Row, TaskStandings
 from leaderboard.scoring.metrics import better, digits, ranking

@@ -21,7 +21,9 @@ from evaluator.host.public_https import PublicHttps, is_public
 from evaluator.model.config.submission import WeightsFile
 
 HOSTS = (
-    "models.example", "metadata.example", "elsewhere.example", "gitlab.com", "release-assets.githubusercontent.com", "hf.co"
+    "models.example", "metadata.example", "elsewhere.example", "gitlab.com", "release-assets.githubusercontent.com", "hf.co",
+    "raw.githubusercontent.com", "cas-bridge.xethub.hf.co", "cdn.artifacts.gitlab-static.net", "camo.githubusercontent.com",
+    "user-content.gitlab-static.net", "storage.googleapis.com", "mine.storage.googleapis.com",
 )  # fmt: skip
 Answer = Callable[[BaseHTTPRequestHandler], None]
 

@@ -11,6 +11,8 @@ class AgentFault(Exception):
         self.verdict = verdict
         self.trace = trace
         """The traceback of the agent's own code, as its side reports it; it becomes the end of the log."""
+        self.asked_owner = False
+        """Whether a host of its owner's was asked for files, and so may have chosen when this happens."""
 
 
 class _InternalFault(AgentFault):

@@ -110,6 +110,26 @@ def test_babble_on_standard_output(misfit: bytes, hub: Hub, engine: Engine) -> N
 
 
 @pytest.mark.attack(
+    "image_whose_registry_fails_when_the_next_is_to_start",
+    family="images",
+    tries="Lets its own registry fail in the second in which the next agent on the machine is to read the clock.",
+    outcome="ends at a full multiple of ten minutes",
+)
+def test_a_registry_that_fails_does_not_choose_when_the_next_begins(
+    docker: SelectedSandbox, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[None] = []
+    monkeypatch.setattr(docker_sandbox, "wait_for_pace", lambda: waits.append(None))
+    entry = hub.image("mallory/gone", [layer(file=b"x")], {"Entrypoint": ["/x"]}).partition("@")[0] + "@sha256:" + "1" * 64
+    order = rooms.order(folder_of(entry, image_mib=64), TASK, limits=LIMITS)
+
+    assert rooms.evaluate(order, docker).result.verdict is Verdict.INVALID
+    assert waits == []
+    assert rooms.evaluate(dataclasses.replace(order, tier=Tier.OFFICIAL), docker).result.verdict is Verdict.INVALID
+    assert waits == [None]
+
+
+@pytest.mark.attack(
     "image_without_a_program",
     family="images",
     tries="Is an image whose entrypoint does not exist or is no program.",

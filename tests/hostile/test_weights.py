@@ -418,6 +418,38 @@ def test_who_redirects_answers_for_where_the_files_come_from(
     assert store.fetch(wanted) is is_owners
 
 
+@pytest.mark.attack(
+    "weights_behind_a_proxy_of_pictures", family="supply", outcome="are its owner's",
+    tries="Names the proxy by which a common host shows strangers' pictures, or a bucket of its own, so that it decides "
+    "when files arrive, or fail, and nobody waits for a full multiple of ten minutes.",
+)  # fmt: skip
+@pytest.mark.parametrize("redirects", [False, True])
+@pytest.mark.parametrize(
+    ("host", "is_owners"),
+    [
+        ("camo.githubusercontent.com", True), ("user-content.gitlab-static.net", True), ("storage.googleapis.com", True),
+        ("mine.storage.googleapis.com", True), ("raw.githubusercontent.com", False), ("cas-bridge.xethub.hf.co", False),
+        ("cdn.artifacts.gitlab-static.net", False),
+    ],
+)  # fmt: skip
+def test_a_name_below_a_common_one_is_not_common_where_owners_serve_by_it(
+    server: WeightsServer, tmp_path: Path, host: str, is_owners: bool, redirects: bool
+) -> None:
+    """Every name below githubusercontent.com, gitlab-static.net and storage.googleapis.com was taken for everybody's."""
+    there = f"https://{host}/there.bin"
+    server.pages["/net.bin"] = sends_to(there)
+    server.pages["/there.bin"] = overloaded
+    store = server.store(tmp_path / "store")
+    wanted = [weights(CONTENT, url="https://gitlab.com/net.bin" if redirects else there)]
+
+    with pytest.raises(AgentFault) as caught:
+        store.fetch(wanted)
+
+    assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
+    server.pages["/there.bin"] = gives(CONTENT)
+    assert store.fetch(wanted) is is_owners
+
+
 class Clock:
     """A clock that the owner's server moves, instead of `time`."""
 
@@ -461,6 +493,49 @@ def test_the_second_in_which_files_arrive_tells_an_agent_nothing(
         return started[-1]
 
     assert {started_after(delay) for delay in (1.0, 7.0, 250.0)} == {1_700_000_400.0}
+
+
+@pytest.mark.attack(
+    "plan_in_the_time_of_a_failure", family="supply", outcome="ends at a full multiple of ten minutes",
+    tries="Lets the files of a second agent fail in the second at which the next one on the machine, which fetches nothing, "
+    "is to start: that one reads in the clock how to play its final draw.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("url", "page", "is_paced"),
+    [
+        ("https://models.example/net.bin", overloaded, True),
+        ("https://models.example/net.bin", gives(CONTENT[:-1] + b"x"), True),
+        ("https://models.example/missing.bin", overloaded, True),
+        ("https://gitlab.com/net.bin", sends_to("https://elsewhere.example/missing.bin"), True),
+        ("https://gitlab.com/net.bin", overloaded, False),
+    ],
+)  # fmt: skip
+def test_the_second_in_which_files_fail_tells_the_next_agent_nothing(
+    server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, page: Answer, is_paced: bool
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(sandbox, "time", clock)
+
+    def opener(spec: sandbox.SandboxSpec) -> sandbox.Sandbox:
+        raise AssertionError
+
+    def ended_after(delay: float) -> float:
+        def late(request: BaseHTTPRequestHandler) -> None:
+            clock.now += delay
+            page(request)
+
+        server.pages |= {"/net.bin": late, "/missing.bin": lambda request: request.send_error(404)}
+        store = server.store(tmp_path / f"{delay}")
+        monkeypatch.setattr(submission_folder, "WeightsStore", lambda: store)
+        clock.now = 1_700_000_100.0
+        asked = order(assemble(blobs(weights(CONTENT, url=url)), SubmissionLimits()), world_of("CartPole-v1", 1), Limits())
+        wanted = replace(asked, tier=Tier.OFFICIAL)
+        evaluate_agent(wanted, SandboxKind.DOCKER, opener, lambda: datetime.now(UTC), lambda done: None)
+        return clock.now
+
+    ends = {ended_after(delay) for delay in (1.0, 7.0, 90.0)}
+
+    assert (len(ends) == 1, {end % sandbox.PACE_SECONDS for end in ends} == {0.0}) == (is_paced, is_paced)
 
 
 @pytest.mark.attack(

@@ -23,10 +23,15 @@ if TYPE_CHECKING:
 # The first line of a Git LFS pointer, new and old, and the size that its specification keeps it below.
 _POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
 POINTER_BYTES = 1024
-# Run for everybody: no owner of a file lets them fail.
-_COMMON_HOSTS = ("github.com", "huggingface.co", "gitlab.com", "zenodo.org")
-# Where these send to for the bytes: names that are one of these, or below one.
-_DELIVERING_HOSTS = (".githubusercontent.com", ".hf.co", ".huggingface.co", ".gitlab-static.net", ".storage.googleapis.com")
+# Run for everybody, with where they send to for the bytes: no owner of a file lets them fail, or be slow. Names are written
+# out, since owners serve by others of the same domains: camo.githubusercontent.com and user-content.gitlab-static.net fetch
+# from any host, and anybody can have a bucket at storage.googleapis.com.
+_COMMON_HOSTS = (
+    "github.com", "huggingface.co", "gitlab.com", "zenodo.org",
+    "raw.githubusercontent.com", "media.githubusercontent.com", "objects.githubusercontent.com",
+    "release-assets.githubusercontent.com", "cdn-lfs.huggingface.co", "cdn.artifacts.gitlab-static.net",
+)  # fmt: skip
+_COMMON_DOMAIN = ".hf.co"
 # What a machine keeps; the oldest files are removed.
 KEPT_BYTES = 8 << 30
 _COPY_BYTES = 1 << 20
@@ -43,7 +48,7 @@ def default_folder() -> Path:
 
 
 def _is_common(host: str) -> bool:
-    return host in _COMMON_HOSTS or f".{host}".endswith(_DELIVERING_HOSTS)
+    return host in _COMMON_HOSTS or f".{host}".endswith(_COMMON_DOMAIN)
 
 
 def reaches_others() -> bool:
@@ -135,18 +140,20 @@ class WeightsStore:
         with self._incoming(weights) as incoming:
             try:
                 size = https.download(weights.url, weights.bytes, incoming.take, hosts.append)
+                if fault := incoming.fault(size):
+                    raise AgentFault(Verdict.INVALID, fault)
             except AgentFault as error:
                 raise self._fault(weights, error, hosts) from error
-            if fault := incoming.fault(size):
-                raise AgentFault(Verdict.INVALID, f"weights {weights.file}: {fault}")
         return hosts
 
     def _fault(self, weights: WeightsFile, error: AgentFault, hosts: Iterable[str]) -> AgentFault:
         """The fault of a file that cannot be had; its owner's if a host is somebody's own and others are reached."""
         words = f"weights {weights.file}: {error}"
-        if error.verdict is Verdict.INTERNAL_ERROR and not all(map(_is_common, hosts)) and self.reaches_others():
-            return RegistryFault(words)
-        return AgentFault(error.verdict, words)
+        asked_owner = not all(map(_is_common, hosts))
+        is_owners = error.verdict is Verdict.INTERNAL_ERROR and asked_owner and self.reaches_others()
+        fault = RegistryFault(words) if is_owners else AgentFault(error.verdict, words)
+        fault.asked_owner = asked_owner
+        return fault
 
     def _trim(self, keep: str) -> None:
         """Remove the oldest files while all together have more than `KEPT_BYTES`."""

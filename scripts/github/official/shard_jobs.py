@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -191,24 +193,39 @@ def evaluate_shard(
     store = record_store(out)
     begun, runner = clock(), DuelRunner(evaluator=bench)
 
-    def may_start(index: int) -> bool:
-        longest = longest_seconds(work.challenge.limits, is_duel=isinstance(items[index], DuelWorkItem))
+    def may_start(batch: Sequence[WorkloadItem], index: int) -> bool:
+        longest = longest_seconds(work.challenge.limits, is_duel=isinstance(batch[index], DuelWorkItem))
         # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
         return clock() - begun <= max(STEP_SECONDS - longest, Capacity().shard_seconds)
 
     _warm_images(bench, items)
-    jobs = [_job(official, runner, work, item) for item in items]
     number = 0
     if is_sealed:
         at_once = 1  # All play the same episodes: who runs beside another could be told of them, by timing alone.
-    for _, played in run_jobs(jobs, at_once, quiet=is_sealed, may_start=may_start):
-        number += 1
-        line = _record(store, played)
-        if not is_sealed:  # Else the log's times would show how long each took.
-            say(line)
+    for batch in in_batches(items):
+        jobs = [_job(official, runner, work, item) for item in batch]
+        for _, played in run_jobs(jobs, at_once, quiet=is_sealed, may_start=partial(may_start, batch)):
+            number += 1
+            line = _record(store, played)
+            if not is_sealed:  # Else the log's times would show how long each took.
+                say(line)
     if number < len(items):
         say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
     return number
+
+
+def in_batches(items: Iterable[WorkloadItem]) -> list[list[WorkloadItem]]:
+    """What is played one batch after the other: first what waits for nobody's files, last the duels that do.
+
+    Those duels begin in a second that an owner's host chooses: what came after one could read in the clock how to play.
+    """
+
+    def order(item: WorkloadItem) -> int:
+        submissions = [entry.submission for entry in item.players]
+        is_fetched = any(one.weights or one.kind is SubmissionKind.IMAGE for one in submissions)
+        return is_fetched + (is_fetched and isinstance(item, DuelWorkItem))
+
+    return [list(batch) for _, batch in groupby(sorted(items, key=order), key=order)]
 
 
 def _assigned_work(official: OfficialRun, bench: Evaluator, assignment: ShardAssignment) -> Workload:

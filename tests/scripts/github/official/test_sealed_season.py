@@ -391,7 +391,7 @@ def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(playe
 @pytest.fixture
 def _any_sandbox_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What these rounds are played in is not official anywhere else."""
-    monkeypatch.setattr(SandboxKind.PROCESS, "is_official", True)
+    monkeypatch.setattr(SandboxKind, "is_official", property(lambda kind: True))
 
     def rules_of(text: bytes) -> Challenge:
         rules = parse_challenge(text)

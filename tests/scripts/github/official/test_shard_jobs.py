@@ -13,6 +13,7 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import ResultStore
+from leaderboard.planning.missing import DuelWorkItem
 from leaderboard.planning.pack_shards import PROCESSORS, UNKNOWN_SECONDS, Capacity
 from scripts.console import CommandError
 from scripts.github.official import shard_jobs
@@ -175,6 +176,28 @@ def test_all_files_of_an_image_are_read_before_anything_is_played_in_it(board: C
     shard_jobs.evaluate_shard(begun.run, replace(here, sandbox=sandbox), begun.assignment(), begun.folder())
 
     assert calls == [()]
+
+
+@pytest.mark.attack(
+    "plan_in_the_time_of_a_neighbours_files", family="supply", outcome="nothing of those is played before it",
+    tries="Has the files of one's second agent, or of its duel, come when one's first is to start on the same machine.",
+)  # fmt: skip
+def test_who_names_no_files_to_fetch_is_played_before_those_who_do(tmp_path: Path) -> None:
+    """An owner's host decides how long a duel takes that waits for it, and so when the next work of the machine begins."""
+    board = make_board(tmp_path / "board")
+    board.commit({"challenge.yml": CHALLENGE + b"  - {id: tictactoe, game: pettingzoo.classic.tictactoe_v3, matches: 2}\n"})
+    files = f"weights: [{{file: net.bin, url: 'https://models.example/net.bin', sha256: '{'0' * 64}', bytes: 1}}]\n".encode()
+    board.commit({path: content + files * path.endswith(".yml") for path, content in agent_files("aaa").items()})
+    board.commit(agent_files("bob"))
+    board.push()
+    begun = plan_round(board, tmp_path)
+    work = read_workload(begun.run, board.head, "")
+
+    batches = shard_jobs.in_batches(work.items)
+
+    named = [sorted({(item.players[0].login, isinstance(item, DuelWorkItem)) for item in batch}) for batch in batches]
+    assert named == [[("bob", False), ("bob", True)], [("aaa", False)], [("aaa", True)]]
+    assert sum(map(len, batches)) == len(work.items)
 
 
 @pytest.mark.parametrize(

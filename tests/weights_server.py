@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from evaluator.host.loading.weights_store import WeightsStore
+from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.host.public_https import PublicHttps, is_public
 from evaluator.model.config.submission import WeightsFile
 
@@ -47,9 +47,9 @@ class WeightsServer:
             context=self.context, port=self.port, seconds=seconds,
         )  # fmt: skip
 
-    def store(self, folder: Path, https: PublicHttps | None = None, *, reaches_others: bool = True) -> WeightsStore:
+    def store(self, folder: Path, https: PublicHttps | None = None, *, reaches_others: bool = True) -> WeightsCache:
         """A store that fetches from here."""
-        return WeightsStore(folder=folder, https=https or self.https(), reaches_others=lambda: reaches_others)
+        return WeightsCache(folder=folder, https=https or self.https(), reaches_others=lambda: reaches_others)
 
 
 def gives(content: bytes, **headers: str) -> Answer:

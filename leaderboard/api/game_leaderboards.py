@@ -21,7 +21,8 @@ from leaderboard.api.entry_json import (
 )
 from leaderboard.api.task_leaderboards import LeaderboardHeadJson, RowJson
 from leaderboard.core.entry import AgentName
-from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings, HeadToHead, WinCount
+from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings, HeadToHead
+from leaderboard.core.match_points import WinCount
 
 
 class RatingJson(ClosedObject):

@@ -7,7 +7,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Estimate
-from leaderboard.core.game_standings import WinCount
+from leaderboard.core.match_points import WinCount
 from leaderboard.scoring.metrics import digits
 
 

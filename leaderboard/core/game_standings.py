@@ -1,12 +1,12 @@
 """The standings of a game: what ratings compute, and what pages, tables and feeds show."""
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.entry import AgentName, Entry, Estimate, Excluded, RankedEntry
+from leaderboard.core.match_points import WinCount
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,39 +22,6 @@ class Rating:
     def estimate(self) -> Estimate:
         """In the form that charts of scores take."""
         return Estimate(score=self.elo, low=self.low, high=self.high)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WinCount:
-    """Matches counted for one player; a forfeit counts as a win or a loss too."""
-
-    wins: int = 0
-    ties: int = 0
-    losses: int = 0
-    errors: int = 0
-    """Losses by breaking a rule or failing to go on."""
-    score: float = 0.0
-    """Sum of the returns of all matches."""
-
-    @property
-    def matches(self) -> int:
-        """All of them."""
-        return self.wins + self.ties + self.losses
-
-    @property
-    def points(self) -> int:
-        """Two for a win, one for a tie."""
-        return 2 * self.wins + self.ties
-
-    @classmethod
-    def total(cls, counts: Iterable["WinCount"]) -> "WinCount":
-        """The sum of some counts; that of the scores is exactly rounded."""
-        counts = list(counts)
-        return cls(
-            wins=sum(count.wins for count in counts), ties=sum(count.ties for count in counts),
-            losses=sum(count.losses for count in counts), errors=sum(count.errors for count in counts),
-            score=math.fsum(count.score for count in counts),
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

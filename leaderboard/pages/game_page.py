@@ -10,7 +10,8 @@ from leaderboard.api.table import game_columns, game_lines
 from leaderboard.charts import history_charts, table_bars
 from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount, shown_duels
+from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, shown_duels
+from leaderboard.core.match_points import WinCount
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import match_replay, side_names
 from leaderboard.games.opening_book import has_book, opening_book
@@ -47,8 +48,7 @@ class Opponent:
 def pairing_of(board: GameStandings, crossing: HeadToHead) -> Pairing:
     """A head-to-head record as a cell of a crosstable."""
     count = crossing.count
-    share = count.points / (2 * count.matches) if count.matches else 0.5
-    tint = "won" if share > 0.55 else "lost" if share < 0.45 else "even"
+    tint = "won" if count.points_share > 0.55 else "lost" if count.points_share < 0.45 else "even"
     return Pairing(count=count, page=urls.duel_page(board.task.id, crossing.duel), tint=tint)
 
 

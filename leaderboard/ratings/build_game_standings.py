@@ -19,8 +19,8 @@ from leaderboard.core.game_standings import (
     PreferenceCycle,
     Rating,
     RatingSnapshot,
-    WinCount,
 )
+from leaderboard.core.match_points import WinCount
 from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, held_by_another, owner_groups
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.duel_results import (

@@ -21,7 +21,7 @@ from scripts.github.official.publish_round import PublishStep, publish_round
 from scripts.github.official.workload import official_run_of_step
 from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
-from scripts.github.pull_request.announce import announce_merged
+from scripts.github.pull_request.announce_official_scores import announce_merged
 from scripts.github.pull_request.bot_context import open_context
 from scripts.github.pull_request.judge_preview import WORKFLOW_DISPATCH, dispatched_pull_event
 from scripts.github.pull_request.reconcile import reconcile_pulls

@@ -11,7 +11,7 @@ import typer
 from evaluator.host.docker.gvisor_runtime import RUNSC_VERSION
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.submission_folder import new_file_fault, new_names_fault
-from evaluator.host.loading.weights_store import WeightsStore
+from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.model.config.challenge import Challenge
@@ -209,7 +209,7 @@ def check_weights(entry: AgentFolder) -> None:
         LoadError: an address does not give the file.
     """
     try:
-        WeightsStore().fetch(entry.folder.submission.weights)
+        WeightsCache().fetch(entry.folder.submission.weights)
     except AgentFault as fault:
         line = f"{entry.shown}/{entry.folder.manifest.file}: {without_retry(clean_text(str(fault)))}"
         if fault.verdict is Verdict.INTERNAL_ERROR:

@@ -13,7 +13,7 @@ from evaluator.host.loading.submission_folder import (
     new_file_fault,
     new_names_fault,
 )
-from evaluator.host.loading.weights_store import POINTER_BYTES, is_pointer
+from evaluator.host.loading.weights_cache import POINTER_BYTES, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.usage import MIB
 from evaluator.model.config.limits import SubmissionLimits

@@ -15,7 +15,7 @@ from scripts.console import OK, CommandError, say
 from scripts.github.api.responses import WorkflowRun
 from scripts.github.official import shard_jobs
 from scripts.github.official.workload import OfficialRun
-from scripts.github.pull_request import announce
+from scripts.github.pull_request import announce_official_scores
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.workflow.outputs import write_output
 from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
@@ -79,7 +79,7 @@ def site_reason(context: BotContext, address: str) -> str:
 @_failure_is_a_reason
 def announcement_reason(context: BotContext) -> str:
     """Why merged pull requests have to be commented; empty if all are done."""
-    number = next(announce.pulls_with_news(context), None)
+    number = next(announce_official_scores.pulls_with_news(context), None)
     return "" if number is None else f"#{number}, which was merged, is to be told something"
 
 

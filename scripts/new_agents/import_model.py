@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from evaluator.host.errors import AgentFault, EnvironmentFault
-from evaluator.host.loading.weights_store import WeightsStore
+from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.host.loading.yaml_loader import dump_yaml
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
@@ -42,7 +42,7 @@ class ModelSource:
 
 
 @contextmanager
-def open_source(source: str, checkout: Checkout, store: WeightsStore | None = None) -> Iterator[ModelSource]:
+def open_source(source: str, checkout: Checkout, store: WeightsCache | None = None) -> Iterator[ModelSource]:
     """The model in a file, in a folder of rl-baselines3-zoo, or at an https address.
 
     Raises:
@@ -50,7 +50,7 @@ def open_source(source: str, checkout: Checkout, store: WeightsStore | None = No
     """
     if "://" in source:
         with scratch_folder("model") as room:
-            yield _fetched(source, Path(room) / "model", checkout, store or WeightsStore())
+            yield _fetched(source, Path(room) / "model", checkout, store or WeightsCache())
         return
     path = Path(source)
     if path.is_dir():
@@ -65,7 +65,7 @@ def open_source(source: str, checkout: Checkout, store: WeightsStore | None = No
     yield ModelSource(model=path, statistics=next((other for other in beside if other.is_file()), None))
 
 
-def _fetched(url: str, target: Path, checkout: Checkout, store: WeightsStore) -> ModelSource:
+def _fetched(url: str, target: Path, checkout: Checkout, store: WeightsCache) -> ModelSource:
     from evaluator.host.public_https import PublicHttps  # imported late: TLS takes long to import
 
     most = checkout.challenge.submissions.weights_mib * MIB
@@ -94,7 +94,7 @@ def write_model_agent(
     name: str,
     ids: list[str] | None,
     checkout: Checkout,
-    store: WeightsStore | None = None,
+    store: WeightsCache | None = None,
 ) -> list[str]:
     """Write the folder; returns the names of its files.
 
@@ -132,12 +132,12 @@ def write_model_agent(
     if source.url is None:
         shutil.copyfile(source.model, folder / model.file)
     else:
-        manifest += dump_yaml({"weights": [_kept(source, model, store or WeightsStore()).model_dump()]})
+        manifest += dump_yaml({"weights": [_kept(source, model, store or WeightsCache()).model_dump()]})
     (folder / MANIFEST_NAME).write_text(manifest, encoding="utf-8")
     return sorted(path.name for path in folder.iterdir())
 
 
-def _kept(source: ModelSource, model: SavedModel, store: WeightsStore) -> WeightsFile:
+def _kept(source: ModelSource, model: SavedModel, store: WeightsCache) -> WeightsFile:
     """The manifest's entry of a fetched model, whose bytes need not be fetched again."""
     content = source.model.read_bytes()
     weights = WeightsFile(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.host.loading.submission_folder import POINTER_FAULT
-from evaluator.host.loading.weights_store import POINTER_BYTES, is_pointer
+from evaluator.host.loading.weights_cache import POINTER_BYTES, is_pointer
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 
 # More of a member is not read: a zip can unpack to a thousand times its size.

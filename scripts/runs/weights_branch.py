@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from evaluator.host.errors import AgentFault
-from evaluator.host.loading.weights_store import WeightsStore
+from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.model.config.submission import WeightsFile
 from scripts.console import escape_commands, say
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches, tip_of
@@ -24,9 +24,9 @@ _PUSHES = 5
 KEEPING_SECONDS = 1200.0
 
 
-def bring_weights(clone: GitRepository, files: Iterable[WeightsFile], store: WeightsStore | None = None) -> None:
+def bring_weights(clone: GitRepository, files: Iterable[WeightsFile], store: WeightsCache | None = None) -> None:
     """Put into the store what it lacks and the branch has; the rest is fetched from its address when it is needed."""
-    store = store or WeightsStore()
+    store = store or WeightsCache()
     lacking = [weights for weights in files if not store.has(weights)]
     if not lacking:
         return
@@ -39,7 +39,7 @@ def bring_weights(clone: GitRepository, files: Iterable[WeightsFile], store: Wei
 
 
 def keep_weights(
-    clone: GitRepository, files: Iterable[WeightsFile], now: datetime, store: WeightsStore | None = None
+    clone: GitRepository, files: Iterable[WeightsFile], now: datetime, store: WeightsCache | None = None
 ) -> int:
     """Add to the branch what it lacks; returns the number of files. What cannot be had is said, and tried by the next run.
 
@@ -48,7 +48,7 @@ def keep_weights(
     Raises:
         GitError: the remote refuses.
     """
-    store = store or WeightsStore()
+    store = store or WeightsCache()
     every = list({weights.sha256: weights for weights in files}.values())
     random.shuffle(every)
     until = time.monotonic() + KEEPING_SECONDS
@@ -63,7 +63,7 @@ def keep_weights(
     return added
 
 
-def _keep(branches: DataBranches, weights: WeightsFile, store: WeightsStore, now: datetime) -> bool:
+def _keep(branches: DataBranches, weights: WeightsFile, store: WeightsCache, now: datetime) -> bool:
     for _ in range(_PUSHES):
         tip, names = _listed(branches)
         if _parts(names, weights):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.host.loading.weights_store import WeightsStore
+from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.host.loading.yaml_loader import dump_yaml
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.model.records.verdict import Verdict
@@ -39,7 +39,7 @@ def test_an_agent_plays_with_weights_that_lie_outside_git(
     np.save(file, np.array([0.1, 0.5, 2.0, 1.0]))
     gains = weights(file.getvalue(), file="nets/gains.npy")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert WeightsStore().add(gains, [file.getvalue()])
+    assert WeightsCache().add(gains, [file.getvalue()])
     manifest = {"name": "Fetched", "algorithm": "a line", "tasks": ["CartPole-v1"], "weights": [gains.model_dump()]}
     folder = write_agent(tmp_path / "a", SOURCE, dump_yaml(manifest))
 

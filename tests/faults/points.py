@@ -149,7 +149,8 @@ POINTS = (
         words="after the push, before anybody is told", usual=True,
     ),
     FaultPoint(
-        name="announce-comment", run="announce", at="scripts.github.pull_request.announce:announce_merged", when="after",
+        name="announce-comment", run="announce",
+        at="scripts.github.pull_request.announce_official_scores:announce_merged", when="after",
         words="when the score is announced and the step has not ended",
     ),
     FaultPoint(

@@ -485,7 +485,7 @@ def test_the_second_in_which_files_arrive_tells_an_agent_nothing(
 
         server.pages["/net.bin"] = late
         store = server.store(tmp_path / f"{delay}")
-        monkeypatch.setattr(submission_folder, "WeightsStore", lambda: store)
+        monkeypatch.setattr(submission_folder, "WeightsCache", lambda: store)
         clock.now = 1_700_000_100.0
         asked = order(assemble(blobs(MINE), SubmissionLimits()), world_of("CartPole-v1", 1), Limits())
         wanted = replace(asked, tier=Tier.OFFICIAL)
@@ -526,7 +526,7 @@ def test_the_second_in_which_files_fail_tells_the_next_agent_nothing(
 
         server.pages |= {"/net.bin": late, "/missing.bin": lambda request: request.send_error(404)}
         store = server.store(tmp_path / f"{delay}")
-        monkeypatch.setattr(submission_folder, "WeightsStore", lambda: store)
+        monkeypatch.setattr(submission_folder, "WeightsCache", lambda: store)
         clock.now = 1_700_000_100.0
         asked = order(assemble(blobs(weights(CONTENT, url=url)), SubmissionLimits()), world_of("CartPole-v1", 1), Limits())
         wanted = replace(asked, tier=Tier.OFFICIAL)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.host.loading.manifest import ManifestText, manifest_of
-from evaluator.host.loading.weights_store import WeightsStore, is_pointer
+from evaluator.host.loading.weights_cache import WeightsCache, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.host.usage import MIB
 from evaluator.model import canonical_json
 from evaluator.model.config.image_reference import OwnImage, parse_reference
 from evaluator.model.config.limits import SubmissionLimits
@@ -110,9 +109,8 @@ def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> 
 
 def _check_weights(submission: Submission, manifest: str, content: dict[str, bytes], limits: SubmissionLimits) -> None:
     """Raise LoadError where fetched files are too large, or their names do not fit those of the folder."""
-    size = sum(weights.bytes for weights in submission.weights)
-    if size > limits.weights_mib * MIB:
-        raise LoadError(f"{manifest}: 'weights' have {-(-size // MIB)} MiB of at most {limits.weights_mib}; quantise them")
+    if fault := limits.weights_fault(sum(weights.bytes for weights in submission.weights)):
+        raise LoadError(f"{manifest}: {fault}")
     taken = set(content)
     for path, _ in submission.fetched:
         check_name(path)
@@ -232,7 +230,7 @@ def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> Submi
     return SubmissionFile(path=path, executable=bool(status.st_mode & stat.S_IXUSR), content=content)
 
 
-def stage(folder: SubmissionFolder, target: Path, store: WeightsStore | None = None) -> bool:
+def stage(folder: SubmissionFolder, target: Path, store: WeightsCache | None = None) -> bool:
     """Write what the digest covers, and nothing else, to an empty directory, readable by an unprivileged user.
 
     Returns whether something was fetched from a host of its owner's.
@@ -251,7 +249,7 @@ def stage(folder: SubmissionFolder, target: Path, store: WeightsStore | None = N
         place.chmod(0o555 if blob.executable and not is_manifest else 0o444)
     if not folder.submission.weights:
         return False
-    store = store or WeightsStore()
+    store = store or WeightsCache()
     is_from_owner = store.fetch(folder.submission.weights)
     for weights in folder.submission.weights:
         place = _place(target, weights.file)

@@ -9,6 +9,7 @@ from evaluator.model.base import Frozen, is_none
 
 # A referee works while the agent does, but less than half the time.
 _REFEREE_CPUS = 0.5
+_MIB = 1 << 20
 
 
 # Enforced by the engine or the process sandbox: memory, processors, processes and /tmp. By the watchdog: processor
@@ -68,6 +69,12 @@ class SubmissionLimits(Frozen):
             return f"the folder holds {share}; largest: {largest} {_in_units(sizes[largest])}{fetched}"
         return None
 
+    def weights_fault(self, size: int) -> str | None:
+        """Why files of that many bytes together may not be fetched; None if they may."""
+        if size > self.weights_mib * _MIB:
+            return f"'weights' have {-(-size // _MIB)} MiB of at most {self.weights_mib}; quantise them"
+        return None
+
 
 def _in_units(size: int) -> str:
-    return f"{size / (1 << 20):.1f} MiB".replace(".0 ", " ") if size >= 1 << 20 else f"{-(-size // 1024)} KiB"
+    return f"{size / _MIB:.1f} MiB".replace(".0 ", " ") if size >= _MIB else f"{-(-size // 1024)} KiB"

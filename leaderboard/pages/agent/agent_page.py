@@ -18,13 +18,8 @@ from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import version_folders_of
 from leaderboard.pages import episode_replays
 from leaderboard.pages.agent.agent_results import AgentProfile, agent_profiles
-from leaderboard.pages.agent.provenance import (
-    badge_snippets,
-    earlier_versions,
-    provenance_table,
-    reader_commands,
-    results_by_agent,
-)
+from leaderboard.pages.agent.earlier_versions import earlier_versions, results_by_agent
+from leaderboard.pages.agent.provenance import badge_snippets, provenance_table, reader_commands
 from leaderboard.pages.agent.table_rows import (
     VERDICT_TAGS,
     DrawnReturns,

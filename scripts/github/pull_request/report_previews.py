@@ -21,6 +21,7 @@ from scripts.github.api.client import GitHub, RequestLimit
 from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, recent_pulls
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.comment_and_status import FINAL_STATES, Outcome, StatusState, no_run_outcome
 from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes
 from scripts.github.pull_request.judge_preview import (
     PREVIEW_ARTIFACT,
@@ -33,7 +34,6 @@ from scripts.github.pull_request.judge_preview import (
     report_preview,
     scored_outcome,
 )
-from scripts.github.pull_request.outcome import FINAL_STATES, Outcome, StatusState, no_run_outcome
 from scripts.repository.layout import MAIN_BRANCH
 
 # Of the hour's requests this many are left for commands, official runs and the hourly run, which use GraphQL for most.

@@ -21,8 +21,8 @@ from leaderboard.core.game_standings import (
     PreferenceCycle,
     Rating,
     RatingSnapshot,
-    WinCount,
 )
+from leaderboard.core.match_points import WinCount
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import AllFrames, ReplayFrames
 from tests.leaderboard.pages import samples

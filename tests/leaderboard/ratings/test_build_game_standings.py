@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.build_standings import build_standings
-from leaderboard.core.game_standings import WinCount
+from leaderboard.core.match_points import WinCount
 from leaderboard.ratings.build_game_standings import build_game_standings, points_places
 from leaderboard.ratings.fit_ratings import RATING_TOLERANCE
 from tests.leaderboard import make

@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.trace import TraceLeaf
-from leaderboard.core.game_standings import WinCount
+from leaderboard.core.match_points import WinCount
 from leaderboard.ratings.duel_results import (
     FAULT_MOVES,
     CountedDuel,

@@ -12,7 +12,7 @@ from scripts.github import due
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import PlannedShards
 from scripts.github.official.workload import OfficialRun, planned_runtime_digest
-from scripts.github.pull_request import announce
+from scripts.github.pull_request import announce_official_scores
 from scripts.static_site.deployed_site import (
     DEPLOYED_BRANCH,
     FILE,
@@ -172,7 +172,7 @@ def test_a_merge_that_was_not_told_is_due_until_it_was(quiet: Scene) -> None:
     quiet.record(*(make.result(entry, (9.0, 11.0), on=task) for task in (POLE, LAKE)))
 
     assert look(quiet)
-    assert announce.announce_merged(quiet.context("push")) == 0
+    assert announce_official_scores.announce_merged(quiet.context("push")) == 0
     assert quiet.bodies() != []
     assert not look(quiet)
 
@@ -181,7 +181,7 @@ def test_a_merge_that_waits_is_due_only_while_there_is_something_to_say(quiet: S
     merged(quiet)
 
     assert look(quiet)
-    assert announce.announce_merged(quiet.context("push")) == 0
+    assert announce_official_scores.announce_merged(quiet.context("push")) == 0
     assert not look(quiet)
     quiet.record(make.result(quiet.entry(quiet.clone.head), (9.0, 11.0), on=POLE))
     assert look(quiet)
@@ -191,7 +191,7 @@ def test_a_comment_without_its_label_is_due(quiet: Scene) -> None:
     merged(quiet)
     entry = quiet.entry(quiet.clone.head)
     quiet.record(*(make.result(entry, (9.0, 11.0), on=task) for task in (POLE, LAKE)))
-    assert announce.announce_merged(quiet.context("push")) == 0
+    assert announce_official_scores.announce_merged(quiet.context("push")) == 0
     quiet.world.labelled[7] = []
 
     assert look(quiet)
@@ -210,7 +210,7 @@ def test_what_cannot_be_told_is_due(quiet: Scene, monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> Any:
         raise error
 
-    for place, name in ((shard_jobs, "plan_shards"), (due, "read_note"), (announce, "pulls_with_news")):
+    for place, name in ((shard_jobs, "plan_shards"), (due, "read_note"), (announce_official_scores, "pulls_with_news")):
         with monkeypatch.context() as here:
             here.setattr(place, name, fail)
             assert look(quiet), name

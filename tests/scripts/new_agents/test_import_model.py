@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.loading.submission_folder import read_folder
-from evaluator.host.loading.weights_store import WeightsStore
+from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.model.config.limits import SubmissionLimits
 from scripts.console import CommandError
 from scripts.new_agents.import_model import open_source, write_model_agent
@@ -32,7 +32,7 @@ def board(tmp_path: Path) -> Checkout:
     return Checkout(game_board(root))
 
 
-def imported(board: Checkout, source: Path | str, *tasks: str, store: WeightsStore | None = None) -> Path:
+def imported(board: Checkout, source: Path | str, *tasks: str, store: WeightsCache | None = None) -> Path:
     folder = board.root / "submissions" / "alice" / "mine"
     with open_source(str(source), board, store) as opened:
         write_model_agent(opened, folder, "Mine", list(tasks) or None, board, store)

@@ -79,7 +79,7 @@ def test_a_corrected_address_is_asked(tmp_path: Path, monkeypatch: pytest.Monkey
     with serving(tmp_path) as server:
         server.pages |= {"/wrong": gives(b"21"), "/right": gives(content)}
         store = partial(server.store, tmp_path / "store")
-        monkeypatch.setattr(submission_folder, "WeightsStore", store)
+        monkeypatch.setattr(submission_folder, "WeightsCache", store)
         for path in ("/wrong", "/right", "/right"):
             file = weights(content, path).model_dump_json()
             (folder / "submission.yml").write_text(f"name: Net\nalgorithm: x\nweights: [{file}]\n")
@@ -100,7 +100,7 @@ def test_a_corrected_address_is_asked_for_duels(
     options = RunOptions(store=Checkout(board).store, quiet=True)
     with serving(tmp_path) as server:
         server.pages |= {"/wrong": gives(b"21"), "/right": gives(content)}
-        monkeypatch.setattr(submission_folder, "WeightsStore", partial(server.store, tmp_path / "store"))
+        monkeypatch.setattr(submission_folder, "WeightsCache", partial(server.store, tmp_path / "store"))
         for path in ("/wrong", "/wrong", "/right", "/right"):
             file = weights(content, path).model_dump_json()
             (folder / "submission.yml").write_text(f"name: Net\nalgorithm: x\ntasks: [tictactoe]\nweights: [{file}]\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.errors import AgentFault
-from evaluator.host.loading.weights_store import WeightsStore
+from evaluator.host.loading.weights_cache import WeightsCache
 from scripts.git.data_branches import tip_of
 from scripts.runs import weights_branch
 from scripts.runs.weights_branch import WEIGHTS_BRANCH, bring_weights, keep_weights
@@ -54,7 +54,7 @@ def test_what_the_branch_has_is_hashed(clone: Clone, tmp_path: Path) -> None:
     other.commit({f"{MINE.sha256}/0": CONTENT[:-1] + b"x"})
     address = git(clone.path, "remote", "get-url", "origin")
     git(other.path, "push", "--quiet", str((clone.path / address).resolve()), f"HEAD:refs/heads/{WEIGHTS_BRANCH}")
-    store = WeightsStore(folder=tmp_path / "store")
+    store = WeightsCache(folder=tmp_path / "store")
 
     bring_weights(clone.repository, [MINE], store)
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_had_is_said_and_the_rest_is_kept(
         assert keep_weights(clone.repository, [gone, MINE], NOW, server.store(tmp_path / "publish")) == 1
 
     assert "No copy was kept: weights net.bin: the address gives" in capsys.readouterr().err
-    bring_weights(clone.repository, [gone, MINE], store := WeightsStore(folder=tmp_path / "later"))
+    bring_weights(clone.repository, [gone, MINE], store := WeightsCache(folder=tmp_path / "later"))
     assert (store.has(gone), store.has(MINE)) == (False, True)
 
 
@@ -85,7 +85,7 @@ def test_without_a_branch_the_address_is_left(clone: Clone, tmp_path: Path) -> N
 
     assert store.has(MINE)
     with pytest.raises(AgentFault):
-        WeightsStore(folder=tmp_path / "no").copy(MINE, tmp_path / "copy")
+        WeightsCache(folder=tmp_path / "no").copy(MINE, tmp_path / "copy")
 
 
 @pytest.mark.attack(

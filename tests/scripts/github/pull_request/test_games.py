@@ -8,7 +8,7 @@ from leaderboard.core.store import ResultStore
 from scripts.commands import bot
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
-from scripts.github.pull_request import announce, reconcile, slash_commands
+from scripts.github.pull_request import announce_official_scores, reconcile, slash_commands
 from scripts.github.pull_request.judge_preview import guard_pull
 from scripts.repository.checkout import Checkout
 from tests.github.server import GitHubStandIn
@@ -49,12 +49,12 @@ VALIDATED = [("alice/a", "alice/a", "dd"), ("local/first", "local/first", "dd"),
 
 def test_a_merged_player_is_told_what_is_pending_then_its_rating(scene: Scene) -> None:
     merged(scene)
-    announce.announce_merged(scene.context())
+    announce_official_scores.announce_merged(scene.context())
     assert "alice/a on Tic-tac-toe" in scene.bodies()[0]
     assert "official" not in scene.world.labelled.get(7, [])
 
     record(scene, [*VALIDATED, ("alice/a", "local/first", "wwdl")])
-    announce.announce_merged(scene.context())
+    announce_official_scores.announce_merged(scene.context())
     (body,) = scene.bodies()
     assert "Official:" in body
     assert "Elo on" in body
@@ -66,7 +66,7 @@ def test_a_merged_player_is_told_what_is_pending_then_its_rating(scene: Scene) -
 def test_a_merged_player_that_breaks_a_rule_is_told_so(scene: Scene) -> None:
     merged(scene)
     record(scene, [("alice/a", "alice/a", "di")])
-    announce.announce_merged(scene.context())
+    announce_official_scores.announce_merged(scene.context())
 
     assert "refused, it broke a rule" in scene.bodies()[0]
     assert "official" in scene.world.labelled[7]

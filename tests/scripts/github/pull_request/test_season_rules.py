@@ -10,8 +10,8 @@ from evaluator.host.deterministic import pinned_environment
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.github.official.workload import read_workload
-from scripts.github.pull_request import announce
-from scripts.github.pull_request.outcome import rules_before_merge
+from scripts.github.pull_request import announce_official_scores
+from scripts.github.pull_request.season_rules import rules_before_merge
 from scripts.github.workflow.plan_context import PlanContext, parse_plan_context
 from scripts.standings.recorded_standings import rank, recorded_input
 from tests.leaderboard import make
@@ -129,7 +129,7 @@ def test_a_merge_over_the_quota_is_told_when_it_renews_and_is_not_done(scene: Sc
     earlier = replace(scene.entry(scene.clone.head), digest=make.digest("before"))
     scene.record(make.result(earlier, (9.0, 11.0), on=POLE, at=now))
 
-    assert announce.announce_merged(scene.context("push")) == 0
+    assert announce_official_scores.announce_merged(scene.context("push")) == 0
 
     body = "\n".join(scene.bodies())
     assert "Not evaluated now" in body
@@ -144,7 +144,7 @@ def test_a_merge_that_came_too_late_is_told_so_and_what_counts_is_still_awaited(
     scene.bring()
     scene.merge()
 
-    assert announce.announce_merged(scene.context("push")) == 0
+    assert announce_official_scores.announce_merged(scene.context("push")) == 0
 
     body = "\n".join(scene.bodies())
     assert "too late: phase 'warm-up' ended 2020-01-01 00:00 UTC" in body
@@ -164,7 +164,7 @@ def test_a_merge_after_the_end_of_submissions_is_told_that_it_takes_no_part(scen
     context = scene.context("push")
 
     before = rules_before_merge(context.recorded, ["alice"], context.now, context.github.is_member)
-    announce.announce_merged(scene.context("push"))
+    announce_official_scores.announce_merged(scene.context("push"))
 
     (body,) = scene.bodies()
     late = "too late: the submissions of season 1 have ended, so this version takes no part in it"
@@ -196,7 +196,7 @@ def test_after_the_end_comments_rank_the_versions_that_stood_then_as_the_site_do
     """Although main has another version of alice's agent by now, and carol's no more."""
     context = ended(scene).context("push")
 
-    announce.announce_merged(context)
+    announce_official_scores.announce_merged(context)
 
     site = rank(recorded_input(context.checkout, official=True), official=True)
     assert [(row.entry.login, row.place) for row in site.tasks[0].rows] == [("carol", 1), ("alice", 2)]
@@ -220,10 +220,10 @@ def test_a_score_on_a_hidden_board_is_told_when_the_board_is_shown(scene: Scene,
     if replaced:
         scene.clone.commit(agent_files("alice", source=b"class Agent:\n    def act(self, o):\n        return 1\n"))
         scene.clone.push()
-    announce.announce_merged(scene.context("push"))
+    announce_official_scores.announce_merged(scene.context("push"))
     before, labels = "\n".join(scene.bodies()), list(scene.world.labelled.get(7, []))
     put(scene.clone, HIDDEN % b"2020-01-01T00:00:00Z")
-    announce.announce_merged(scene.context("push", run_id=501))
+    announce_official_scores.announce_merged(scene.context("push", run_id=501))
 
     assert "🔒 Official: recorded, and shown when the leaderboard is public" in before
     assert "10.0" not in before
@@ -240,9 +240,9 @@ def test_a_merge_of_a_member_whom_only_the_plan_could_see_is_not_called_a_strang
     context = scene.context("push")
     handed = PlanContext(now=context.now, members={"lab/rl": frozenset(["alice"])})
 
-    announce.announce_merged(replace(context, members=parse_plan_context(handed.serialised()).members))
+    announce_official_scores.announce_merged(replace(context, members=parse_plan_context(handed.serialised()).members))
     member = "\n".join(scene.bodies())
-    announce.announce_merged(replace(context, members={"lab/rl": frozenset()}))
+    announce_official_scores.announce_merged(replace(context, members={"lab/rl": frozenset()}))
     stranger = "\n".join(scene.bodies())
 
     assert "not allowed" not in member

@@ -60,7 +60,7 @@ def reaches_others() -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightsStore:
+class WeightsCache:
     """A folder of files, each named by its SHA-256."""
 
     folder: Path = field(default_factory=default_folder)

@@ -1,14 +1,11 @@
-"""What a pull request is told: the comment's state, one label, the commit's status, and lines on the season's rules.
+"""What a pull request is told: the comment's state, one label, and the commit's status.
 
 ARCHITECTURE.md has statuses and labels as a picture, which a change here has to follow.
 """
 
 import enum
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import (
     Broken,
@@ -20,18 +17,9 @@ from leaderboard.comments.states import (
     Running,
     WithdrawnEntry,
 )
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import is_participant
-from leaderboard.official_leaderboard import OfficialLeaderboard
-from leaderboard.planning.admission import phase_refusal, refusals
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
-from leaderboard.planning.quota import OwnerAccounts
-from leaderboard.planning.refusal_reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
-from leaderboard.text.format import format_utc
-from scripts.git.beacon import VersionOrigins, admission_at
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.workflow.plan_context import MembershipLookup, members_of
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
 VERDICT_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
@@ -41,11 +29,6 @@ LABEL_STYLES = {
     REVIEW_LABEL: ("bf8700", "A maintainer has to look; the bot's comment says why"),
     OFFICIAL_LABEL: ("0969da", "Merged, and its official results are recorded"),
 }
-# A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
-MEMBERSHIP_UNKNOWN = (
-    "not seen: phase '{phase}' is for the members of {teams}; this comment can see public membership of an organisation "
-    "only, and sees none of {login}. The official run asks again; whoever is a member has nothing to do"
-)
 
 
 @enum.unique
@@ -156,79 +139,3 @@ def is_retry_worthwhile(outcome: Outcome) -> bool:
         rows = [row for agent in outcome.state.agents for row in agent.rows]
         return outcome.ours or any(row.result.verdict.is_retryable for row in rows)
     return outcome.ours
-
-
-def rules_before_merge(
-    recorded: OfficialLeaderboard, logins: Iterable[str], now: datetime, lookup: MembershipLookup
-) -> tuple[str, ...]:
-    """What merging now would mean: phases that one may not enter, bans, what is left of quotas, what is hidden."""
-    challenge, lines = recorded.challenge, list[str]()
-    if challenge.is_final:
-        lines.append(reason_in_words(SubmissionsEnded(challenge.season)))
-    participants = sorted({login.casefold() for login in logins if not challenge.people.is_host(login)})
-    members = members_of(challenge, participants, lookup)
-    for login in participants:
-        if ban := challenge.people.ban_of(login):
-            lines.append(f"{login} may not take part: {ban.why}; nothing of it is evaluated")
-        for phase in challenge.phases:
-            refusal = phase_refusal(phase, login, now, members)
-            if refusal and refusal.kind is PhaseRefusalKind.NOT_ALLOWED:
-                unseen = MEMBERSHIP_UNKNOWN.format(phase=phase.id, teams=", ".join(phase.teams), login=login)
-                lines.append(unseen if phase.teams else reason_in_words(refusal))
-    return (*lines, *_quotas(recorded, participants, now, waits=True), *hidden_until(challenge, now))
-
-
-def _quotas(recorded: OfficialLeaderboard, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
-    challenge = recorded.challenge
-    accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
-    tasks = [task.id for task in challenge.tasks]
-    for login in logins:
-        for account in accounts.of(login, tasks):
-            full = account.exhausted(now) if waits else None
-            yield f"{reason_in_words(full)}; a new version merged now waits until then" if full else account.remaining(now)
-
-
-def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
-    """The phases whose boards are not shown yet."""
-    for phase in challenge.phases:
-        if phase.public_from and not phase.is_shown(now):
-            until = format_utc(phase.public_from)
-            yield f"the boards of phase '{phase.id}' are hidden until {until}; official scores are told then"
-
-
-def rules_after_merge(
-    recorded: OfficialLeaderboard,
-    origins: VersionOrigins,
-    agents: Sequence[AgentName],
-    now: datetime,
-    lookup: MembershipLookup,
-) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
-    """Of merged agents: why each agent and task is held back, and what is left of quotas."""
-    challenge = recorded.challenge
-    names = {AgentName.folded(*name) for name in agents}
-    mine = [entry for entry in recorded.entries if entry.name in names and is_participant(challenge.people, entry)]
-    if not mine:
-        return {}, tuple(hidden_until(challenge, now))
-    members = members_of(challenge, [entry.login for entry in mine], lookup)
-    gate = admission_at(now, origins, members)
-    refused = refusals(challenge, recorded.entries, gate)
-    accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
-    held: dict[tuple[AgentName, str], Reason] = {}
-    for entry in mine:
-        for task in challenge.tasks:
-            if entry.submission.plays(task):
-                periods = origins.tasks.get((entry.spelled_name, task.id))
-                beacon = challenge.sealed_beacon or (periods[-1].sha if periods else "")
-                reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, beacon, now)
-                if reason:
-                    held[entry.name, task.id] = reason
-    logins = sorted({entry.login.casefold() for entry in mine})
-    return held, (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
-
-
-def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, beacon: str, now: datetime) -> QuotaExhausted | None:
-    draw = (entry.login.casefold(), entry.digest, beacon)
-    for account in accounts.of(entry.login, [task_id]):
-        if draw not in account.first and (full := account.exhausted(now)):
-            return full
-    return None

@@ -1,7 +1,7 @@
 import pytest
 
 from scripts.git.git_repository import GitRepository
-from scripts.github.pull_request import announce
+from scripts.github.pull_request import announce_official_scores
 from tests.github.world import BOT, PullRequest
 from tests.leaderboard import make
 from tests.scripts.github.remotes import agent_files
@@ -11,7 +11,7 @@ MARKER = "<!-- pullrank:comment run={} -->\n"
 
 
 def tell(scene: Scene, run_id: int = 500) -> None:
-    assert announce.announce_merged(scene.context("push", run_id=run_id)) == 0
+    assert announce_official_scores.announce_merged(scene.context("push", run_id=run_id)) == 0
 
 
 def record_all(scene: Scene, at: str = make.NOON, returns: tuple[float, ...] = (9.0, 11.0)) -> None:
@@ -106,14 +106,14 @@ def test_requests_are_left_for_others_and_the_rest_is_told_an_hour_later(
     scene: Scene, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring_three(scene)
-    monkeypatch.setattr(announce, "DELIVERED_AT_ONCE", 1)
-    scene.world.left["graphql"] = announce.POINTS_RESERVED + 5
+    monkeypatch.setattr(announce_official_scores, "DELIVERED_AT_ONCE", 1)
+    scene.world.left["graphql"] = announce_official_scores.POINTS_RESERVED + 5
 
     tell(scene)
 
     announced = [number for number in (7, 8, 9) if scene.bodies(number)]
     assert 1 <= len(announced) < 3
-    assert scene.world.left["graphql"] > announce.POINTS_RESERVED - 10
+    assert scene.world.left["graphql"] > announce_official_scores.POINTS_RESERVED - 10
     assert f"{3 - len(announced)} merged pull requests are told by a later run" in capsys.readouterr().err
     scene.world.left["graphql"] = 1000
     scene.github._left.clear()  # A later run has a client of its own.
@@ -122,7 +122,7 @@ def test_requests_are_left_for_others_and_the_rest_is_told_an_hour_later(
 
 
 def test_a_run_tells_no_more_than_github_lets_it_write(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(announce, "PULLS_PER_RUN", 2)
+    monkeypatch.setattr(announce_official_scores, "PULLS_PER_RUN", 2)
     bring_three(scene)
 
     tell(scene)
@@ -140,8 +140,8 @@ def test_those_that_wait_for_a_result_do_not_hide_one_that_has_it(scene: Scene, 
     assert [scene.world.labelled.get(number, []) for number in (7, 8, 9)] == [[], [], []]
 
     record_all(scene)
-    monkeypatch.setattr(announce, "PULLS_PER_RUN", 1)
-    assert list(announce.pulls_with_news(scene.context("push", run_id=501))) == [7]
+    monkeypatch.setattr(announce_official_scores, "PULLS_PER_RUN", 1)
+    assert list(announce_official_scores.pulls_with_news(scene.context("push", run_id=501))) == [7]
     tell(scene, 501)
 
     assert [scene.world.labelled.get(number, []) for number in (7, 8, 9)] == [["official"], [], []]

@@ -335,7 +335,7 @@ def freezes_its_curve(link: RefereeLink) -> None:
 
 @pytest.mark.attack(
     "learning_curves_that_stand_still", family="cheating", outcome="the steps after it count less",
-    tries="Ends its run, or holds an episode open, when its learning curve is high by luck, so that the area keeps that height.",
+    tries="Ends its run, or holds an episode open, when its learning curve is high by luck, which the area then keeps.",
 )  # fmt: skip
 @pytest.mark.parametrize("player", [ends_when_its_curve_is_high, freezes_its_curve])
 def test_who_stops_its_learning_curve_when_it_is_high_has_no_greater_area(player: Player) -> None:

@@ -83,7 +83,7 @@ SOCKET_OPTIONS = {
 }  # fmt: skip
 # Levels whose options are all allowed to who may open internet sockets.
 _INTERNET_LEVELS = (socket.IPPROTO_IP, socket.IPPROTO_TCP, socket.IPPROTO_UDP, socket.IPPROTO_IPV6)
-# The bit by which a futex belongs to one process. Any other one in a page of the image's files is the same for all containers,
+# The bit by which a futex belongs to one process. Others in a page of the image's files are the same for all containers,
 # since the kernel has that page once: who waits there is woken from another one, thousands of times in a second. Libraries
 # wait so for the ends of threads; they all look again after EAGAIN, so they are slower and none fails. The newer calls,
 # futex_waitv and its kin, are not needed.

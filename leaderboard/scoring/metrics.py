@@ -24,6 +24,8 @@ class LearningCurve:
     """Total environment steps when each episode, and all that were begun before it, had ended; never decreasing."""
     returns: tuple[float, ...]
     rules: ScriptRules
+    is_whole: bool = True
+    """Whether all episodes that count came to their ends."""
 
     def points(self) -> Iterator[tuple[int, float]]:
         """Steps, and the mean of the last `window` returns at that step, or of all if there are fewer."""
@@ -54,7 +56,8 @@ def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve |
     ended = enumerate(zip(ends, worth, strict=True))
     shown = [pair for index, pair in ended if not (index == last and index in left)]
     steps = tuple(itertools.accumulate((end for end, _ in shown), max))
-    return LearningCurve(steps=steps, returns=tuple(total for _, total in shown), rules=rules)
+    is_whole = record.counts_from is None or all(record.finished(rules.last))
+    return LearningCurve(steps=steps, returns=tuple(total for _, total in shown), rules=rules, is_whole=is_whole)
 
 
 def steps_to_threshold(curve: LearningCurve, threshold: float) -> float | None:
@@ -71,13 +74,17 @@ def area_under_curve(curve: LearningCurve, _: float = 0.0) -> float:
 
     Before the first episode ends the height is the task's worst return; each point holds until the next one, and the
     last one until the budget ends. Episodes that end beyond the budget do not count.
+
+    A script could let a lucky height hold for long. So where several points come at once, since they waited for an episode
+    that was open, the height until then is at most their mean; and the last one holds only if all that count have ended.
     """
     area, since, height = 0.0, 0, curve.rules.worst
-    for steps, value in curve.points():
-        until = min(steps, curve.rules.steps)
-        area += height * (until - since)
-        since, height = until, value
-    return (area + height * (curve.rules.steps - since)) / curve.rules.steps
+    for steps, points in itertools.groupby(curve.points(), key=lambda point: min(point[0], curve.rules.steps)):
+        values = [value for _, value in points]
+        held = min(height, mean_in_order(values)) if len(values) > 1 else height
+        area += held * (steps - since)
+        since, height = steps, values[-1]
+    return (area + (height if curve.is_whole else curve.rules.worst) * (curve.rules.steps - since)) / curve.rules.steps
 
 
 # A missing value: shown as a dash, ranks last, and never counts as 0.

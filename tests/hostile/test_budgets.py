@@ -306,6 +306,42 @@ def test_who_keeps_bad_episodes_open_has_no_better_learning_curve(player: Player
     assert statistics.mean(heights(player)) < statistics.mean(heights(honest))
 
 
+def trains_till_lucky(env: RemoteEnv) -> bool:
+    """Train until the curve is three above what is expected, or to the end; whether it was."""
+    seen: list[int] = []
+    taken = 0
+    while taken < TRAINING:
+        seen.append(env.reset()[0])
+        taken += finish(env, TRAINING - taken)
+        if statistics.mean(seen[-RULES.window :]) > EXPECTED + 3:
+            return True
+    return False
+
+
+def ends_when_its_curve_is_high(link: RefereeLink) -> None:
+    """The run ends at once, and the last height would hold for the steps that are left."""
+    if not trains_till_lucky(RemoteEnv(link)):
+        honest(link)
+
+
+def freezes_its_curve(link: RefereeLink) -> None:
+    """An episode is begun and never played, so that no later one changes the curve."""
+    env = RemoteEnv(link)
+    trains_till_lucky(env)
+    held = RemoteEnv(link)
+    held.reset()
+    honest(link)
+
+
+@pytest.mark.attack(
+    "learning_curves_that_stand_still", family="cheating", outcome="the steps after it count less",
+    tries="Ends its run, or holds an episode open, when its learning curve is high by luck, which the area then keeps.",
+)  # fmt: skip
+@pytest.mark.parametrize("player", [ends_when_its_curve_is_high, freezes_its_curve])
+def test_who_stops_its_learning_curve_when_it_is_high_has_no_greater_area(player: Player) -> None:
+    assert statistics.mean(heights(player)) <= statistics.mean(heights(honest)) + 0.2 * ERROR
+
+
 OWN = "tests.evaluator.own_metrics:first"
 
 

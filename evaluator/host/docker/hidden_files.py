@@ -4,8 +4,9 @@ Linux shows most of both to every container: the boot id, the kernel's command l
 runs beside it. The engine puts nothing in place of the paths named here, and our own files in place of a few that programs
 expect. gVisor has its own /proc and /sys, and needs none of this.
 
-What no engine can hide: `/proc/self/mountinfo`, `/proc/cpuinfo`, the system call sysinfo, clocks, how long things take, and
-`softnet_stat`, `sockstat` and `protocols` in `/proc/PID/net`, which count the packets and TCP sockets of the machine.
+What no engine can hide: `/proc/self/mountinfo`, `/proc/cpuinfo`, the system call sysinfo, clocks, how long things take,
+`softnet_stat`, `sockstat` and `protocols` in `/proc/PID/net`, which count the packets and TCP sockets of the machine,
+and `smaps` and `pagemap`, which show whether another process has mapped the same page of a file.
 """
 
 import os

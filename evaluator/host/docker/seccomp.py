@@ -33,7 +33,7 @@ _MEMORY = """
     munmap pkey_alloc pkey_free pkey_mprotect
 """
 _PROCESSES = """
-    arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_wait futex_waitv futex_wake
+    arch_prctl capget capset execve execveat exit exit_group fork
     get_robust_list get_thread_area getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority
     getrandom getresgid getresuid getrlimit getrusage getsid gettid getuid ioprio_get kill pidfd_open pidfd_send_signal
     prlimit64 restart_syscall rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend
@@ -83,6 +83,11 @@ SOCKET_OPTIONS = {
 }  # fmt: skip
 # Levels whose options are all allowed to who may open internet sockets.
 _INTERNET_LEVELS = (socket.IPPROTO_IP, socket.IPPROTO_TCP, socket.IPPROTO_UDP, socket.IPPROTO_IPV6)
+# The bit by which a futex belongs to one process. Others in a page of the image's files are the same for all containers,
+# since the kernel has that page once: who waits there is woken from another one, thousands of times in a second. Libraries
+# wait so for the ends of threads; they all look again after EAGAIN, so they are slower and none fails. The newer calls,
+# futex_waitv and its kin, are not needed.
+_FUTEX_PRIVATE = 128
 _NO_CLONE3 = {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS}
 # gVisor knows no other error than EPERM (runsc of 2022 and of 2024), after which libraries do not fall back to clone. A call
 # that is to be traced fails with ENOSYS where nobody traces.
@@ -120,6 +125,7 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
             *(_rule(("prctl",), (0, number, "SCMP_CMP_EQ")) for number in PRCTL_OPTIONS.values()),
             *(_rule(("personality",), (0, number, "SCMP_CMP_EQ")) for number in PERSONALITIES),
             *(_rule(("fcntl",), (1, number, "SCMP_CMP_EQ")) for number in FCNTL_COMMANDS.values()),
+            *_futexes(is_gvisor=is_gvisor),
             _rule(("clone",), (0, _NEW_NAMESPACES, "SCMP_CMP_MASKED_EQ", 0)),
             # clone3 has its flags in memory, where no filter can read them; without it libraries use clone. It is named here
             # since Docker 20.10 does not know defaultErrnoRet and would answer EPERM.
@@ -127,6 +133,15 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
         ],
     }  # fmt: skip
     return json.dumps(document, sort_keys=True)
+
+
+def _futexes(*, is_gvisor: bool) -> tuple[dict[str, Any], ...]:
+    """The rules for futex. Each gVisor has a kernel of its own, and could answer only EPERM, which ends a program."""
+    if is_gvisor:
+        return (_rule(("futex",)),)
+    private = _rule(("futex",), (1, _FUTEX_PRIVATE, "SCMP_CMP_MASKED_EQ", _FUTEX_PRIVATE))
+    shared = _rule(("futex",), (1, _FUTEX_PRIVATE, "SCMP_CMP_MASKED_EQ", 0))
+    return private, {**shared, "action": "SCMP_ACT_ERRNO", "errnoRet": errno.EAGAIN}
 
 
 def _rule(names: tuple[str, ...], *arguments: tuple[Any, ...]) -> dict[str, Any]:

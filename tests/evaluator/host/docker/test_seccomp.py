@@ -1,5 +1,6 @@
 """Which system calls, and which of their arguments, the profile lets through."""
 
+import errno
 import fcntl
 import json
 import re
@@ -43,6 +44,21 @@ def families(*, loopback: bool) -> set[int]:
 def test_only_who_asks_for_the_loopback_makes_internet_sockets() -> None:
     assert families(loopback=False) == {1}
     assert families(loopback=True) == {1, 2, 10}
+
+
+def test_no_container_wakes_or_waits_for_another() -> None:
+    rules = json.loads(seccomp_profile(loopback=False))["syscalls"]
+    about = [rule for rule in rules if any("futex" in name for name in rule["names"])]
+
+    assert [
+        (rule["names"], rule["action"], rule.get("errnoRet"), argument["index"], argument["value"], argument["valueTwo"])
+        for rule in about
+        for argument in rule["args"]
+    ] == [
+        (["futex"], "SCMP_ACT_ALLOW", None, 1, 128, 128),
+        (["futex"], "SCMP_ACT_ERRNO", errno.EAGAIN, 1, 128, 0),
+    ]
+    assert {argument["op"] for rule in about for argument in rule["args"]} == {"SCMP_CMP_MASKED_EQ"}
 
 
 @pytest.mark.parametrize("loopback", [False, True])

@@ -32,7 +32,8 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 # All that is routed on the internet lies in the first; the others are reserved, though old versions of `ipaddress` call them
 # global, and some networks route them to their own hosts, such as 64:ff9b:1::/48 (RFC 8215) to private IPv4 addresses.
 _ROUTED = ipaddress.IPv6Network("2000::/3")
-_RESERVED = tuple(map(ipaddress.ip_network, ("3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
+# 168.63.129.16 is public by its number, and is Azure's own host in each of its virtual machines, as GitHub's runners are.
+_RESERVED = tuple(map(ipaddress.ip_network, ("3fff::/20", "192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")))
 _TARGET = re.compile(r"[!-~]+")
 
 

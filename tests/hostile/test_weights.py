@@ -84,7 +84,7 @@ def test_good_weights_are_staged_read_only_beside_the_other_files(server: Weight
     "address",
     ["127.0.0.1", "169.254.169.254", "10.0.0.8", "100.64.0.1", "0.0.0.0", "::1", "fe80::1%eth0", "fd00:ec2::254",
      "::ffff:127.0.0.1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "224.0.0.1", "::ffff:169.254.169.254",
-     "64:ff9b:1::a9fe:a9fe", "::7f00:1", "::ffff:0:7f00:1", "fec0::1", "5f00::1", "3fff::1", "192.0.0.8"],
+     "64:ff9b:1::a9fe:a9fe", "::7f00:1", "::ffff:0:7f00:1", "fec0::1", "5f00::1", "3fff::1", "192.0.0.8", "168.63.129.16"],
 )  # fmt: skip
 def test_a_private_address_is_never_connected(server: WeightsServer, tmp_path: Path, address: str) -> None:
     server.asked.clear()

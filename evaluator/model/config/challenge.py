@@ -27,6 +27,11 @@ class Runners(Frozen):
     shard_minutes: int = Field(default=15, ge=1, le=300)
     """Work given to one machine at most; what is left is the next round's."""
 
+    @property
+    def shard_seconds(self) -> float:
+        """The same in seconds."""
+        return 60.0 * self.shard_minutes
+
 
 class Sealed(Frozen):
     """A season whose seeds come from a secret."""

@@ -30,7 +30,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem, work_in_words
-from leaderboard.planning.pack_shards import Capacity, minutes
+from leaderboard.planning.pack_shards import minutes
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import newest_results
@@ -196,7 +196,7 @@ def evaluate_shard(
     def may_start(batch: Sequence[WorkloadItem], index: int) -> bool:
         longest = longest_seconds(work.challenge.limits, is_duel=isinstance(batch[index], DuelWorkItem))
         # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
-        return clock() - begun <= max(STEP_SECONDS - longest, Capacity().shard_seconds)
+        return clock() - begun <= max(STEP_SECONDS - longest, work.challenge.runners.shard_seconds)
 
     _warm_images(bench, items)
     number = 0

@@ -167,7 +167,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         say(f"Nothing is planned: {over}.")
         items = []
     runners = challenge.runners
-    capacity = Capacity(at_once=runners.at_once, shard_seconds=60.0 * runners.shard_minutes)
+    capacity = Capacity(at_once=runners.at_once, shard_seconds=runners.shard_seconds)
     seconds, sizes = expected_seconds(items, results, duels), expected_bytes(items, results)
     if challenge.sealed:
         # All play the same episodes, and the kernel of a machine keeps what one agent left for the next to read.

@@ -14,7 +14,7 @@ from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import ResultStore
 from leaderboard.planning.missing import DuelWorkItem
-from leaderboard.planning.pack_shards import PROCESSORS, UNKNOWN_SECONDS, Capacity
+from leaderboard.planning.pack_shards import PROCESSORS, UNKNOWN_SECONDS
 from scripts.console import CommandError
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment
@@ -213,10 +213,11 @@ def test_the_longest_that_may_become_of_an_evaluation(limits: Limits, is_duel: b
 
 
 def test_limits_beyond_a_job_leave_a_shard_the_work_that_it_was_packed_with(board: Clone, tmp_path: Path) -> None:
-    board.commit({"challenge.yml": CHALLENGE + b"limits: {cpu_seconds: 20000}\n"})
+    rules = b"limits: {cpu_seconds: 20000}\nrunners: {shard_minutes: 40}\n"
+    board.commit({"challenge.yml": CHALLENGE + rules})
     board.push()
     begun = plan_round(board, tmp_path)
-    clock = chain([0.0, 1.0], repeat(Capacity().shard_seconds - 1))
+    clock = chain([0.0, 1.0], repeat(39 * 60.0))
 
     done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
 

@@ -19,7 +19,7 @@ from evaluator.model.config.source_header import HEADER_BYTES, SOURCE_NAME, with
 from evaluator.model.config.submission import SubmissionKind
 from leaderboard.core.version_folders import twin_fault
 from scripts.git.git_repository import GitRepository, TreeLeaf
-from scripts.repository.starter_agents import is_starter
+from scripts.repository.unchanged_starters import is_starter
 
 # Only the line ends of files up to this size are looked at; weights are compared as they are.
 _TEXT_BYTES = 128 << 10

@@ -25,7 +25,7 @@ from evaluator.model.records.verdict import Verdict
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.new_agents.saved_models import SavedModel, recognise
 from scripts.repository.checkout import Checkout
-from scripts.repository.starter_agents import TEMPLATE_FOLDER
+from scripts.repository.unchanged_starters import TEMPLATE_FOLDER
 
 STATISTICS = "vecnormalize.pkl"
 

@@ -20,7 +20,7 @@ from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, merged_pulls, read_pulls
 from scripts.github.api.responses import IssueComment, PullRequest
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.comment_and_status import OFFICIAL_LABEL
+from scripts.github.pull_request.comment_label_status import OFFICIAL_LABEL
 from scripts.github.pull_request.deliver import (
     DELIVERED_AT_ONCE,
     label_change,

@@ -23,7 +23,7 @@ from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.preview.preview_artifact import ZIP_BYTES, ArtifactError, read_artifact
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.comment_and_status import (
+from scripts.github.pull_request.comment_label_status import (
     Outcome,
     broken_outcome,
     no_agent_outcome,

@@ -130,6 +130,27 @@ def test_a_registry_that_fails_does_not_choose_when_the_next_begins(
 
 
 @pytest.mark.attack(
+    "image_whose_files_tell_when_it_arrived",
+    family="images",
+    tries="Reads in the times of its image's files when its owner's registry gave them, to be told how to play.",
+    outcome="unpacked after the wait",
+)
+def test_the_times_of_its_files_do_not_tell_an_image_when_it_arrived(
+    docker: SelectedSandbox, engine: Engine, hub: Hub, misfit: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = hub.image("mallory/late", [misfit, layer(late=b"late")], {"Entrypoint": ["/misfit", "leave"]})
+    here: list[str | None] = []
+    name = agent_image.local_name(parse_reference(entry))
+    monkeypatch.setattr(docker_sandbox, "wait_for_pace", lambda: here.append(engine.image_id(name)))
+    order = dataclasses.replace(rooms.order(folder_of(entry, image_mib=64), TASK, limits=LIMITS), tier=Tier.OFFICIAL)
+
+    assert rooms.evaluate(order, docker).result.verdict is Verdict.CRASHED
+    assert here == [None]
+    assert rooms.evaluate(order, docker).result.verdict is Verdict.CRASHED  # it is here now
+    assert here == [None]
+
+
+@pytest.mark.attack(
     "image_without_a_program",
     family="images",
     tries="Is an image whose entrypoint does not exist or is no program.",

@@ -2,6 +2,7 @@
 
 import gzip
 import socket
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -493,6 +494,41 @@ def test_the_second_in_which_files_arrive_tells_an_agent_nothing(
         return started[-1]
 
     assert {started_after(delay) for delay in (1.0, 7.0, 250.0)} == {1_700_000_400.0}
+
+
+@pytest.mark.attack(
+    "plan_in_the_times_of_its_files", family="supply", outcome="written after the wait",
+    tries="Reads in the times of its own files when its owner's host gave them, though it starts at a full multiple of ten "
+    "minutes.",
+)  # fmt: skip
+def test_the_times_of_its_files_do_not_tell_an_agent_when_they_arrived(
+    server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rooms = tmp_path / "rooms"
+    rooms.mkdir()
+    before: list[list[Path]] = []
+
+    class WatchingClock(Clock):
+        def sleep(self, seconds: float) -> None:
+            before.append([path for path in rooms.rglob("*") if path.is_file()])
+            super().sleep(seconds)
+
+    def opener(spec: sandbox.SandboxSpec) -> sandbox.Sandbox:
+        assert (spec.folder / "net.bin").read_bytes() == CONTENT
+        raise AgentFault(Verdict.CRASHED, "that is all")
+
+    monkeypatch.setattr(sandbox, "time", WatchingClock())
+    monkeypatch.setattr(tempfile, "tempdir", str(rooms))
+    server.pages["/net.bin"] = gives(CONTENT)
+    store = server.store(tmp_path / "store")
+    monkeypatch.setattr(submission_folder, "WeightsCache", lambda: store)
+    asked = order(assemble(blobs(MINE), SubmissionLimits()), world_of("CartPole-v1", 1), Limits())
+    wanted = replace(asked, tier=Tier.OFFICIAL)
+
+    ended = evaluate_agent(wanted, SandboxKind.DOCKER, opener, lambda: datetime.now(UTC), lambda done: None)
+
+    assert ended.result.verdict is Verdict.CRASHED, ended.result.message
+    assert before == [[]]
 
 
 @pytest.mark.attack(

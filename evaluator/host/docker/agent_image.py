@@ -5,6 +5,7 @@ The engine gets the layers unchanged, with a configuration of ours that keeps on
 
 import contextlib
 import multiprocessing
+from collections.abc import Callable
 from pathlib import Path
 
 from evaluator.host.docker.engine import Engine, EngineError
@@ -41,8 +42,13 @@ def local_name(reference: ImageReference) -> str:
     return f"{AGENT_REPOSITORY}:{reference.digest}"
 
 
-def ensure_agent_image(engine: Engine, reference: ImageReference, image_mib: int) -> str:
+def ensure_agent_image(
+    engine: Engine, reference: ImageReference, image_mib: int, wait: Callable[[], None] | None = None
+) -> str:
     """The id of an agent's image, fetched if it is not here.
+
+    `wait` is called after the registry was asked, also where it failed, and before the engine unpacks the image: an agent
+    reads in the times of its image's files when that was.
 
     Raises:
         AgentFault: it cannot be fetched, is too large, or is not what its digest says.
@@ -52,7 +58,7 @@ def ensure_agent_image(engine: Engine, reference: ImageReference, image_mib: int
     with _image_lock:
         image_id = engine.image_id(name)
         if image_id is None:
-            image_id = _fetch(engine, reference, image_mib)
+            image_id = _fetch(engine, reference, image_mib, wait)
         try:
             check_size(
                 sum(image.size for image in engine.stored(AGENT_REPOSITORY) if image.name == name), image_mib, "unpacked"
@@ -91,12 +97,23 @@ def _fetch_manifest(
     return manifest, read_config(body, platform, len(manifest.layers))
 
 
-def _fetch(engine: Engine, reference: ImageReference, image_mib: int) -> str:
-    registry = Registry(reference, PULL_SECONDS)
-    manifest, config = _fetch_manifest(registry, reference, engine.platform, image_mib)
+def _fetch(engine: Engine, reference: ImageReference, image_mib: int, wait: Callable[[], None] | None) -> str:
+    """Fetch an image and load it; the lock, which the caller holds, is free during `wait`."""
     name = local_name(reference)
     with scratch_folder("image") as folder:
-        files = _fetch_layers(registry, manifest, config, Path(folder), image_mib)
+        try:
+            registry = Registry(reference, PULL_SECONDS)
+            manifest, config = _fetch_manifest(registry, reference, engine.platform, image_mib)
+            files = _fetch_layers(registry, manifest, config, Path(folder), image_mib)
+        finally:
+            if wait is not None:
+                _image_lock.release()
+                try:
+                    wait()
+                finally:
+                    _image_lock.acquire()
+        if (image_id := engine.image_id(name)) is not None:  # loaded by another process meanwhile
+            return image_id
         try:
             return engine.load(image_archive(files, config.document, name), name, LOAD_SECONDS)
         except EngineError:

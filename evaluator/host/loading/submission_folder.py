@@ -230,10 +230,17 @@ def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> Submi
     return SubmissionFile(path=path, executable=bool(status.st_mode & stat.S_IXUSR), content=content)
 
 
-def stage(folder: SubmissionFolder, target: Path, store: WeightsCache | None = None) -> bool:
-    """Write what the digest covers, and nothing else, to an empty directory, readable by an unprivileged user.
+def fetch_weights(folder: SubmissionFolder, store: WeightsCache | None = None) -> bool:
+    """Fetch the files of 'weights' that are not here; returns whether something came from a host of its owner's.
 
-    Returns whether something was fetched from a host of its owner's.
+    Raises:
+        AgentFault: a file cannot be fetched, or is not what the manifest says.
+    """
+    return bool(folder.submission.weights) and (store or WeightsCache()).fetch(folder.submission.weights)
+
+
+def stage(folder: SubmissionFolder, target: Path, store: WeightsCache | None = None) -> None:
+    """Write what the digest covers, and nothing else, to an empty directory, readable by an unprivileged user.
 
     Of submission.yml only the fields that define the agent are there: what else it says may change without another
     version, so an agent that could read it could be told how to play after its seeds are known.
@@ -247,15 +254,12 @@ def stage(folder: SubmissionFolder, target: Path, store: WeightsCache | None = N
         is_manifest = blob.path == MANIFEST_NAME
         place.write_bytes(canonical_json.canonical(folder.submission.identity()) if is_manifest else blob.content)
         place.chmod(0o555 if blob.executable and not is_manifest else 0o444)
-    if not folder.submission.weights:
-        return False
     store = store or WeightsCache()
-    is_from_owner = store.fetch(folder.submission.weights)
+    fetch_weights(folder, store)
     for weights in folder.submission.weights:
         place = _place(target, weights.file)
         store.copy(weights, place)
         place.chmod(0o444)
-    return is_from_owner
 
 
 def _place(target: Path, path: str) -> Path:

@@ -128,13 +128,10 @@ class DockerSandbox:
             self._run(self.image_digest, [*module, spec.entry, address, *filter(None, [spec.adapter])], spec, options)
             return
         reference = spec.image.reference
-        was_here = config.engine.image_id(agent_image.local_name(reference)) is not None
-        try:
-            image = agent_image.ensure_agent_image(config.engine, reference, spec.image.image_mib)
-        finally:  # Also where it fails: what is played next would else begin in a second that the owner chose.
-            if spec.is_paced and not was_here and not is_common(reference.host):
-                wait_for_pace()
-        self.image_digest = f"sha256:{spec.image.reference.digest}"
+        # Also where it fails: what is played next would else begin in a second that the owner chose.
+        wait = wait_for_pace if spec.is_paced and not is_common(reference.host) else None
+        image = agent_image.ensure_agent_image(config.engine, reference, spec.image.image_mib, wait)
+        self.image_digest = f"sha256:{reference.digest}"
         try:
             self._run(image, None, spec, options)
         except EngineError as error:

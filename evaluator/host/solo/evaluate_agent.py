@@ -17,7 +17,7 @@ from evaluator.host.attempts.attempt import (
 from evaluator.host.attempts.measurement_request import sandbox_spec
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
-from evaluator.host.loading.submission_folder import stage
+from evaluator.host.loading.submission_folder import fetch_weights, stage
 from evaluator.host.machine import machine_digest
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
@@ -87,13 +87,14 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
 def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, callbacks: _Callbacks) -> AttemptOutcome:
     is_official = request.tier is Tier.OFFICIAL
     try:
-        asked_owner = stage(request.folder, room)
+        asked_owner = fetch_weights(request.folder)
     except AgentFault as fault:
         if fault.asked_owner and is_official:
             wait_for_pace()  # What this machine plays next would else begin in a second that the owner chose.
         raise
     if asked_owner and is_official:
         wait_for_pace()
+    stage(request.folder, room)  # Only now: an agent reads in the times of its files when they were written.
     gpus = len(request.gpus.cards) if request.gpus else 0
     sandbox = opener(sandbox_spec(request.folder, room, request.limits, gpus=gpus, is_paced=is_official))
     try:

@@ -186,6 +186,8 @@ _BLOCK = 512
 _UNPACK_BYTES = 1 << 20
 # An extended header holds a path and a few attributes; the engine reads it into memory as a whole.
 _MAX_HEADER_BYTES = 1 << 20
+# Thousands of small ones in each header would keep us for an hour and more, while no other image can be fetched.
+_MAX_RECORDS = 100
 # Every file costs an inode; a large Python environment has a third of that.
 MAX_ENTRIES = 300_000
 _GZIP = b"\x1f\x8b"
@@ -305,8 +307,11 @@ def _overridden(data: bytes, *, everywhere: bool) -> int | None:
     """The size that an extended header sets for the next file; None if it sets none."""
     if b"GNU.sparse" in data:
         raise _sparse()
-    size = None
+    size, records = None, 0
     while data:
+        records += 1
+        if records > _MAX_RECORDS:
+            raise _layer_fault(f"has an extended header of more than {_MAX_RECORDS} records")
         record = _PAX_RECORD.match(data)
         length = int(record[1][:9]) if record else 0
         if not record or length <= record.end() or data[length - 1 : length] != b"\n":

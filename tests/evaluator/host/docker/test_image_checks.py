@@ -170,6 +170,22 @@ def test_a_size_in_an_extended_header_is_the_one_that_counts(tmp_path: Path) -> 
 
 
 @pytest.mark.attack(
+    "layer_of_countless_attributes",
+    family="images",
+    tries="Has headers of a mebibyte of tiny records, of which a layer of megabytes holds thousands: each takes a second to read.",
+    outcome="invalid",
+)
+def test_an_extended_header_of_more_than_a_hundred_records_is_refused(tmp_path: Path) -> None:
+    def with_records(count: int) -> bytes:
+        records = b"6 a=b\n" * count
+        padded = records + bytes(-len(records) % 512)
+        return raw(b"x", b"%o" % len(records), padded)[: 512 + len(padded)] + raw(b"0", b"3", bytes(512))
+
+    assert examined(with_records(100), tmp_path)[1] == 2
+    assert "more than 100 records" in fault(with_records(101), tmp_path)
+
+
+@pytest.mark.attack(
     "layer_of_damaged_compression",
     family="images",
     tries="Brings layers whose compression breaks off or lies.",

@@ -45,6 +45,8 @@ _COMMON_HOSTS = ("docker.io", "ghcr.io", "quay.io", "public.ecr.aws", "registry.
 # Any answer of this one, an error's too, shows that registries can be reached from here.
 _OTHER_REGISTRY = "https://ghcr.io/v2/"
 _LOCAL_HOSTS = ("localhost", "127.0.0.1")
+# Finding the fields takes time by the square of a word's length; a registry may send a hundred headers of 64 KiB.
+_CHALLENGE_CHARACTERS = 4096
 _CHALLENGE_FIELD = re.compile(r'(\w+)="([^"]*)"')
 _REDIRECTS, _UNAUTHORISED = (301, 302, 303, 307, 308), 401
 _PRIVATE_STATUS = (401, 403, 404)
@@ -201,7 +203,7 @@ class Registry:
 
     def _anonymous_token(self, challenge: str) -> str:
         """The token that a registry gives to everybody."""
-        fields = dict(_CHALLENGE_FIELD.findall(challenge))
+        fields = dict(_CHALLENGE_FIELD.findall(challenge)) if len(challenge) <= _CHALLENGE_CHARACTERS else {}
         if not challenge.lower().startswith("bearer ") or "realm" not in fields:
             raise self._private_fault()
         query = urlencode({"service": fields.get("service", ""), "scope": f"repository:{self._name}:pull"})

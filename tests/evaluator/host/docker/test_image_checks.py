@@ -172,7 +172,7 @@ def test_a_size_in_an_extended_header_is_the_one_that_counts(tmp_path: Path) -> 
 @pytest.mark.attack(
     "layer_of_countless_attributes",
     family="images",
-    tries="Has headers of a mebibyte of tiny records, of which a layer of megabytes holds thousands: each takes a second to read.",
+    tries="Has headers of a mebibyte of tiny records, thousands in a layer of megabytes: each takes a second to read.",
     outcome="invalid",
 )
 def test_an_extended_header_of_more_than_a_hundred_records_is_refused(tmp_path: Path) -> None:

@@ -237,6 +237,24 @@ def test_no_account_of_this_machine_is_ever_shown(path: str, tmp_path: Path, mon
 
 
 @pytest.mark.attack(
+    "registry_that_asks_at_length",
+    family="images",
+    tries="Names an image in a registry of its own that says in megabytes where to get a token, which take minutes to read.",
+    outcome="invalid; none is asked for",
+)
+def test_a_long_answer_about_a_token_is_not_read() -> None:
+    def answer(handler: Any) -> None:
+        realm = f'realm="http://{handler.headers["Host"]}/token"'
+        say(handler, 401, WWW_Authenticate=f"Bearer {'a' * 5000} {realm}")
+
+    with serving(answer) as (address, asked), pytest.raises(AgentFault) as caught:
+        registry(address).manifest(DIGEST)
+
+    assert caught.value.verdict is Verdict.INVALID
+    assert len(asked) == 1
+
+
+@pytest.mark.attack(
     "registry_that_leads_inside",
     family="images",
     tries="Names an image in a registry of its own that redirects to the machine's own network or files.",

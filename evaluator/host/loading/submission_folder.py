@@ -251,7 +251,8 @@ def stage(folder: SubmissionFolder, target: Path, store: WeightsCache | None = N
         return False
     store = store or WeightsCache()
     is_from_owner = store.fetch(folder.submission.weights)
-    for weights in folder.submission.weights:
+    # By name: the manifest's order is no part of the version, and an agent could read it by the files' inodes and times.
+    for weights in sorted(folder.submission.weights, key=lambda weights: weights.file):
         place = _place(target, weights.file)
         store.copy(weights, place)
         place.chmod(0o444)

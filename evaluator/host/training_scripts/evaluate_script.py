@@ -225,7 +225,7 @@ def _verdict(
     over = served.exhausted and bool(served.episodes)
     if fault is not None and not (over and fault.verdict is Verdict.CRASHED):
         return fault.verdict, str(fault)
-    if over:  # all episodes that count are played, whatever the script did afterwards
+    if over:  # no other episode could count, with whatever exit code the script ended
         return Verdict.OK, ""
     if code:
         return Verdict.CRASHED, ENDED.format(code=code)

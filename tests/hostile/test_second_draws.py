@@ -162,7 +162,7 @@ def test_who_stalls_after_it_saw_an_observation_is_not_played_again(
 
 
 @pytest.mark.attack(
-    "script_that_learns_in_a_copy_until_it_is_lucky", family="cheating", outcome="timeout: its start has ended before it runs",
+    "script_that_learns_in_a_copy_until_it_is_lucky", family="cheating", outcome="timeout: its start is over when it runs",
     tries="Learns in a copy of the environment, stalls before its first episode if it learnt badly, and learns once more.",
 )  # fmt: skip
 @pytest.mark.parametrize("source", STALLING_SCRIPTS.values(), ids=STALLING_SCRIPTS)

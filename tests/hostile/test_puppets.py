@@ -13,6 +13,7 @@ from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
+from leaderboard.ratings.fit_ratings import PairedTotals, fit_ratings
 from tests.leaderboard import make
 
 GAME = make.game(opponents=50)
@@ -267,3 +268,25 @@ def test_examples_and_baselines_meet_whoever_they_like() -> None:
         RULES, own, [], official=True, duels=[*(make.duel(one, on=GAME) for one in own), make.duel(*own, on=GAME)]
     )
     assert len(rated.games[0].rows) == 2
+
+
+@pytest.mark.attack(
+    "player_that_beats_only_the_leader", family="people", outcome="124 points of 540; the page on games says so",
+    tries="Enters by another account a player that knows how to beat a rival, and loses to everybody else.",
+)  # fmt: skip
+@pytest.mark.parametrize(("spoilers", "lost", "place"), [(0, 0, 1), (1, 124, 2), (2, 209, 3)])
+def test_what_a_rival_loses_by_players_that_beat_it_alone_is_what_the_page_says(
+    spoilers: int, lost: int, place: int
+) -> None:
+    """Ten players 60 points apart, each pair with the score that is expected of 100 matches."""
+    strength = [*range(0, 600, 60), *[0] * spoilers]
+
+    def wins(a: int, b: int) -> float:
+        return 0.0 if a == 9 < b else 100 / (1 + 10 ** ((strength[b] - strength[a]) / 400))
+
+    pairs = [PairedTotals(a, b, wins(a, b), 100 - wins(a, b), 0.0) for a, b in combinations(range(10 + spoilers), 2)]
+
+    ratings = fit_ratings(pairs, 10 + spoilers, anchor=0).elo
+
+    assert round(540 - ratings[9]) == lost
+    assert 1 + sum(ratings > ratings[9]) == place

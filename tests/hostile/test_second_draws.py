@@ -97,20 +97,26 @@ class Agent:
     def act(self, observation):
         {WELL}
 """
-STALLING_SCRIPT = f"""{ATTEMPT}
-import json
-import gymnasium
-
-lake = gymnasium.make("lake")
-lake.reset()
-while attempt() == 1:
-    pass
+PLAYS = """
 over = False
 while not over:
     _, _, terminated, truncated, _ = lake.step(2)
     over = terminated or truncated
-print(json.dumps({{"score": 0}}))
+print('{"score": 0}')
 """
+STALLS = """
+while attempt() == 1:
+    pass
+"""
+BEGINS = """
+import gymnasium
+
+lake = gymnasium.make("lake")
+"""
+STALLING_SCRIPTS = {
+    "after it saw a start": f"{ATTEMPT}{BEGINS}lake.reset(){STALLS}{PLAYS}",
+    "after it learnt badly in a copy": f"{ATTEMPT}{BEGINS}{STALLS}lake.reset(){PLAYS}",
+}
 STALLING_PLAYER = FIRST_LEGAL.replace("        return", "        import time\n        time.sleep(1000)\n        return")
 SHORT = {"cpu_seconds": 3, "answer_seconds": 1, "start_seconds": 60}
 
@@ -155,9 +161,14 @@ def test_who_stalls_after_it_saw_an_observation_is_not_played_again(
     assert (result.returns, result.first_attempt) == ((), None)
 
 
-def test_a_script_that_stalls_after_it_saw_a_start_is_not_played_again(chosen: SelectedSandbox, tmp_path: Path) -> None:
+@pytest.mark.attack(
+    "script_that_learns_in_a_copy_until_it_is_lucky", family="cheating", outcome="timeout: its start is over when it runs",
+    tries="Learns in a copy of the environment, stalls before its first episode if it learnt badly, and learns once more.",
+)  # fmt: skip
+@pytest.mark.parametrize("source", STALLING_SCRIPTS.values(), ids=STALLING_SCRIPTS)
+def test_a_script_that_stalls_is_not_run_again(source: str, chosen: SelectedSandbox, tmp_path: Path) -> None:
     folder = write_agent(tmp_path / "a", "", SCRIPT_MANIFEST.decode())
-    (folder / "submission.py").write_text(STALLING_SCRIPT)
+    (folder / "submission.py").write_text(source)
     task = Task.model_validate(
         {"id": "lake", "env": "FrozenLake-v1", "reusable": True, "script": {"steps": 2000, "last": 10, "worst": -1}}
     )

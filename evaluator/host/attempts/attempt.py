@@ -61,7 +61,7 @@ class AttemptOutcome(Attempt):
 def with_retry(attempt: Callable[[Event], _Attempt]) -> _Attempt:
     """An attempt, and another one if its start took too long, or failed because of us.
 
-    `attempt` sets the event before an observation is shown; what happens after that is final.
+    `attempt` sets the event before an observation is shown, or a script's own code begins; what happens after that is final.
     """
     first: FirstAttempt | None = None
     for left in reversed(range(ATTEMPTS)):

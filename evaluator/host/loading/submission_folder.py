@@ -256,7 +256,8 @@ def stage(folder: SubmissionFolder, target: Path, store: WeightsCache | None = N
         place.chmod(0o555 if blob.executable and not is_manifest else 0o444)
     store = store or WeightsCache()
     fetch_weights(folder, store)
-    for weights in folder.submission.weights:
+    # By name: the manifest's order is no part of the version, and an agent could read it by the files' inodes and times.
+    for weights in sorted(folder.submission.weights, key=lambda weights: weights.file):
         place = _place(target, weights.file)
         store.copy(weights, place)
         place.chmod(0o444)

@@ -162,7 +162,8 @@ def _play_rest(
     def shown() -> None:
         if partial:
             _measure_from_now(sandbox, partial)
-        _before_showing(sandbox, callbacks)
+        sandbox.limit_share()
+        callbacks.shown()
 
     run_setup = SoloRun(
         gym_task=request.gym_task, specs=request.specs(), limits=request.allowed, progress=callbacks.progress,
@@ -210,7 +211,7 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
         )
 
     def seed_of(episode: int) -> str:
-        _before_showing(sandbox, callbacks)
+        sandbox.limit_share()
         return request.seeds(episode, 1)[0]
 
     session = ScriptSession(
@@ -219,11 +220,6 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
         limits=request.allowed,
         progress=callbacks.progress,
         pin_sandbox=sandbox.pin,
+        started=callbacks.shown,
     )
     return evaluate_script(session, sandbox)
-
-
-def _before_showing(sandbox: Sandbox, callbacks: _Callbacks) -> None:
-    """End the sandbox's start, and note that an observation follows."""
-    sandbox.limit_share()
-    callbacks.shown()

@@ -32,6 +32,8 @@ class ScriptSession:
     limits: Limits
     progress: ReportProgress
     pin_sandbox: Pin = lambda processor: None
+    started: Callable[[], None] = lambda: None
+    """Called when the script's own code begins, which may learn by luck before its first episode."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +114,7 @@ def serve_script(session: ScriptSession, stream: ByteStream) -> ScriptOutcome:
 def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) -> tuple[int, tuple[str, ...]]:
     """Answer until the script is done; returns its exit code and notices."""
     _handshake(session, stream)
+    session.started()
     reader = FrameReader(stream, max(server.longest, wire.ERROR_BYTES))
     deadline = time.monotonic() + session.limits.wall_seconds
     shown = 0
@@ -222,7 +225,7 @@ def _verdict(
     over = served.exhausted and bool(served.episodes)
     if fault is not None and not (over and fault.verdict is Verdict.CRASHED):
         return fault.verdict, str(fault)
-    if over:  # all episodes that count are played, whatever the script did afterwards
+    if over:  # no other episode could count, with whatever exit code the script ended
         return Verdict.OK, ""
     if code:
         return Verdict.CRASHED, ENDED.format(code=code)

@@ -114,6 +114,18 @@ class PlayDisplay:
         self._done += 1
         self._progress.update(self._all, completed=self._done, text=f"{self._done}/{self._total}")
 
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Without the thread that draws, while the block lasts."""
+        if self._progress.disable:
+            yield
+            return
+        self._progress.stop()
+        try:
+            yield
+        finally:
+            self._progress.start()
+
 
 def progress_in_words(played: PlayProgress) -> str:
     """What is done, and the mean of the scores so far with its 95 % interval."""

@@ -183,15 +183,15 @@ class _Schedule(Generic[Value]):
                 yield index, payload
 
     def _replace(self, worker: _Worker) -> None:
-        """Note the job of a process that ended, such as in a library of the environment, and start another if possible."""
+        """Note the job of a process that ended, such as in a library of the environment; another one plays what waits."""
         title = self._jobs[self._release(worker)].title
         advice = "run it again, with --jobs 1 if that repeats"
         self.faults.append(f"{title}: its process was killed, perhaps for memory; {advice}")
         _end([worker])
         self._workers.remove(worker)
-        # Beside another thread, such as a terminal's display, a fork could inherit a lock that nobody releases.
-        if threading.active_count() == 1:
-            self._workers.append(_Worker.start(self._jobs))
+        if self._waiting:
+            with self._display.paused():  # Beside its thread, a fork could inherit a lock that nobody releases.
+                self._workers.append(_Worker.start(self._jobs))
 
     def _fill(self, may_start: Callable[[int], bool]) -> None:
         """Start what fits, at least one."""
@@ -250,9 +250,10 @@ def _work(jobs: Sequence[ParallelJob[Any]], connection: Connection, parent: int)
     # Ctrl-C reaches all processes of the terminal; the parent then sends SIGTERM, which is obeyed once: a second
     # exception would stop the closing of the sandbox. A function, because a program that is started inherits "ignore".
     signal.signal(signal.SIGINT, lambda number, frame: None)
-    signal.signal(signal.SIGTERM, _stop)
-    threading.Thread(target=_end_with, args=(parent,), name="parent", daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt, EOFError, OSError):
+    # Two, as SIGTERM may come while the end of the connection is handled.
+    with contextlib.suppress(KeyboardInterrupt), contextlib.suppress(EOFError, OSError):
+        signal.signal(signal.SIGTERM, _stop)
+        threading.Thread(target=_end_with, args=(parent,), name="parent", daemon=True).start()
         while True:
             index, processors = connection.recv()
             if hasattr(os, "sched_setaffinity"):

@@ -255,8 +255,8 @@ def _counts(now: RatedPlayers) -> list[WinCount]:
 
 
 def points_places(counts: Sequence[WinCount]) -> list[int]:
-    """Places by points, wins and score; equal ones share a place, and the next is skipped."""
-    worth = [(count.points, count.wins, count.score) for count in counts]
+    """Places by points, wins and score of a match, since not all play as many; equal ones share one, the next is skipped."""
+    worth = [(c.points_share, *(total / max(c.matches, 1) for total in (c.wins, c.score))) for c in counts]
     first = {value: place for place, value in reversed(list(enumerate(sorted(worth, reverse=True), start=1)))}
     return [first[value] for value in worth]
 

@@ -181,6 +181,24 @@ def test_a_player_that_goes_back_when_the_quota_is_used_up_has_no_place_and_meet
 
 
 @pytest.mark.attack(
+    "points_of_many_returns", family="games", outcome="points of a match count, not their sum",
+    tries="Leaves main and comes back, so that it plays all its duels again and has the most points.",
+)  # fmt: skip
+def test_a_player_that_comes_back_has_no_better_place_by_points() -> None:
+    game, players = make.game(), [make.entry(login) for login in ("alice", "bob", "carol")]
+    alice, bob, carol = players
+    duels = [*(make.duel(player, on=game) for player in players), make.duel(bob, carol, "wwwl", on=game)]
+    for beacon in ("test", "back", "again"):
+        duels += [make.duel(alice, other, "wwll", on=game, beacon=beacon) for other in (bob, carol)]
+
+    standings = build_standings(make.challenge(game), players, [], official=True, duels=duels).games[0]
+
+    assert {row.entry.login: (row.points_place, row.count.points) for row in standings.rows} == {
+        "bob": (1, 18), "alice": (2, 24), "carol": (3, 14),
+    }  # fmt: skip
+
+
+@pytest.mark.attack(
     "return_whose_draw_fails_on_our_side", family="people", outcome="waits without a place until it is drawn again",
     tries="Goes back to its luckiest version and lets its own registry fail whenever the new draw would be a bad one.",
 )  # fmt: skip

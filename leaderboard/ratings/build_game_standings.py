@@ -41,7 +41,7 @@ from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
 MAX_SNAPSHOTS = 60
 MAX_SNAPSHOT_STEPS = MAX_SNAPSHOTS * 200**2
 # Nearly always the second choice of each owner's best player is the first one again.
-MAX_CHOICES = 10
+MAX_CHOICES = 20
 
 
 def ratings_over_time(
@@ -154,13 +154,14 @@ def _all_but_the_best(
         return {}
     since, last = _since(meetings), newest_duels(meetings)
     admitted = {version: since[version] for version in map(version_of, judge_duels(entered, last).admitted)}
-    silent: dict[AgentName, str] = {}
-    for _ in range(MAX_CHOICES):
-        rated = rate_players(admitted, last, zero, silent=silent)
-        before, silent = silent, _held_by_rating(entered, rated, since, groups)
-        if silent == before:
-            break
-    return silent
+    chosen: list[dict[AgentName, str]] = [{}]
+    while len(chosen) <= MAX_CHOICES:
+        rated = rate_players(admitted, last, zero, silent=chosen[-1])
+        choice = _held_by_rating(entered, rated, since, groups)
+        if choice in chosen:  # Of choices that lead to each other in a circle always the same one.
+            return min(chosen[chosen.index(choice) :], key=sorted)
+        chosen.append(choice)
+    return chosen[-1]
 
 
 def _held_by_rating(

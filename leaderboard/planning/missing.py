@@ -3,7 +3,7 @@
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -225,6 +225,9 @@ def _duels(
     earlier, digest = _EarlierRecords(recorded, folders), task.digest()
     failed = _internal_errors(played, lambda duel: _duel_id(duel, folders))
     items = []
+    # A player that came back meets nobody before its validations: a quota keeps these back, and no match.
+    draws = [(entry, frozenset(where.draws_of(entry, task.id))) for entry in entries]
+    entries = [replace(entry, stays={task.id: own}) if len(own) > 1 else entry for entry, own in draws]
     for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
         # A validation for every draw, so that none stays uncounted; opponents meet on the seeds of the present ones.
         is_validation = pair[0].name == pair[1].name

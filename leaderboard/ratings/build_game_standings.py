@@ -40,6 +40,8 @@ from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
 # there are fewer: days are then left out evenly.
 MAX_SNAPSHOTS = 60
 MAX_SNAPSHOT_STEPS = MAX_SNAPSHOTS * 200**2
+# Nearly always the second choice of each owner's best player is the first one again.
+MAX_CHOICES = 20
 
 
 def ratings_over_time(
@@ -118,12 +120,12 @@ def build_game_standings(
     meetings = [meeting for meeting in played if final_beacon in (None, meeting.duel.beacon)]
     last, since = newest_duels(meetings), _since(played)
     judged, groups = judge_duels(entered, last), owner_groups(entries, (meeting.duel for meeting in played))
-    attempts, held = _attempts(played, groups), _held_by_another(entered, played, groups, final_beacon)
+    attempts, zero = _attempts(played, groups), anchor_ratings(task, baselines)
     validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
     tries = {version: 1 if final_beacon else attempts.tries(version.name) for version in validated}
-    zero = anchor_ratings(task, baselines)
-    if (silent := held) == {} and held_by_another(groups, entered, name_order):  # Else it is rated once.
-        silent = _held_by_rating(entered, rate_players(validated, last, zero), since, groups)
+    live = [meeting for meeting in played if meeting.duel.beacon != final_beacon]
+    silent = _all_but_the_best(entered, live, groups, zero)
+    held = silent if final_beacon else {}
     now = rate_players(validated, last, zero, tries, silent)
     rows = _rows(now, judged, since, attempts, tries, held) if now else ()
     shown = {version_of(entry): entry.shown for entry in judged.admitted}
@@ -140,22 +142,31 @@ def build_game_standings(
     )  # fmt: skip
 
 
-def _held_by_another(
-    entered: Sequence[Entry], played: Sequence[CountedDuel], groups: OwnerGroups, final_beacon: str | None
+def _all_but_the_best(
+    entered: Sequence[Entry], meetings: Sequence[CountedDuel], groups: OwnerGroups, zero: Sequence[str]
 ) -> dict[AgentName, str]:
-    """The players without a place in the final ranks; the rating of the duels before the end decides."""
-    if final_beacon is None:
+    """All but the best-rated player of each owner, each with that one.
+
+    Only the best ones change ratings, and the ratings say which those are. So both are repeated until they agree: by
+    ratings that all players change, puppets would choose which of a rival's players is its best.
+    """
+    if not held_by_another(groups, entered, name_order):
         return {}
-    live = [meeting for meeting in played if meeting.duel.beacon != final_beacon]
-    since, last = _since(live), newest_duels(live)
-    admitted = map(version_of, judge_duels(entered, last).admitted)
-    return _held_by_rating(entered, rate_players({version: since[version] for version in admitted}, last, ()), since, groups)
+    since, last = _since(meetings), newest_duels(meetings)
+    admitted = {version: since[version] for version in map(version_of, judge_duels(entered, last).admitted)}
+    chosen: list[dict[AgentName, str]] = [{}]
+    while len(chosen) <= MAX_CHOICES:
+        rated = rate_players(admitted, last, zero, silent=chosen[-1])
+        choice = _held_by_rating(entered, rated, since, groups)
+        if choice in chosen:  # Of choices that lead to each other in a circle always the same one.
+            return min(chosen[chosen.index(choice) :], key=sorted)
+        chosen.append(choice)
+    return chosen[-1]
 
 
 def _held_by_rating(
     entered: Sequence[Entry], rated: RatedPlayers | None, since: Mapping[AgentVersion, str], groups: OwnerGroups
 ) -> dict[AgentName, str]:
-    """All but the best-rated player of each owner."""
     elo = rated.elo() if rated else {}
 
     def by_rating(entry: Entry) -> tuple[Any, ...]:
@@ -245,8 +256,8 @@ def _counts(now: RatedPlayers) -> list[WinCount]:
 
 
 def points_places(counts: Sequence[WinCount]) -> list[int]:
-    """Places by points, wins and score; equal ones share a place, and the next is skipped."""
-    worth = [(count.points, count.wins, count.score) for count in counts]
+    """Places by points, wins and score of a match, since not all play as many; equal ones share one, the next is skipped."""
+    worth = [(c.points_share, *(total / max(c.matches, 1) for total in (c.wins, c.score))) for c in counts]
     first = {value: place for place, value in reversed(list(enumerate(sorted(worth, reverse=True), start=1)))}
     return [first[value] for value in worth]
 

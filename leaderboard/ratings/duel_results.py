@@ -203,7 +203,7 @@ class JudgedEntries:
     refused: tuple[tuple[Entry, CountedDuel, str], ...]
     """Entries that broke a rule, with the validation and the fault."""
     unjudged: tuple[Entry, ...]
-    """Without a recorded validation of the present version."""
+    """Without a recorded validation of the present version, or of one of its stays on main."""
 
 
 def judge_duels(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> JudgedEntries:
@@ -217,6 +217,8 @@ def judge_duels(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> J
             unjudged.append(entry)
         elif reason := validation_fault(meeting.duel):
             refused.append((entry, meeting, reason))
+        elif not entry.stays.get(meeting.duel.task, frozenset()) <= {d.beacon for d in (meeting.duel, *meeting.earlier)}:
+            unjudged.append(entry)
         else:
             admitted.append(entry)
     return JudgedEntries(admitted=tuple(admitted), refused=tuple(refused), unjudged=tuple(unjudged))

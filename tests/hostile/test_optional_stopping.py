@@ -3,6 +3,7 @@
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import scipy.stats
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.yaml_loader import parse_challenge
+from evaluator.model.records.duel_record import WantedDuel
 from evaluator.model.records.result import Result, WantedResult, with_self_hash
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
@@ -20,6 +22,7 @@ from leaderboard.scoring.intervals import TAIL, student_quantiles
 from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
+from scripts.github.official import workload
 from scripts.github.official.workload import Workload, read_workload
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import record_store
@@ -128,6 +131,71 @@ def test_who_goes_back_when_the_quota_is_used_up_has_no_place_by_the_old_draw(tm
     assert ranked(board) == {"bob": 5}
     record(board, "2026-01-03T00:00:00Z", beacon=back, score=3.0)
     assert ranked(board) == {"alice": 6, "bob": 5}
+
+
+GAME_RULES = (
+    b'title: Test\nseason: "1"\ntasks:\n  - {id: tictactoe, game: pettingzoo.classic.tictactoe_v3}\nquota: {total: 2}\n'
+)
+
+
+@pytest.mark.attack(
+    "player_that_returns_without_a_quota", family="games", outcome="waits without a place, and meets nobody",
+    tries="Goes back to its luckiest version in a game when no quota is left, for its old place and more matches.",
+)  # fmt: skip
+def test_a_player_that_goes_back_when_the_quota_is_used_up_has_no_place_and_meets_nobody(tmp_path: Path) -> None:
+    board, rules = make_board(tmp_path / "board", {"challenge.yml": GAME_RULES}), parse_challenge(GAME_RULES)
+
+    def play(outcomes: str, beacon: str, at: str, *logins: str) -> None:
+        entries = {entry.login: entry for entry in read_entries(board.repository, board.head, rules)[0]}
+        runtime = open_run(board).runtime_digest
+        for pair in [*((login,) for login in logins), *([("alice", "bob")] if outcomes else [])]:
+            players = [entries[login] for login in sorted(pair)]
+            wanted = WantedDuel(
+                submission_digests=(players[0].digest, players[-1].digest), task_digest=rules.games[0].digest(),
+                runtime_digest=runtime, season="1", beacon=beacon,
+            )  # fmt: skip
+            played = outcomes if len(pair) == 2 else "dd"
+            fields = {"beacon": beacon, "runtime_digest": runtime, "key": wanted.key(), "at": at}
+            record_store(board.path).write_duel(make.duel(players[0], players[-1], played, on=rules.games[0], **fields))
+
+    def state() -> tuple[list[str], list[str]]:
+        """Who has a place, and which duels are planned."""
+        for path in ("challenge.yml", "submissions"):
+            git(board.path, "checkout", "-q", "--", path)
+        standings = recorded_standings(Checkout(board.path), official=True).games[0]
+        with patch.object(workload, "read_recorded", lambda *_: ([], Checkout(board.path).duels)):
+            items = read_workload(open_run(board), board.head, "").items
+        return [row.entry.login for row in standings.rows], ["-".join(e.login for e in item.players) for item in items]
+
+    lucky = board.commit({**agent_files("alice", source=copy(1)), **agent_files("bob", source=copy(9))})
+    play("w" * 8 + "l" * 2, lucky, "2026-01-01T00:00:00Z", "alice", "bob")
+    second = board.commit(agent_files("alice", source=copy(2)))
+    play("w" * 2 + "l" * 8, second, "2026-01-02T00:00:00Z", "alice")
+    assert state() == (["bob", "alice"], [])
+
+    back = board.commit(agent_files("alice", source=copy(1)))
+
+    assert state() == ([], [])
+    play("", back, "2026-01-03T00:00:00Z", "alice")
+    assert state() == (["alice", "bob"], ["alice-bob"])
+
+
+@pytest.mark.attack(
+    "points_of_many_returns", family="games", outcome="points of a match count, not their sum",
+    tries="Leaves main and comes back, so that it plays all its duels again and has the most points.",
+)  # fmt: skip
+def test_a_player_that_comes_back_has_no_better_place_by_points() -> None:
+    game, players = make.game(), [make.entry(login) for login in ("alice", "bob", "carol")]
+    alice, bob, carol = players
+    duels = [*(make.duel(player, on=game) for player in players), make.duel(bob, carol, "wwwl", on=game)]
+    for beacon in ("test", "back", "again"):
+        duels += [make.duel(alice, other, "wwll", on=game, beacon=beacon) for other in (bob, carol)]
+
+    standings = build_standings(make.challenge(game), players, [], official=True, duels=duels).games[0]
+
+    assert {row.entry.login: (row.points_place, row.count.points) for row in standings.rows} == {
+        "bob": (1, 18), "alice": (2, 24), "carol": (3, 14),
+    }  # fmt: skip
 
 
 @pytest.mark.attack(

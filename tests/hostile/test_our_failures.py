@@ -1,5 +1,6 @@
 """Ways to have one's own evaluation count as a failure of ours: it is played anew then, and no quota knows of it."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ from evaluator.model.records.result import ASKED_AGAIN, SandboxKind
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
+from leaderboard.build_standings import build_standings
 from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
 from tests.evaluator.host.training_scripts.test_script_env_server import Wire
 from tests.evaluator.script_runs import script
@@ -100,6 +102,23 @@ def test_a_return_that_is_no_number_ends_that_evaluation_alone() -> None:
 
     assert result.verdict is Verdict.INTERNAL_ERROR
     assert "number" in result.message
+
+
+@pytest.mark.attack(
+    "returns_that_no_sum_holds", family="cheating", outcome="that evaluation fails alone; the board goes on",
+    tries="Earns returns so great that their sum is no number, where actions have no bounds.",
+)  # fmt: skip
+@pytest.mark.parametrize("action", [1e308, 1e101, 1e40])
+def test_returns_that_no_sum_holds_do_not_stop_the_board(action: float) -> None:
+    result = evaluated(GREEDY.format(action=str(action)), OPEN).result
+
+    entry, other = make.entry("mallory"), make.entry("alice")
+    results = [make.result(other, [1.0, 2.0, 3.0]), make.result(entry, [*result.returns] * 50)]
+    board = build_standings(make.challenge(), [entry, other], results, official=True).tasks[0]
+
+    assert result.verdict is (Verdict.INTERNAL_ERROR if action > 1e100 else Verdict.OK)
+    assert {row.entry.login for row in board.rows} == ({"alice", "mallory"} if result.returns else {"alice"})
+    assert all(math.isfinite(row.estimate.low) and math.isfinite(row.estimate.high) for row in board.rows)
 
 
 @pytest.mark.attack(

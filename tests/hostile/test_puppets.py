@@ -219,6 +219,49 @@ def test_puppets_that_lose_to_others_lift_nobody(is_final: bool) -> None:
     assert best
 
 
+STRONG, WEAK = make.entry("erin", agent="strong"), make.entry("erin", agent="weak")
+
+
+def against_the_better_one(strings: Sequence[Entry]) -> list[Duel]:
+    """What puppets play that beat a rival's better player and lose to its other one."""
+    draw, duels = random.Random(3), [make.duel(puppet, on=GAME) for puppet in strings]
+    for puppet in strings:
+        duels += [
+            make.duel(puppet, STRONG, "w" * 58 + "l" * 2, on=GAME),
+            make.duel(puppet, WEAK, "l" * 58 + "w" * 2, on=GAME),
+        ]
+        duels += [
+            make.duel(puppet, other, outcomes(-200 - STRENGTHS[other.login], draw), on=GAME)
+            for other in HONEST
+            if other.login != puppet.login
+        ]
+    return duels
+
+
+@pytest.mark.attack(
+    "puppets_that_choose_for_a_rival", family="people", outcome="as if they were not there",
+    tries="Lets puppets beat a rival's better player and lose to its other one, so that this one holds the place.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_final", [False, True])
+def test_puppets_do_not_choose_which_of_a_rivals_players_is_heard(is_final: bool) -> None:
+    own, draw = puppets(10, "dan"), random.Random(2)
+    honest = [*honest_duels(draw), *(make.duel(one, on=GAME) for one in (STRONG, WEAK))]
+    for one, strength in ((STRONG, 260), (WEAK, 160)):
+        honest += [make.duel(one, other, outcomes(strength - STRENGTHS[other.login], draw), on=GAME) for other in HONEST]
+
+    def board(strings: Sequence[Entry]) -> dict[str, tuple[float, str | None]]:
+        duels, end = [*honest, *against_the_better_one(strings)], {}
+        if is_final:
+            duels += [duel_with_self_hash({**d.document(), "beacon": "end", "key": make.digest(d.key)}) for d in duels]
+            end = {"final_beacon": "end"}
+        built = build_standings(RULES, [*HONEST, STRONG, WEAK, *strings], [], official=True, duels=duels, **end).games[0]
+        return {row.entry.shown: (pytest.approx(row.rating.elo, abs=0.01), row.held_by) for row in built.rows}
+
+    alone, beset = board([]), board(own)
+
+    assert {name: beset[name] for name in alone} == alone
+
+
 def wanted(entries: Sequence[Entry], opponents: int) -> set[frozenset[str]]:
     """Who is to meet whom."""
     rules = make.challenge(GAME.model_copy(update={"opponents": opponents}))

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from evaluator.model.base import Frozen, is_none
+from evaluator.model.base import EpisodeReturn, Frozen, is_none
 
 # Episodes of one script at most; more resets count as an exhausted budget.
 EPISODES = 100_000
@@ -64,7 +64,7 @@ class ScriptRecord(Frozen):
     """How the script ended; null where its budget or its connection ended first."""
     exhausted: bool = False
     """Whether it asked for more episodes than its budget holds."""
-    returns: tuple[float, ...] = Field(default=(), max_length=EPISODES)
+    returns: tuple[EpisodeReturn, ...] = Field(default=(), max_length=EPISODES)
     """Sum of rewards of every episode, in the order of starting; of an unfinished one until then."""
     lengths: tuple[int, ...] = Field(default=(), max_length=EPISODES)
     ended_at: tuple[int, ...] | None = Field(default=None, max_length=EPISODES, exclude_if=is_none)

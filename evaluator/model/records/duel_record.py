@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen, is_none
+from evaluator.model.base import EpisodeReturn, Frozen, is_none
 from evaluator.model.config.limits import Limits
 from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.records.result import (
@@ -50,7 +50,7 @@ class MatchRecord(Frozen):
     """Which side won; null for a draw, and where both sides offended."""
     offenders: tuple[Side, ...] = ()
     """Which side broke a rule, or could not go on."""
-    scores: tuple[float, float]
+    scores: tuple[EpisodeReturn, EpisodeReturn]
     """Return of each side; where a rule was broken what the game had given until then."""
     plies: int = Field(ge=0)
     """Moves, the opening's included. A move that was refused is not one of them."""

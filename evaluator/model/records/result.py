@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen, is_none
+from evaluator.model.base import EpisodeReturn, Frozen, is_none
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.training_script import ScriptRecord
 from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
@@ -195,7 +195,7 @@ class Result(StoredRecord):
     """The end of what the agent printed."""
     seeds: tuple[Seed, ...] = ()
     """The seed of each episode."""
-    returns: tuple[float, ...] = ()
+    returns: tuple[EpisodeReturn, ...] = ()
     """Undiscounted sum of rewards of each episode; empty unless the verdict is ok."""
     lengths: tuple[int, ...] = ()
     """Steps of each episode."""

@@ -262,10 +262,17 @@ def test_to_be_measured_again_makes_nobody_later():
 
 
 def test_points_places_are_1_1_3_by_points_then_wins_then_score():
-    counts = [WinCount(ties=2), WinCount(wins=1, score=1), WinCount(wins=1, score=1), WinCount(wins=1, score=2), WinCount()]
+    even = {"wins": 1, "losses": 1}
+    counts = [
+        WinCount(ties=2),
+        WinCount(**even, score=1),
+        WinCount(**even, score=1),
+        WinCount(**even, score=2),
+        WinCount(losses=2),
+    ]
 
     assert points_places(counts) == [4, 2, 2, 1, 5]
-    assert points_places([WinCount(wins=1), WinCount(wins=1), WinCount()]) == [1, 1, 3]
+    assert points_places([WinCount(wins=1), WinCount(wins=1), WinCount(losses=1)]) == [1, 1, 3]
 
 
 def test_the_crosstable_shows_each_pair_from_both_sides():

@@ -125,6 +125,36 @@ def test_a_trace_that_is_too_large_is_the_agents_own_end(
     assert small.result.verdict is Verdict.OK
 
 
+class Unsigned(Open):
+    """Takes whole numbers that no signed type of 32 bits holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = spaces.Box(0, 1 << 40, (1,), np.uint64)
+
+
+gymnasium.register("Unsigned-v0", Unsigned)
+
+
+@pytest.mark.attack(
+    "script_of_small_and_huge_integers", family="cheating", outcome="recorded as it is",
+    tries="Plays huge unsigned integers in one episode and small ones in the next, which together are stored as floats.",
+)  # fmt: skip
+def test_unsigned_actions_of_every_size_are_one_trace() -> None:
+    """Publish refused it, which counted as a failure of ours."""
+    rules = {"steps": 20, "last": 2, "worst": 0}
+    task = Task.model_validate({"id": "big", "env": "Unsigned-v0", "max_episode_steps": 3, "script": rules})
+    source = """
+    import numpy as np
+    env = gym.make("big")
+    while True:
+        for number in (5, 1 << 39):
+            play(env, 1, act=lambda observation: np.array([number], np.uint64))
+    """
+
+    checked(task, script(source, task))
+
+
 @pytest.mark.attack(
     "sealed_script_of_many_episodes", family="cheating", outcome="recorded as it is",
     tries="Leaves as many episodes as it may, with long returns, so that its sealed result is larger than publish takes.",

@@ -21,7 +21,7 @@ class SealedPart(Frozen):
     """The part of a result that only the season's secret opens, and the score beside it."""
 
     score: float | None
-    """What ranks until the reveal: rounded as challenge.yml says; null unless the verdict is ok."""
+    """What ranks until the reveal: rounded as challenge.yml says; null unless the verdict is ok and there is a score."""
     nonce: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{24}$")]
     """Used once for each encryption."""
     ciphertext: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]+={0,2}$")] = Field(max_length=1 << 26)

@@ -18,7 +18,7 @@ from evaluator.model.identifiers import Digest, Line, LongLine
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
-from scripts.console import OUR_FAULT, USAGE, CommandError, say
+from scripts.console import USAGE, CommandError, say
 
 SEASON_FILE = "season.json"
 Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
@@ -140,17 +140,10 @@ def public_score(challenge: Challenge, result: Result) -> float | None:
 def seal_result(
     challenge: Challenge, secret: SeasonSecret, result: Result, trace: bytes | None
 ) -> tuple[Result, bytes | None]:
-    """A result and its trace, encrypted with the season's secret; only its rounded score stays readable.
-
-    Raises:
-        CommandError: the verdict is ok but there is no score.
-    """
+    """A result and its trace, encrypted with the season's secret; only its rounded score, if it has one, stays readable."""
     from evaluator.host.seeds.encryption import encrypt_result
 
-    score = public_score(challenge, result)
-    if score is None and result.verdict is Verdict.OK:
-        raise CommandError(OUR_FAULT, "the ranking metric has no value; a sealed season needs a metric that always has one")
-    return encrypt_result(result, trace, score, secret)
+    return encrypt_result(result, trace, public_score(challenge, result), secret)
 
 
 def is_public_score_correct(challenge: Challenge, content: bytes, secret: SeasonSecret) -> bool:

@@ -18,6 +18,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
+from evaluator.host.seeds.encryption import encrypt_result
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.make_result import Evaluation
@@ -26,14 +27,15 @@ from evaluator.host.training_scripts import script_env_server
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import Task
-from evaluator.model.config.training_script import ScriptRules
+from evaluator.model.config.training_script import EPISODES, MAX_NOTICES, ScriptRecord, ScriptRules
 from evaluator.model.records import trace
-from evaluator.model.records.result import ASKED_AGAIN, SandboxKind
+from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL, SandboxKind, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 from leaderboard.build_standings import build_standings
 from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
+from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
 from tests.evaluator.host.training_scripts.test_script_env_server import Wire
 from tests.evaluator.script_runs import script
 from tests.hostile.arena import order_of, write_agent
@@ -140,6 +142,60 @@ def test_a_trace_that_is_too_large_is_the_agents_own_end(
     assert (large.result.verdict, large.result.returns, large.trace) == (Verdict.OUTPUT_LIMIT, (), None)
     assert "digits" in large.result.message
     assert small.result.verdict is Verdict.OK
+
+
+class Unsigned(Open):
+    """Takes whole numbers that no signed type of 32 bits holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = spaces.Box(0, 1 << 40, (1,), np.uint64)
+
+
+gymnasium.register("Unsigned-v0", Unsigned)
+
+
+@pytest.mark.attack(
+    "script_of_small_and_huge_integers", family="cheating", outcome="recorded as it is",
+    tries="Plays huge unsigned integers in one episode and small ones in the next, which together are stored as floats.",
+)  # fmt: skip
+def test_unsigned_actions_of_every_size_are_one_trace() -> None:
+    """Publish refused it, which counted as a failure of ours."""
+    rules = {"steps": 20, "last": 2, "worst": 0}
+    task = Task.model_validate({"id": "big", "env": "Unsigned-v0", "max_episode_steps": 3, "script": rules})
+    source = """
+    import numpy as np
+    env = gym.make("big")
+    while True:
+        for number in (5, 1 << 39):
+            play(env, 1, act=lambda observation: np.array([number], np.uint64))
+    """
+
+    checked(task, script(source, task))
+
+
+@pytest.mark.attack(
+    "sealed_script_of_many_episodes", family="cheating", outcome="recorded as it is",
+    tries="Leaves as many episodes as it may, with long returns, so that its sealed result is larger than publish takes.",
+)  # fmt: skip
+def test_the_longest_record_of_a_script_is_none_that_publish_refuses() -> None:
+    """It could be made just too long by its log, when its episodes had gone badly, and was played three times."""
+    count, last, seal = EPISODES, 100, SeasonSecret(bytes(range(32)))
+    rules = ScriptRules(steps=50_000_000, last=last, worst=0)
+    task = Task.model_validate({"id": "long", "env": "Pendulum-v1", "script": rules})
+    tiny, emoji = -1.2345678901234567e-6, "\U0001f600"
+    record = ScriptRecord(
+        claimed=tiny, exhausted=True, returns=(tiny,) * count, lengths=(100,) * count,
+        ended_at=tuple(range(20_000_000, 20_000_000 + count)), unfinished=tuple(range(count)),
+        counts_from=count - last, notices=(emoji * 300,) * MAX_NOTICES,
+    )  # fmt: skip
+    made = make.result(make.entry("alice"), (tiny,) * last, on=task, script=record, lengths=(100,) * last)
+    whole = with_self_hash({**made.document(), "season": "1", "beacon": seal.beacon, "log_tail": emoji * LOG_TAIL})
+
+    sealed, _ = encrypt_result(whole, b"trace", 0.0, seal)
+
+    assert len(whole.serialised()) <= MAX_RESULT_BYTES
+    assert len(sealed.serialised()) <= MAX_RESULT_BYTES
 
 
 def test_a_script_that_asks_for_too_much_before_it_played_anything_is_invalid() -> None:

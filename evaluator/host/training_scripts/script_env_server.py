@@ -81,8 +81,11 @@ class ScriptRecorder:
 
 
 def _narrow(values: Array) -> Array:
-    """Integers in the smallest signed type that holds them: up to fifty million actions are kept."""
-    if values.dtype.kind not in "iu":
+    """Signed integers in the smallest type that holds them: up to fifty million actions are kept.
+
+    Not unsigned ones: numpy joins those of 64 bits with signed ones as floats.
+    """
+    if values.dtype.kind != "i":
         return values
     low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
     for name in ("i1", "i2", "i4"):

@@ -249,8 +249,8 @@ class Result(StoredRecord):
         shown = (self.seeds, self.returns, self.lengths, self.metrics, self.log_tail, self.script, self.first_attempt)
         if any(shown) or self.continued_after:
             raise ValueError("a sealed result shows no episodes")
-        if (self.verdict is Verdict.OK) != (part.score is not None) or bool(self.trace_sha256) != (part.score is not None):
-            raise ValueError("a sealed result has a score and a trace if it is ok, and only then")
+        if (self.verdict is Verdict.OK) != bool(self.trace_sha256) or (self.trace_sha256 is None and part.score is not None):
+            raise ValueError("a sealed result has a trace if it is ok, and only then a score")
         return self
 
     def cards_fault(self, wanted: int) -> str | None:

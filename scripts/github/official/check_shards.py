@@ -20,7 +20,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT, TRACE, write_atomically
-from scripts.console import CommandError, escape_commands, say
+from scripts.console import escape_commands, say
 from scripts.github.official.check_result import ResultOrDuel, RoundCheck, gather_facts, parse_for_item
 from scripts.github.official.record_results import AmendedRecord, amended_records, write_amended
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
@@ -205,11 +205,11 @@ def _failed_record(check: RoundCheck, file: ShardFile, fault: str) -> ResultOrDu
 
 
 def _sealed_again(check: RoundCheck, secret: SeasonSecret, file: ShardFile, accepted: RecordAndTrace) -> RecordAndTrace:
-    """An accepted record, sealed; an internal error if it has no score and so cannot be sealed."""
+    """An accepted record, sealed; an internal error if it cannot be."""
     try:
         return sealed_record(check.work.challenge, secret, *accepted)
-    except (ValueError, CommandError):
-        failed = _failed_record(check, file, "it cannot be sealed, for it has no score")
+    except ValueError:
+        failed = _failed_record(check, file, "it cannot be sealed")
         return sealed_record(check.work.challenge, secret, failed, None)
 
 

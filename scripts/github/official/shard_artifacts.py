@@ -21,7 +21,8 @@ from leaderboard.planning.missing import DuelWorkItem
 from scripts.github.official.shard_jobs import CLAIM_FILE, ShardAssignment, ShardClaim
 from scripts.github.official.workload import Workload, WorkloadItem
 
-MAX_RESULT_BYTES = 8 << 20
+# Of a script's record most are its episodes; sealed it is padded to a power of two, in base64.
+MAX_RESULT_BYTES = 16 << 20
 # What reading an untrusted file can raise: parsers, conversions and arithmetic on parsed values, and the disk.
 READ_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError, RecursionError, MemoryError)
 _SHARD_NAME = re.compile(r"(?:.*-)?shard-(\d{1,3})")

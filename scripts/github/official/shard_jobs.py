@@ -25,7 +25,7 @@ from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Sha
-from evaluator.model.records.result import Result, Tier, with_self_hash
+from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
@@ -294,15 +294,8 @@ def _record(store: ResultStore, played: Played) -> str:
 def _sealed_result(
     challenge: Challenge, order: EvaluationRequest, result: Result, trace: bytes | None
 ) -> tuple[Result, bytes | None]:
-    """The result and trace, sealed in a sealed season. One without a score becomes an internal error, and loses no other."""
-    if order.secret is None:
-        return result, trace
-    try:
-        return seal_result(challenge, order.secret, result, trace)
-    except CommandError as error:
-        fields = {name: value for name, value in result.document().items() if name not in ("returns", "lengths", "script")}
-        failed = {**fields, "verdict": Verdict.INTERNAL_ERROR, "message": str(error), "metrics": {}, "trace_sha256": None}
-        return seal_result(challenge, order.secret, with_self_hash({**failed, "seeds": order.seeds()}), None)
+    """The result and trace, sealed in a sealed season."""
+    return seal_result(challenge, order.secret, result, trace) if order.secret else (result, trace)
 
 
 def _failure_message(verdict: Verdict, message: str) -> str:

@@ -31,6 +31,7 @@ from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import ResultStore
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.pages.page_renderer import render_pages
+from leaderboard.scoring.metrics import is_missing
 from leaderboard.site_context import SiteContext
 from scripts.commands import bot, season
 from scripts.console import CommandError
@@ -335,14 +336,14 @@ def test_one_surprising_file_of_a_sealed_season_costs_that_result_alone(played: 
     assert len(checked.accepted) == 4
 
 
-def test_what_has_no_score_to_show_cannot_be_sealed_and_costs_that_result_alone(
+def test_what_cannot_be_sealed_costs_that_result_alone(
     played: Round, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, real = copied(played, tmp_path), check_shards.sealed_record
 
     def sealing(challenge: Challenge, secret: SeasonSecret, result: Result, trace: bytes | None) -> Any:
         if result.login == "alice" and result.verdict is Verdict.OK:
-            raise CommandError(3, "a metric has no value to rank by")
+            raise ValueError("it was not played with that secret")
         return real(challenge, secret, result, trace)
 
     monkeypatch.setattr(check_shards, "sealed_record", sealing)
@@ -353,8 +354,14 @@ def test_what_has_no_score_to_show_cannot_be_sealed_and_costs_that_result_alone(
     assert len(checked.accepted) == 4
 
 
-def test_an_agent_without_a_value_to_rank_by_takes_nobody_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its job ended with what it did, and with all that others did there: all of it was played anew."""
+@pytest.mark.attack(
+    "sealed_script_without_a_value", family="cheating", outcome="ok, without a score, once and for all",
+    tries="Reaches no threshold when it learnt badly, so that its sealed result has no score, and is run again.",
+)  # fmt: skip
+def test_a_sealed_result_without_a_value_to_rank_by_counts_and_is_not_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was a failure of ours: played three times, and no quota knew of it."""
     for name, value in pinned_environment().items():
         monkeypatch.setenv(name, value)
     metric = b"metrics: [{name: speed, kind: steps_to_threshold, threshold: 2, direction: lower}], script: {steps"
@@ -369,10 +376,15 @@ def test_an_agent_without_a_value_to_rank_by_takes_nobody_with_it(tmp_path: Path
     checked = begun.check()
 
     assert checked.refused == ()
-    assert {record.login: record.verdict for record in checked.accepted} == {
-        "erin": Verdict.INTERNAL_ERROR, "zoe": Verdict.OK,
-    }  # fmt: skip
-    assert all(isinstance(record, Result) and record.sealed for record in checked.accepted)
+    assert {record.login: record.verdict for record in checked.accepted} == {"erin": Verdict.OK, "zoe": Verdict.OK}
+    shown = {record.login: record.sealed for record in checked.accepted if isinstance(record, Result)}
+    assert shown["erin"] is not None
+    assert shown["zoe"] is not None
+    assert (shown["erin"].score, shown["zoe"].score is None) == (None, False)
+    begun.record()
+    assert read_workload(open_run(clone), clone.head, newest_results(clone.repository)).items == ()
+    table = recorded_standings(open_board(begun, tmp_path, revealed=False), official=False)
+    assert [(row.entry.login, is_missing(row.estimate.score)) for row in table.tasks[1].rows] == [("erin", True)]
 
 
 def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(played: Round, tmp_path: Path) -> None:

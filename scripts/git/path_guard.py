@@ -31,6 +31,7 @@ AGENTS_CHANGED = 200
 # job fetches them, also those that the last commit no longer has.
 VERSIONS_KEPT = 4
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
+LOST = "main has it no longer, so that a merge could change another file instead; merge main into the branch"
 _MODE_FAULTS = {
     "120000": "is a symbolic link; put the file itself there",
     "160000": "is another repository; put its files there",
@@ -163,10 +164,12 @@ def inspect_pull(
 
 
 def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits) -> GuardedPaths:
-    if not merge_bases(repository, base, head):
+    bases = merge_bases(repository, base, head)
+    if not bases:
         return GuardedPaths(agents=(), removed=(), faults=(NO_HISTORY,))
     owners, agents_on_main = _agents_on_main(repository, base)
-    guarded = check_paths(tree_changes(repository, base, head, author.login), author.login, owners)
+    changes = tree_changes(repository, base, head, author.login)
+    guarded = check_paths(changes, author.login, owners)
     changed = {*guarded.agents, *guarded.removed}
     in_head = _head_folders(repository, head, changed)
     changed_in_head = sorted(changed & in_head.keys())
@@ -177,6 +180,8 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
         )
     if len(changed_in_head) > AGENTS_CHANGED:
         faults.append(f"the pull request changes more than {AGENTS_CHANGED} agents; split it into several")
+    if not faults and not guarded.outside:
+        faults += _lost_faults(repository, base, bases, changes)
     if not faults and not guarded.outside:
         faults += [f"{path}: {line}" for path in changed_in_head for line in _folder_faults(in_head[path], limits)]
     if not faults and not guarded.outside:
@@ -220,6 +225,29 @@ def _head_folders(repository: GitRepository, head: str, changed: set[str]) -> di
     """The agents' folders in the head, of the logins whose folders changed."""
     owners = sorted({"/".join(path.split("/")[:2]) for path in changed})
     return by_folder(leaf for owner in owners for leaf in list_leaves(repository, head, owner))
+
+
+def _lost_faults(repository: GitRepository, main: str, bases: Sequence[str], changes: Sequence[TreeChange]) -> list[str]:
+    """A line for each file or folder of the author's that is changed here, and that main has lost since the merge base.
+
+    A merge takes a file that is gone, and one like it that came meanwhile, whoever's it is, for one file that was moved, and
+    makes the pull request's change there.
+    """
+    written = [_steps(change.path) for change in changes if change.status != "D"]
+    if not written:
+        return []
+    owner = written[0][0].rpartition(b"/")[0].decode()
+    now = {step for leaf in repository.leaves(main, owner) for step in _steps(leaf.path)}
+    before = (leaf for since in bases for leaf in list_leaves(repository, since, owner))
+    lost = {step for leaf in before for step in _steps(leaf.path)} - now
+    gone = {step for steps in written if (step := next((step for step in steps if step in lost), None))}
+    return [f"{_printable(step.decode('utf-8', 'backslashreplace'))}: {LOST}" for step in sorted(gone)]
+
+
+def _steps(path: bytes) -> list[bytes]:
+    """The agent's folder of a path, and every step to the path itself."""
+    parts = path.split(b"/")
+    return [b"/".join(parts[:end]) for end in range(3, len(parts) + 1)]
 
 
 def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple[str, ...]:

@@ -177,6 +177,7 @@ def _status(world: World, sha: str) -> dict[str, Any] | None:
         return named and {
             "context": name, "state": named["state"].upper(), "description": named["description"],
             "targetUrl": named["target_url"] or None, "creator": _actor(world, named["creator"]),
+            "createdAt": named["at"],
         }  # fmt: skip
 
     return {"context": latest} if own else None

@@ -30,6 +30,9 @@ AGENTS_CHANGED = 200
 # A pull request's commits may hold so many versions of its folders, at their largest: a merge keeps all for ever, and every
 # job fetches them, also those that the last commit no longer has.
 VERSIONS_KEPT = 4
+# Git packs zeros a thousand times smaller, and almost equal files to nothing, but each clone unpacks all: this many times as
+# much as it may be packed, but no more than the last in all. Each commit brings the whole list of logins, too.
+UNPACKED_TIMES, LISTS_BYTES, UNPACKED_BYTES = 4, 64 * MIB, 2048 * MIB
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
 LOST = "main has it no longer, so that a merge could change another file instead; merge main into the branch"
 _MODE_FAULTS = {
@@ -189,7 +192,7 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
     if not faults and not guarded.outside:
         faults += copy_faults(repository, agents_on_main, {path: in_head[path] for path in changed_in_head}, removed=changed)
     if not faults and not guarded.outside:
-        faults += _history_faults(added_bytes(repository, base, head), max(1, len(changed_in_head)), limits)
+        faults += _history_faults(*added_bytes(repository, base, head), max(1, len(changed_in_head)), limits)
     return GuardedPaths(
         agents=tuple(changed_in_head),
         removed=tuple(sorted(changed - in_head.keys())),
@@ -261,12 +264,16 @@ def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple
     return (_printable(fault),) if fault else ()
 
 
-def _history_faults(size: int, agents: int, limits: SubmissionLimits) -> Iterator[str]:
+def _history_faults(packed: int, unpacked: int, agents: int, limits: SubmissionLimits) -> Iterator[str]:
     """A line if the commits of so many agents bring too many bytes."""
     most = VERSIONS_KEPT * limits.kib * 1024 * agents
-    if size > most:
-        how = "make them one: 'git reset --soft origin/main', then commit and push with --force"
-        yield f"the commits bring {size / MIB:.1f} MiB of at most {most / MIB:.1f}, earlier versions included; {how}"
+    most_unpacked = min(UNPACKED_TIMES * most + LISTS_BYTES, UNPACKED_BYTES)
+    how = "make them one: 'git reset --soft origin/main', then commit and push with --force"
+    if packed > most:
+        yield f"the commits bring {packed / MIB:.1f} MiB of at most {most / MIB:.1f}, earlier versions included; {how}"
+    elif unpacked > most_unpacked:
+        size = f"{unpacked / MIB:.1f} MiB of at most {most_unpacked / MIB:.1f} when they are unpacked"
+        yield f"the commits bring {size}, earlier versions included; {how}"
 
 
 def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:

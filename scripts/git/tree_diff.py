@@ -97,7 +97,7 @@ def added_bytes(repository: GitRepository, base: str, head: str) -> tuple[int, i
     """
     form = ("--objects", "--no-object-names", full_sha(head), f"^{full_sha(base)}")
     try:
-        added = repository.run("rev-list", *form, at_most=ALL_BYTES, seconds=LIST_SECONDS)
+        added = repository.run("rev-list", *form, at_most=LIST_BYTES, seconds=LIST_SECONDS)
         sizes = ("--batch-check=%(objectsize:disk) %(objectsize)", "--buffer")
         listed = repository.run("cat-file", *sizes, given=added, seconds=LIST_SECONDS).split()
         return sum(map(int, listed[::2])), sum(map(int, listed[1::2]))

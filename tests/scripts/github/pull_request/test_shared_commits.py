@@ -161,3 +161,27 @@ def test_the_hourly_run_judges_it_again_too(scene: Scene) -> None:
     reconcile_pulls(scene.context())
 
     assert scene.statuses(sha)[-1][0] == "failure"
+
+
+@pytest.mark.attack(
+    "pull_request_that_vanishes", family="bot", outcome="everybody else is told",
+    tries="Proposes the commit of a pull request in conflict, by an account whose pull requests GitHub then hides as spam.",
+)  # fmt: skip
+def test_a_pull_request_that_github_hides_keeps_nobody_from_being_told(scene: Scene) -> None:
+    sha = scene.bring()
+    propose(scene, sha)
+    scene.ran(32, 8, content=previewed(scene, sha))
+    mine = scene.world.pulls.pop(7)
+    tell(scene, 32)
+    assert scene.statuses(sha) == [OUTSIDE]
+
+    del scene.world.pulls[8], scene.world.runs[32]
+    mine.mergeable = False
+    scene.world.pulls[7] = mine
+    honest = scene.bring(9, "carol", source=AGENT + b"# carol's\n")
+    scene.world.person("carol", 99)
+    scene.ran(33, 9)
+    tell(scene, 33)
+
+    assert scene.statuses(honest)
+    assert scene.statuses(sha)[-1][0] == "error"

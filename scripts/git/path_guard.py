@@ -184,9 +184,14 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
     if len(changed_in_head) > AGENTS_CHANGED:
         faults.append(f"the pull request changes more than {AGENTS_CHANGED} agents; split it into several")
     if not faults and not guarded.outside:
-        faults += _lost_faults(repository, base, bases, changes)
-    if not faults and not guarded.outside:
-        faults += [f"{path}: {line}" for path in changed_in_head for line in _folder_faults(in_head[path], limits)]
+        owner = f"{SUBMISSIONS}/{owners.get(author.login.casefold(), author.login)}"
+        on_main = repository.leaves(base, owner)
+        before = [leaf for since in bases for leaf in list_leaves(repository, since, owner)]
+        faults += _lost_faults(before, on_main, changes)
+        merged = _merged_names(on_main, changes)
+        faults += [
+            f"{path}: {line}" for path in changed_in_head for line in _folder_faults(path, in_head[path], merged, limits)
+        ]
     if not faults and not guarded.outside:
         faults += [line for path in changed_in_head for line in _pointer_faults(repository, path, in_head[path])]
     if not faults and not guarded.outside:
@@ -230,21 +235,17 @@ def _head_folders(repository: GitRepository, head: str, changed: set[str]) -> di
     return by_folder(leaf for owner in owners for leaf in list_leaves(repository, head, owner))
 
 
-def _lost_faults(repository: GitRepository, main: str, bases: Sequence[str], changes: Sequence[TreeChange]) -> list[str]:
+def _lost_faults(before: Iterable[TreeLeaf], on_main: Iterable[TreeLeaf], changes: Iterable[TreeChange]) -> Iterator[str]:
     """A line for each file or folder of the author's that is changed here, and that main has lost since the merge base.
 
     A merge takes a file that is gone, and one like it that came meanwhile, whoever's it is, for one file that was moved, and
     makes the pull request's change there.
     """
-    written = [_steps(change.path) for change in changes if change.status != "D"]
-    if not written:
-        return []
-    owner = written[0][0].rpartition(b"/")[0].decode()
-    now = {step for leaf in repository.leaves(main, owner) for step in _steps(leaf.path)}
-    before = (leaf for since in bases for leaf in list_leaves(repository, since, owner))
+    now = {step for leaf in on_main for step in _steps(leaf.path)}
     lost = {step for leaf in before for step in _steps(leaf.path)} - now
+    written = [_steps(change.path) for change in changes if change.status != "D"]
     gone = {step for steps in written if (step := next((step for step in steps if step in lost), None))}
-    return [f"{_printable(step.decode('utf-8', 'backslashreplace'))}: {LOST}" for step in sorted(gone)]
+    yield from (f"{_printable(step.decode('utf-8', 'backslashreplace'))}: {LOST}" for step in sorted(gone))
 
 
 def _steps(path: bytes) -> list[bytes]:
@@ -253,14 +254,21 @@ def _steps(path: bytes) -> list[bytes]:
     return [b"/".join(parts[:end]) for end in range(3, len(parts) + 1)]
 
 
-def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple[str, ...]:
+def _merged_names(on_main: Iterable[TreeLeaf], changes: Sequence[TreeChange]) -> list[str]:
+    """The author's files that main has after the merge: some may have come there since the pull request began."""
+    deleted = {change.path for change in changes if change.status == "D"}
+    names = {leaf.path for leaf in on_main} | {change.path for change in changes}
+    return sorted(name.decode("utf-8", "replace") for name in names - deleted)
+
+
+def _folder_faults(path: str, files: Sequence[TreeLeaf], merged: Sequence[str], limits: SubmissionLimits) -> tuple[str, ...]:
     """What is wrong with a complete folder, unchanged files included; sizes are checked before anything is read.
 
     Faults of the manifest or the entry point are left to the evaluation, as a verdict.
     """
     if too_large := limits.size_fault({leaf.text.split("/", 3)[-1]: leaf.size for leaf in files}):
         return (too_large,)
-    fault = new_names_fault(leaf.text for leaf in files)
+    fault = new_names_fault(name for name in merged if name.startswith(f"{path}/"))
     return (_printable(fault),) if fault else ()
 
 

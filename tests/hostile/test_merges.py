@@ -79,6 +79,25 @@ def test_who_withdrew_all_may_begin_anew_on_an_older_branch(board: Clone) -> Non
     assert judge(board, main, head).is_clean
 
 
+@pytest.mark.attack(
+    "names_that_meet_in_a_merge", family="bot", outcome="refused in one line",
+    tries="Brings two files whose names differ by case only, each by a pull request that began before the other's merge.",
+)  # fmt: skip
+@pytest.mark.parametrize("pair", [("W.bin", "w.bin"), ("nets/1.bin", "Nets/2.bin")])
+def test_names_that_differ_by_case_from_those_on_main_do_not_come_in(board: Clone, pair: tuple[str, str]) -> None:
+    first, second = (f"submissions/alice/a/{name}" for name in pair)
+    began = board.commit(agent_files("alice"))
+    main = board.commit({first: b"1"})
+    board.switch(began)
+    head = board.commit({second: b"2"})
+
+    assert merged_changes(board, main, head) == [second]
+    (fault,) = judge(board, main, head).faults
+    assert fault.endswith("only by case; rename one")
+    board.switch(main)
+    assert judge(board, main, board.commit({first: None, second: b"2"})).is_clean
+
+
 def test_whoever_merges_main_into_the_branch_is_welcome(board: Clone) -> None:
     began = board.commit(agent_files("alice", source=TABLE))
     head = board.commit(agent_files("alice", source=CHANGED))

@@ -300,13 +300,16 @@ def _committed_at(content: bytes) -> datetime:
     return datetime.fromtimestamp(int(line[1]), timezone(zone) if abs(zone) < timedelta(days=1) else UTC)
 
 
-def read_commits(repository: GitRepository, main_sha: str, *paths: str) -> Iterator[tuple[str, str, list[FileChange]]]:
+def read_commits(
+    repository: GitRepository, main_sha: str, *paths: str, since: datetime | None = None
+) -> Iterator[tuple[str, str, list[FileChange]]]:
     """Id, time and changes of each first-parent commit that changed those paths, oldest first.
 
     A path is never taken for a commit, whatever its name: exactly one follows each line that begins with a colon.
     """
     form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H")
-    raw = repository.run("log", *form, full_sha(main_sha), "--", *paths)
+    newest = (f"--since={since.isoformat()}",) if since else ()
+    raw = repository.run("log", *form, *newest, full_sha(main_sha), "--", *paths)
     tokens = iter(raw.decode("utf-8", "surrogateescape").split("\0"))
     commits: dict[str, list[FileChange]] = {}
     changes = list[FileChange]()
@@ -320,6 +323,15 @@ def read_commits(repository: GitRepository, main_sha: str, *paths: str) -> Itera
     times = commit_times(repository, list(commits))
     for (sha, of_commit), at in zip(commits.items(), times, strict=True):
         yield sha, at.isoformat(), of_commit
+
+
+def losses(repository: GitRepository, main_sha: str, since: datetime) -> dict[str, datetime]:
+    """When main last lost a file of a login, which is in lower case; of commits since a moment."""
+    lost: dict[str, datetime] = {}
+    for _, at, changes in read_commits(repository, main_sha, SUBMISSIONS, since=since):
+        gone = (path.split("/") for mode, _, path in changes if mode == _GONE_MODE)
+        lost |= dict.fromkeys((parts[1].casefold() for parts in gone if len(parts) > 1), datetime.fromisoformat(at))
+    return lost
 
 
 def _apply_changes(folders: dict[AgentName, dict[str, FolderFile]], changes: Iterable[FileChange]) -> set[AgentName]:

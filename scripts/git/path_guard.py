@@ -30,7 +30,11 @@ AGENTS_CHANGED = 200
 # A pull request's commits may hold so many versions of its folders, at their largest: a merge keeps all for ever, and every
 # job fetches them, also those that the last commit no longer has.
 VERSIONS_KEPT = 4
+# Git packs zeros a thousand times smaller, and almost equal files to nothing, but each clone unpacks all: this many times as
+# much as it may be packed, but no more than the last in all. Each commit brings the whole list of logins, too.
+UNPACKED_TIMES, LISTS_BYTES, UNPACKED_BYTES = 4, 64 * MIB, 2048 * MIB
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
+LOST = "main has it no longer, so that a merge could change another file instead; merge main into the branch"
 _MODE_FAULTS = {
     "120000": "is a symbolic link; put the file itself there",
     "160000": "is another repository; put its files there",
@@ -163,10 +167,12 @@ def inspect_pull(
 
 
 def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits) -> GuardedPaths:
-    if not merge_bases(repository, base, head):
+    bases = merge_bases(repository, base, head)
+    if not bases:
         return GuardedPaths(agents=(), removed=(), faults=(NO_HISTORY,))
     owners, agents_on_main = _agents_on_main(repository, base)
-    guarded = check_paths(tree_changes(repository, base, head, author.login), author.login, owners)
+    changes = tree_changes(repository, base, head, author.login)
+    guarded = check_paths(changes, author.login, owners)
     changed = {*guarded.agents, *guarded.removed}
     in_head = _head_folders(repository, head, changed)
     changed_in_head = sorted(changed & in_head.keys())
@@ -178,13 +184,20 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
     if len(changed_in_head) > AGENTS_CHANGED:
         faults.append(f"the pull request changes more than {AGENTS_CHANGED} agents; split it into several")
     if not faults and not guarded.outside:
-        faults += [f"{path}: {line}" for path in changed_in_head for line in _folder_faults(in_head[path], limits)]
+        owner = f"{SUBMISSIONS}/{owners.get(author.login.casefold(), author.login)}"
+        on_main = repository.leaves(base, owner)
+        before = [leaf for since in bases for leaf in list_leaves(repository, since, owner)]
+        faults += _lost_faults(before, on_main, changes)
+        merged = _merged_names(on_main, changes)
+        faults += [
+            f"{path}: {line}" for path in changed_in_head for line in _folder_faults(path, in_head[path], merged, limits)
+        ]
     if not faults and not guarded.outside:
         faults += [line for path in changed_in_head for line in _pointer_faults(repository, path, in_head[path])]
     if not faults and not guarded.outside:
         faults += copy_faults(repository, agents_on_main, {path: in_head[path] for path in changed_in_head}, removed=changed)
     if not faults and not guarded.outside:
-        faults += _history_faults(added_bytes(repository, base, head), max(1, len(changed_in_head)), limits)
+        faults += _history_faults(*added_bytes(repository, base, head), max(1, len(changed_in_head)), limits)
     return GuardedPaths(
         agents=tuple(changed_in_head),
         removed=tuple(sorted(changed - in_head.keys())),
@@ -222,23 +235,53 @@ def _head_folders(repository: GitRepository, head: str, changed: set[str]) -> di
     return by_folder(leaf for owner in owners for leaf in list_leaves(repository, head, owner))
 
 
-def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple[str, ...]:
+def _lost_faults(before: Iterable[TreeLeaf], on_main: Iterable[TreeLeaf], changes: Iterable[TreeChange]) -> Iterator[str]:
+    """A line for each file or folder of the author's that is changed here, and that main has lost since the merge base.
+
+    A merge takes a file that is gone, and one like it that came meanwhile, whoever's it is, for one file that was moved, and
+    makes the pull request's change there.
+    """
+    now = {step for leaf in on_main for step in _steps(leaf.path)}
+    lost = {step for leaf in before for step in _steps(leaf.path)} - now
+    written = [_steps(change.path) for change in changes if change.status != "D"]
+    gone = {step for steps in written if (step := next((step for step in steps if step in lost), None))}
+    yield from (f"{_printable(step.decode('utf-8', 'backslashreplace'))}: {LOST}" for step in sorted(gone))
+
+
+def _steps(path: bytes) -> list[bytes]:
+    """The agent's folder of a path, and every step to the path itself."""
+    parts = path.split(b"/")
+    return [b"/".join(parts[:end]) for end in range(3, len(parts) + 1)]
+
+
+def _merged_names(on_main: Iterable[TreeLeaf], changes: Sequence[TreeChange]) -> list[str]:
+    """The author's files that main has after the merge: some may have come there since the pull request began."""
+    deleted = {change.path for change in changes if change.status == "D"}
+    names = {leaf.path for leaf in on_main} | {change.path for change in changes}
+    return sorted(name.decode("utf-8", "replace") for name in names - deleted)
+
+
+def _folder_faults(path: str, files: Sequence[TreeLeaf], merged: Sequence[str], limits: SubmissionLimits) -> tuple[str, ...]:
     """What is wrong with a complete folder, unchanged files included; sizes are checked before anything is read.
 
     Faults of the manifest or the entry point are left to the evaluation, as a verdict.
     """
     if too_large := limits.size_fault({leaf.text.split("/", 3)[-1]: leaf.size for leaf in files}):
         return (too_large,)
-    fault = new_names_fault(leaf.text for leaf in files)
+    fault = new_names_fault(name for name in merged if name.startswith(f"{path}/"))
     return (_printable(fault),) if fault else ()
 
 
-def _history_faults(size: int, agents: int, limits: SubmissionLimits) -> Iterator[str]:
+def _history_faults(packed: int, unpacked: int, agents: int, limits: SubmissionLimits) -> Iterator[str]:
     """A line if the commits of so many agents bring too many bytes."""
     most = VERSIONS_KEPT * limits.kib * 1024 * agents
-    if size > most:
-        how = "make them one: 'git reset --soft origin/main', then commit and push with --force"
-        yield f"the commits bring {size / MIB:.1f} MiB of at most {most / MIB:.1f}, earlier versions included; {how}"
+    most_unpacked = min(UNPACKED_TIMES * most + LISTS_BYTES, UNPACKED_BYTES)
+    how = "make them one: 'git reset --soft origin/main', then commit and push with --force"
+    if packed > most:
+        yield f"the commits bring {packed / MIB:.1f} MiB of at most {most / MIB:.1f}, earlier versions included; {how}"
+    elif unpacked > most_unpacked:
+        size = f"{unpacked / MIB:.1f} MiB of at most {most_unpacked / MIB:.1f} when they are unpacked"
+        yield f"the commits bring {size}, earlier versions included; {how}"
 
 
 def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:

@@ -88,16 +88,19 @@ def merge_bases(repository: GitRepository, base: str, head: str) -> list[str]:
     return bases
 
 
-def added_bytes(repository: GitRepository, base: str, head: str) -> int:
-    """What the head's commits add to main's history, as git packs it.
+def added_bytes(repository: GitRepository, base: str, head: str) -> tuple[int, int]:
+    """What the head's commits add to main's history: as git packs it, and as each clone unpacks it.
 
     Raises:
         UnreadableError: there are too many objects to add up.
         GitError: a commit is missing.
     """
-    form = ("--objects", "--disk-usage", full_sha(head), f"^{full_sha(base)}")
+    form = ("--objects", "--no-object-names", full_sha(head), f"^{full_sha(base)}")
     try:
-        return int(repository.run("rev-list", *form, seconds=LIST_SECONDS))
+        added = repository.run("rev-list", *form, at_most=LIST_BYTES, seconds=LIST_SECONDS)
+        sizes = ("--batch-check=%(objectsize:disk) %(objectsize)", "--buffer")
+        listed = repository.run("cat-file", *sizes, given=added, seconds=LIST_SECONDS).split()
+        return sum(map(int, listed[::2])), sum(map(int, listed[1::2]))
     except GitLimitError as error:
         raise UnreadableError("its history is too large to be added up; begin a new branch on main") from error
 

@@ -88,7 +88,12 @@ def answer(world: World, body: Any, login: str = BOT) -> dict[str, Any]:
     deeds = {name: _deed(world, login, deed) for name, deed in DEEDS.items()}
     document = _document(body["query"])
     done = execute_sync(schema(), document, {**root, **deeds}, variable_values=body.get("variables"))
-    return dict(done.formatted)
+    missing = {tuple(one.path or ()) for one in done.errors or () if isinstance(one.original_error, _MissingError)}
+    errors = [
+        {**one, "type": "NOT_FOUND"} if tuple(one.get("path", ())) in missing else one
+        for one in map(dict, done.formatted.get("errors", ()))
+    ]
+    return {**done.formatted, **({"errors": errors} if errors else {})}
 
 
 def _limit(world: World, points: int) -> dict[str, Any]:
@@ -101,10 +106,20 @@ def _repository(world: World, owner: str, name: str, **_: Any) -> dict[str, Any]
         return None
     return {
         **_named(REPOSITORY_ID, OWNER), "id": "R_ours", "object": lambda _, oid: _commit(world, oid),
-        "pullRequest": lambda _, number: _whole_pull(world, world.pulls[number]) if number in world.pulls else None,
+        "pullRequest": lambda _, number: _existing_pull(world, number),
         "pullRequests": lambda _, **asked: _pulls(world, **asked),
         "label": lambda _, name: {"id": f"LA_{name}", "name": name} if name in world.labels else None,
     }  # fmt: skip
+
+
+class _MissingError(Exception):
+    """What is asked about is not there."""
+
+
+def _existing_pull(world: World, number: int) -> dict[str, Any]:
+    if number not in world.pulls:
+        raise _MissingError(f"Could not resolve to a PullRequest with the number of {number}.")
+    return _whole_pull(world, world.pulls[number])
 
 
 def _named(identity: int, owner: str) -> dict[str, Any]:
@@ -177,6 +192,7 @@ def _status(world: World, sha: str) -> dict[str, Any] | None:
         return named and {
             "context": name, "state": named["state"].upper(), "description": named["description"],
             "targetUrl": named["target_url"] or None, "creator": _actor(world, named["creator"]),
+            "createdAt": named["at"],
         }  # fmt: skip
 
     return {"context": latest} if own else None

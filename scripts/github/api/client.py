@@ -370,7 +370,7 @@ class GitHub:
         return answer if isinstance(answer, dict) else {}
 
     def query_repository(self, fields: str, variables: dict[str, Any], declared: str = "", rest: str = "") -> dict[str, Any]:
-        """The fields of the repository that a GraphQL query asks for.
+        """The fields of the repository that a GraphQL query asks for; None for what is not there.
 
         Args:
             fields: what is asked of the repository.
@@ -387,7 +387,10 @@ class GitHub:
         )
         answer = self.query(f"{text}\n{rest}", {"owner": owner, "name": name, **variables})
         repository = (answer.get("data") or {}).get("repository")
-        if answer.get("errors") or not isinstance(repository, dict):
+        # A number may be of a pull request that GitHub hides by now, such as an abuser's: the others are answered.
+        errors = answer.get("errors") or ()
+        is_answered = all(one.get("type") == "NOT_FOUND" and len(one.get("path") or ()) == 2 for one in errors)
+        if not is_answered or not isinstance(repository, dict):
             raise CommandError(OUR_FAULT, f"GitHub did not answer a query: {_first_error(answer)}")
         return repository
 

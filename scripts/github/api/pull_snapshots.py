@@ -28,7 +28,9 @@ fragment actor on Actor {
 }"""
 _STATUS_FIELDS = f"""commits(last: 1) {{
   nodes {{
-    commit {{ oid status {{ context(name: "{STATUS_CONTEXT}") {{ state description targetUrl creator {{ ...actor }} }} }} }}
+    commit {{
+      oid status {{ context(name: "{STATUS_CONTEXT}") {{ state description targetUrl createdAt creator {{ ...actor }} }} }}
+    }}
   }}
 }}"""
 _COMMENT_FIELDS = f"""comments(first: {COMMENTS_READ}) {{
@@ -146,7 +148,7 @@ def _parse_status(commit: dict[str, Any]) -> CommitStatus | None:
     creator = _parse_actor(context["creator"])[0]
     return CommitStatus(
         state=state, context=STATUS_CONTEXT, description=str(context["description"] or ""), creator=creator,
-        pull=linked_pull(context["targetUrl"]),
+        pull=linked_pull(context["targetUrl"]), created_at=str(context["createdAt"]),
     )  # fmt: skip
 
 

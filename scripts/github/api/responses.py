@@ -120,8 +120,9 @@ class CommitStatus:
     context: str
     description: str
     creator: str
-    pull: int | None = None
+    pull: int | None
     """The pull request that it links; several may have the commit. None if it links none."""
+    created_at: str
 
 
 def parse_account(answer: Any) -> GitHubAccount:
@@ -203,6 +204,7 @@ def parse_status(answer: Any) -> CommitStatus:
         description=str(answer["description"] or ""),
         creator=str(creator.get("login", GHOST)),
         pull=linked_pull(answer["target_url"]),
+        created_at=str(answer["created_at"]),
     )
 
 

@@ -21,6 +21,7 @@ from scripts.github.pull_request.report_previews import (
     ReadingTime,
     find_backlog,
     isolated,
+    outdated_outcomes,
     settle_ended,
     tell_unstarted,
 )
@@ -56,6 +57,7 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
         with isolated(pull, trouble):
             if outcome := _unstarted_outcome(context, pull):
                 outcomes.append((pull, outcome))
+    outcomes += outdated_outcomes(context, backlog, reading, trouble)
     trouble += tell_unstarted(context, outcomes)
 
     def with_issue(outcome: Outcome) -> Outcome:

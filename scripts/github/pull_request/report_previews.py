@@ -10,24 +10,32 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
 from leaderboard.comments.states import NoRunReason
 from scripts.console import OK, OUR_FAULT, CommandError, say
+from scripts.git.folder_history import losses
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import GitHub, RequestLimit
 from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, recent_pulls
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.comment_label_status import FINAL_STATES, Outcome, StatusState, no_run_outcome
+from scripts.github.pull_request.comment_label_status import (
+    FINAL_STATES,
+    Outcome,
+    StatusState,
+    no_run_outcome,
+    refused_outcome,
+)
 from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes
 from scripts.github.pull_request.judge_preview import (
     PREVIEW_ARTIFACT,
     PREVIEW_WORKFLOW,
     WORKFLOW_DISPATCH,
     PreviewCase,
+    guard_pull,
     latest_run,
     latest_run_among,
     outcome_without_scores,
@@ -47,6 +55,8 @@ LISTED_AT_ONCE = 100
 # The newest preview runs that a report looks at, and the open pull requests that it looks at in any case.
 RUNS_LISTED, PULLS_LISTED = 1000, 500
 HOUR_SECONDS = 3600.0
+# A status is set by a job that began before, with main as it was then.
+REPORT_LASTS, NEVER = timedelta(hours=1), datetime.min.replace(tzinfo=UTC)
 PREVIEW_FILE = PREVIEW_WORKFLOW.rpartition("/")[2]
 # A head can be made so that reading it lasts until git is stopped, for minutes. After this many seconds for the heads of one
 # author everybody else's come first. After this many seconds in all a report reads no further ones, and tells what was
@@ -62,6 +72,8 @@ class Backlog:
     """Their preview ended, or waits for an approval."""
     unstarted: list[PullRequest] = field(default_factory=list)
     """None of their preview runs is known."""
+    passed: list[PullRequest] = field(default_factory=list)
+    """They were found good, and main has lost files of their author's since, or shortly before."""
     playing: int = 0
 
 
@@ -134,8 +146,10 @@ def report_recent(context: BotContext) -> int:
         report_preview(context)
     conflicts = [pull for pull in backlog.unstarted if pull.mergeable is False]
     outcomes = [(pull, no_run_outcome(pull, NoRunReason.CONFLICT)) for pull in conflicts]
+    reading = ReadingTime(READING_SECONDS)
+    outcomes += outdated_outcomes(context, backlog, reading, faults)
     faults += tell_unstarted(context, outcomes)
-    settle_ended(context, backlog.ended, faults, ReadingTime(READING_SECONDS))
+    settle_ended(context, backlog.ended, faults, reading)
     if faults:
         raise CommandError(OUR_FAULT, *faults)
     return OK
@@ -156,12 +170,15 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
     own_run = context.workflow.event.get("workflow_run")
     own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
     backlog = Backlog()
+    passed: list[tuple[PullRequest, datetime]] = []
     for number, page in enumerate(recent_pulls(context.github, MAIN_BRANCH), 1):
         is_any_waiting = False
         for snapshot in page:
             pull = snapshot.pull
             with isolated(pull, faults):
                 status = _own_status(context, snapshot)
+                if status is not None and status.state == StatusState.SUCCESS:
+                    passed.append((pull, datetime.fromisoformat(status.created_at)))
                 # What failed on our side is told again by whoever makes it run again.
                 is_failed = status is not None and status.state == StatusState.ERROR
                 is_looked_at = is_complete or not is_failed or pull.head_sha == own_head
@@ -170,7 +187,23 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
         # What was just told changed last, and may hide what waits.
         if not is_any_waiting and not is_complete and number * PULLS_PER_PAGE >= PULLS_LISTED:
             break
+    if passed:
+        lost = losses(context.clone, context.main, min(at for _, at in passed) - REPORT_LASTS)
+        backlog.passed = [pull for pull, at in passed if lost.get(pull.author.casefold(), NEVER) > at - REPORT_LASTS]
     return backlog
+
+
+def outdated_outcomes(
+    context: BotContext, backlog: Backlog, reading: "ReadingTime", faults: list[str]
+) -> list[tuple[PullRequest, Outcome]]:
+    """Refusals of pull requests that were found good, and whose merge could change another file by now."""
+    outcomes = []
+    for pull in reading.turns(backlog.passed, lambda pull: pull):
+        with isolated(pull, faults):
+            paths = guard_pull(context, pull)
+            if paths.faults:
+                outcomes.append((pull, refused_outcome(pull, paths)))
+    return outcomes
 
 
 def _own_status(context: BotContext, snapshot: PullSnapshot) -> CommitStatus | None:

@@ -513,6 +513,21 @@ def test_commits_that_bring_much_more_than_the_last_one_holds_are_refused(board:
     assert judge(board, board.commit({}, parents=(git(board.path, "rev-parse", "origin/main"),))).is_clean
 
 
+@pytest.mark.attack(
+    "history_that_unpacks_to_gigabytes", family="supply", outcome="refused",
+    tries="Commits files of zeros and takes them back: a few megabytes, which every clone unpacks for minutes for ever.",
+)  # fmt: skip
+def test_commits_that_unpack_to_much_more_than_they_are_packed_are_refused(board: Clone) -> None:
+    for number in range(3):
+        board.commit({**agent_files("Alice"), "submissions/Alice/a/w.bin": bytes((32 << 20) + number)})
+    head = board.commit({**agent_files("Alice"), "submissions/Alice/a/w.bin": None})
+
+    main = git(board.path, "rev-parse", "origin/main")
+    (fault,) = inspect_pull(board.repository, main, head, ALICE, SubmissionLimits(kib=256)).faults
+
+    assert "the commits bring 96.0 MiB of at most 68.0 when they are unpacked" in fault
+
+
 def test_some_versions_of_a_folder_may_be_in_the_history(board: Clone) -> None:
     for number in range(3):
         head = board.commit({**agent_files("Alice"), "submissions/Alice/a/w.bin": os.urandom(3000 + number)})

@@ -143,7 +143,12 @@ def test_labels_statuses_reactions_and_permissions(github: GitHub, standin: GitH
     github.mutate([GraphQLChange(name="addReaction", input={"subjectId": f"IC_{comment.id}", "content": "ROCKET"})])
 
     assert github.labels(7) == []
-    assert github.statuses(SHA) == [CommitStatus(state="success", context="pullrank", description="d" * 140, creator=BOT)]
+    (status,) = github.statuses(SHA)
+    at = status.created_at
+    assert status == CommitStatus(
+        state="success", context="pullrank", description="d" * 140, creator=BOT, pull=None, created_at=at
+    )
+    assert at.startswith("2026-01-02T03:")
     assert comment.reactions == ["rocket"]
     assert [github.permission(login) for login in ("host", "eve", "alice", "nobody")] == ["admin", "write", "read", "none"]
 

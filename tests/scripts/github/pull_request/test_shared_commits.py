@@ -5,6 +5,7 @@ import pytest
 from scripts.github.pull_request import report_previews
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from tests.github.world import PullRequest
+from tests.scripts.github.remotes import AGENT, agent_files
 from tests.scripts.github.scenes import Scene, completed, previewed
 
 SCORED = ("success", "preview: 1 of 1 evaluations scored; unofficial until merged")
@@ -126,3 +127,61 @@ def test_a_change_of_anothers_agent_is_refused_without_a_run(scene: Scene, more:
 
     assert scene.statuses(sha) == [OUTSIDE]
     assert scene.world.labelled == {8: ["needs-review"]}
+
+
+def test_what_was_found_good_is_judged_again_once_main_has_lost_its_file(scene: Scene) -> None:
+    """Git's merge would make the change in another file, whoever's, if one like it has come meanwhile."""
+    scene.clone.commit(agent_files("alice"))
+    scene.clone.push()
+    sha = scene.bring(source=AGENT + b"# better\n")
+    scene.ran(31, content=previewed(scene, sha))
+    tell(scene, 31)
+    scene.clone.commit(agent_files("carol", source=AGENT + b"# carol's\n"))
+    tell(scene, 31)
+    assert scene.statuses(sha)[-1] == SCORED
+
+    scene.clone.commit(dict.fromkeys(agent_files("alice")))
+    tell(scene, 31)
+
+    assert scene.statuses(sha)[-1] == ("failure", "no score: the folder breaks a rule; the comment says which")
+    assert "main has it no longer" in scene.bodies()[0]
+    assert scene.world.labelled == {7: ["needs-changes"]}
+    reconcile_pulls(scene.context())
+    assert len(scene.statuses(sha)) == 2
+
+
+def test_the_hourly_run_judges_it_again_too(scene: Scene) -> None:
+    scene.clone.commit(agent_files("alice"))
+    scene.clone.push()
+    sha = scene.bring(source=AGENT + b"# better\n")
+    scene.ran(31, content=previewed(scene, sha))
+    tell(scene, 31)
+
+    scene.clone.commit(dict.fromkeys(agent_files("alice")))
+    reconcile_pulls(scene.context())
+
+    assert scene.statuses(sha)[-1][0] == "failure"
+
+
+@pytest.mark.attack(
+    "pull_request_that_vanishes", family="bot", outcome="everybody else is told",
+    tries="Proposes the commit of a pull request in conflict, by an account whose pull requests GitHub then hides as spam.",
+)  # fmt: skip
+def test_a_pull_request_that_github_hides_keeps_nobody_from_being_told(scene: Scene) -> None:
+    sha = scene.bring()
+    propose(scene, sha)
+    scene.ran(32, 8, content=previewed(scene, sha))
+    mine = scene.world.pulls.pop(7)
+    tell(scene, 32)
+    assert scene.statuses(sha) == [OUTSIDE]
+
+    del scene.world.pulls[8], scene.world.runs[32]
+    mine.mergeable = False
+    scene.world.pulls[7] = mine
+    honest = scene.bring(9, "carol", source=AGENT + b"# carol's\n")
+    scene.world.person("carol", 99)
+    scene.ran(33, 9)
+    tell(scene, 33)
+
+    assert scene.statuses(honest)
+    assert scene.statuses(sha)[-1][0] == "error"

@@ -17,6 +17,7 @@ from evaluator.host.docker.image_checks import read_config, read_manifest
 from evaluator.host.docker.image_registry import Registry
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.image_reference import ImageReference, TaggedImage
+from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 from tests.docker.registry import digest_of
 
@@ -297,6 +298,36 @@ def test_nothing_leads_inside(target: str, words: str, by_token: bool) -> None:
 )
 def test_redirects_end() -> None:
     assert "without end" in str(faulty(lambda handler: say(handler, 302, Location=handler.path)))
+
+
+@pytest.mark.attack(
+    "registry_whose_answer_breaks_its_reader",
+    family="images",
+    tries="Lets its own registry answer, when it is unlucky, with what the client that reads it was not made for.",
+    outcome="its owner's failure, which counts in the third try",
+)
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"302 x\r\nLocation: https://[",
+        b"302 x\r\nLocation: https://[x]/",
+        b"302 x\r\nLocation: https://a..b/",
+        b"302 x\r\nLocation: https://" + b"a" * 64 + b".example/",
+        b"302 x\r\nLocation: https://a\xe2\x84\x80b/",
+        b"302 x\r\nLocation: \xff",
+        b'401 x\r\nWWW-Authenticate: Bearer realm="https://["',
+        b'401 x\r\nWWW-Authenticate: Bearer realm="https://a..b/"',
+        b"200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5",
+    ],
+)
+def test_an_answer_that_breaks_its_reader_is_its_owners(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As our failure it was never counted, so an owner could choose which matches were."""
+    monkeypatch.setattr(image_registry, "reaches_others", lambda: True)
+
+    fault = faulty(lambda handler: handler.wfile.write(b"HTTP/1.0 " + head + b"\r\n\r\n"))
+
+    assert isinstance(fault, RegistryFault)
+    assert ASKED_AGAIN in str(fault)
 
 
 @pytest.mark.attack(

@@ -445,3 +445,26 @@ def test_only_what_is_run_is_kept_of_a_configuration() -> None:
     assert set(kept) == {"architecture", "os", "config", "rootfs"}
     with pytest.raises(AgentFault, match="another number of layers"):
         read_config(json.dumps(body).encode(), "linux/amd64", 2)
+
+
+@pytest.mark.attack(
+    "image_that_asks_for_the_machines_cards",
+    family="images",
+    tries="Is an image whose environment asks the engine's runtime for all graphics cards, where the board hands out none.",
+    outcome="these variables are left out",
+)
+def test_no_variable_of_an_image_asks_for_devices() -> None:
+    """A runtime such as NVIDIA's, where it is the engine's default, obeys what an image says."""
+    asks = [
+        "NVIDIA_VISIBLE_DEVICES=all",
+        "NVIDIA_DRIVER_CAPABILITIES=all",
+        "AMD_VISIBLE_DEVICES=all",
+        "NVIDIA_IMEX_CHANNELS=0",
+    ]
+    kept = ["CUDA_VISIBLE_DEVICES=", "PATH=/bin", "MY_NVIDIA_X=1"]
+    config = {"Cmd": ["a"], "Env": [*asks, *kept]}
+    body = {"os": "linux", "architecture": "amd64", "rootfs": {"diff_ids": ["sha256:" + "c" * 64]}, "config": config}
+
+    document = json.loads(read_config(json.dumps(body).encode(), "linux/amd64", 1).document)
+
+    assert document["config"]["Env"] == kept

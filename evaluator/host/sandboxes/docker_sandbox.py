@@ -194,8 +194,11 @@ class DockerSandbox:
                 self._engine.limit_share(self._id, self._limits.cpus)
             except EngineError:
                 # An agent that ends at this moment must not make its end our failure; the referee sees that it is gone.
+                # The engine learns of it late after hundreds of kills for memory, and each is an event.
                 if self._last_state().get("Running"):
-                    raise
+                    if not self._engine.ran_out_of_memory(self._id):
+                        raise
+                    self._kill()
 
     def charge(self, cpu_seconds: float, wall_seconds: float) -> None:
         """See `Sandbox`."""

@@ -25,7 +25,7 @@ _TENSORS = re.compile(
     r"collections OrderedDict|torch._utils _rebuild_(tensor_v2|parameter)|torch(\.storage)? \w+Storage|torch \w+"
 )
 _OLD = re.compile(r"<class 'gym\.")
-_LAYER = re.compile(r"(.*?)(\d*)\.weight")
+_LAYER = re.compile(r"(.*)\.weight")
 # By the layers' name: the activation between them, and whether the output is squashed into the action's bounds.
 _HEADS = (("actor_mean.", "torch.tanh"), ("actor.", "torch.tanh"), ("network.", "torch.relu"), ("q_network.", "torch.relu"))
 _SQUASHED_HEADS = ("fc_mu", "fc_mean")
@@ -138,7 +138,7 @@ def _of_state_dict(path: Path, pickled: bytes) -> SavedModel:
             raise _fault(path, "holds objects, not only numbers; save model.state_dict(), or torch.jit.script(model)")
         if isinstance(argument, str):
             texts.append(argument)
-    names = dict.fromkeys(match[1] + match[2] for text in texts if (match := _LAYER.fullmatch(text)))
+    names = dict.fromkeys(match[1] for text in texts if (match := _LAYER.fullmatch(text)))
     for head, activation in _HEADS:
         if layers := [name for name in names if re.fullmatch(re.escape(head) + r"\d+", name)]:
             return _layered(layers, activation, is_squashed=False)

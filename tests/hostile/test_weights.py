@@ -22,7 +22,7 @@ from evaluator.host.sandboxes import sandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile, WeightsFile
-from evaluator.model.records.result import SandboxKind, Tier
+from evaluator.model.records.result import ASKED_AGAIN, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE, printable_line
 from tests.hostile.arena import order, world_of
@@ -396,6 +396,22 @@ def test_a_host_that_fails_is_its_owners_unless_it_serves_everybody_or_nothing_i
 
 
 @pytest.mark.attack(
+    "weights_that_their_owner_asks_for_too_often", family="supply", outcome="is its owner's failure",
+    tries="Asks gitlab.com for its own file 300 times in a minute when its seeds are bad, so that it is refused to all.",
+)  # fmt: skip
+def test_a_host_that_counts_requests_by_file_can_be_made_to_fail_by_its_owner(server: WeightsServer, tmp_path: Path) -> None:
+    """GitLab's limit on raw files is for each project and path, whoever asks: three such failures were ours."""
+    server.pages["/alice/nets/-/raw/main/net.bin"] = lambda request: request.send_error(429)
+    wanted = weights(CONTENT, url="https://gitlab.com/alice/nets/-/raw/main/net.bin")
+
+    with pytest.raises(RegistryFault) as caught:
+        server.store(tmp_path / "store").fetch([wanted])
+
+    assert caught.value.asked_owner
+    assert ASKED_AGAIN in str(caught.value)
+
+
+@pytest.mark.attack(
     "weights_host_behind_a_common_one", family="supply", outcome="is its owner's",
     tries="Has a host that serves everybody redirect to its own web host, which then fails or is slow as it likes.",
 )  # fmt: skip
@@ -409,7 +425,7 @@ def test_who_redirects_answers_for_where_the_files_come_from(
     server.pages["/net.bin"] = sends_to(f"https://{target}/there.bin")
     server.pages["/there.bin"] = overloaded
     store = server.store(tmp_path / "store")
-    wanted = [weights(CONTENT, url="https://gitlab.com/net.bin")]
+    wanted = [weights(CONTENT, url="https://huggingface.co/net.bin")]
 
     with pytest.raises(AgentFault) as caught:
         store.fetch(wanted)
@@ -430,7 +446,7 @@ def test_who_redirects_answers_for_where_the_files_come_from(
     [
         ("camo.githubusercontent.com", True), ("user-content.gitlab-static.net", True), ("storage.googleapis.com", True),
         ("mine.storage.googleapis.com", True), ("raw.githubusercontent.com", False), ("cas-bridge.xethub.hf.co", False),
-        ("cdn.artifacts.gitlab-static.net", False),
+        ("cdn.artifacts.gitlab-static.net", True),
     ],
 )  # fmt: skip
 def test_a_name_below_a_common_one_is_not_common_where_owners_serve_by_it(
@@ -441,7 +457,7 @@ def test_a_name_below_a_common_one_is_not_common_where_owners_serve_by_it(
     server.pages["/net.bin"] = sends_to(there)
     server.pages["/there.bin"] = overloaded
     store = server.store(tmp_path / "store")
-    wanted = [weights(CONTENT, url="https://gitlab.com/net.bin" if redirects else there)]
+    wanted = [weights(CONTENT, url="https://huggingface.co/net.bin" if redirects else there)]
 
     with pytest.raises(AgentFault) as caught:
         store.fetch(wanted)
@@ -542,8 +558,8 @@ def test_the_times_of_its_files_do_not_tell_an_agent_when_they_arrived(
         ("https://models.example/net.bin", overloaded, True),
         ("https://models.example/net.bin", gives(CONTENT[:-1] + b"x"), True),
         ("https://models.example/missing.bin", overloaded, True),
-        ("https://gitlab.com/net.bin", sends_to("https://elsewhere.example/missing.bin"), True),
-        ("https://gitlab.com/net.bin", overloaded, False),
+        ("https://huggingface.co/net.bin", sends_to("https://elsewhere.example/missing.bin"), True),
+        ("https://huggingface.co/net.bin", overloaded, False),
     ],
 )  # fmt: skip
 def test_the_second_in_which_files_fail_tells_the_next_agent_nothing(

@@ -26,6 +26,9 @@ _MAX_CONFIG_BYTES = 1 << 20
 # The only fields kept of a configuration. VOLUME would be writable space without a limit, HEALTHCHECK a second program,
 # USER another user, and LABEL could claim another owner of the container.
 _KEPT_FIELDS = ("Entrypoint", "Cmd", "Env")
+# Variables by which a runtime for graphics cards, where it is the engine's default, hands out what only the image asks for.
+# CUDA's own is read by the program alone.
+_ASKS_FOR_CARDS = re.compile(r"NVIDIA_|(?!CUDA_)\w*_VISIBLE_DEVICES=")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +99,7 @@ def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
     settings = value.get("config")
     original: dict[str, Any] = settings if isinstance(settings, dict) else {}
     kept: dict[str, Any] = {name: _words(original, name) for name in _KEPT_FIELDS}
+    kept["Env"] = [word for word in kept["Env"] if not _ASKS_FOR_CARDS.match(word)]
     if not kept["Entrypoint"] and not kept["Cmd"]:
         raise _fault("has neither ENTRYPOINT nor CMD; say in its Dockerfile what is to be run")
     where = original.get("WorkingDir") or "/"

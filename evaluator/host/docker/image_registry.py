@@ -18,7 +18,6 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 import requests
 import requests.adapters
-import urllib3.exceptions
 from urllib3.poolmanager import pool_classes_by_scheme
 
 from evaluator.host.errors import AgentFault, RegistryFault
@@ -174,7 +173,9 @@ class Registry:
         try:
             with self._follow(f"{self._origin}/v2/{self._name}/{path}") as response:
                 yield response
-        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+        except AgentFault:
+            raise
+        except Exception as error:  # of any kind: to be sent to `https://[` is a ValueError
             self._check_deadline()
             kind = type(error).__name__
             words = f"the registry {self._host} does not answer as it should ({kind}); {ASKED_AGAIN}"

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
 POINTER_BYTES = 1024
 # Run for everybody, with where they send to for the bytes: no owner of a file lets them fail, or be slow. Names are written
-# out, since owners serve by others of the same domains: camo.githubusercontent.com and user-content.gitlab-static.net fetch
-# from any host, and anybody can have a bucket at storage.googleapis.com.
+# out, since owners serve by others of the same domains: camo.githubusercontent.com fetches from any host. Not gitlab.com: it
+# refuses a raw file to everybody that was asked for 300 times in a minute, also by its owner.
 _COMMON_HOSTS = (
-    "github.com", "huggingface.co", "gitlab.com", "zenodo.org",
+    "github.com", "huggingface.co", "zenodo.org",
     "raw.githubusercontent.com", "media.githubusercontent.com", "objects.githubusercontent.com",
-    "release-assets.githubusercontent.com", "cdn-lfs.huggingface.co", "cdn.artifacts.gitlab-static.net",
+    "release-assets.githubusercontent.com", "cdn-lfs.huggingface.co",
 )  # fmt: skip
 _COMMON_DOMAIN = ".hf.co"
 # What a machine keeps; the oldest files are removed.

@@ -162,6 +162,7 @@ def escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeChec
             "tmpfs_mib": limits.tmpfs_mib,
             "memory_mib": limits.memory_mib,
             "hidden": [] if chosen.kind is SandboxKind.GVISOR else hidden_paths(),
+            "shares_kernel": chosen.kind is not SandboxKind.GVISOR,
             "machine": _machine_names(),
             "uptime": time.clock_gettime(time.CLOCK_BOOTTIME),
             "room": tempfile.gettempdir(),

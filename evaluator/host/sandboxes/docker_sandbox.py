@@ -43,6 +43,8 @@ RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: GVISOR_RUNTIME}
 STATE_SECONDS = 2.0
 # The name of a thread that removes a container; a process ends after it.
 REMOVAL = "removal"
+# Docker fails to remove one whose events it still writes down, such as of hundreds of kills for memory.
+REMOVALS, REMOVAL_PAUSE_SECONDS = 3, 2.0
 KILL_SECONDS = 10.0
 _KILLED = 128 + signal.SIGKILL
 # How a container ends that its engine stops.
@@ -194,8 +196,11 @@ class DockerSandbox:
                 self._engine.limit_share(self._id, self._limits.cpus)
             except EngineError:
                 # An agent that ends at this moment must not make its end our failure; the referee sees that it is gone.
+                # The engine learns of it late after hundreds of kills for memory, and each is an event.
                 if self._last_state().get("Running"):
-                    raise
+                    if not self._engine.ran_out_of_memory(self._id):
+                        raise
+                    self._kill()
 
     def charge(self, cpu_seconds: float, wall_seconds: float) -> None:
         """See `Sandbox`."""
@@ -289,9 +294,12 @@ class DockerSandbox:
 
     def _remove(self) -> None:
         if self._id:
-            # A container that cannot be removed must not void its result; the next evaluation removes it.
-            with contextlib.suppress(EngineError):
-                self._engine.remove(self._id)
+            # A container that cannot be removed must not void its result; the next evaluator removes it.
+            for _ in range(REMOVALS):
+                with contextlib.suppress(EngineError):
+                    self._engine.remove(self._id)
+                    break
+                time.sleep(REMOVAL_PAUSE_SECONDS)
         if self._own:
             with contextlib.suppress(EngineError):
                 agent_image.trim_images(self._engine)

@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -143,10 +144,12 @@ class ProcessSandbox:
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
         self._stream: SocketStream | None = None
         self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
-        self._group = ControlGroup.create(spec.limits, CONTROL_GROUPS, self._room.name)
-        self._listener = listen(self._room / "agent.sock")
+        self._group: ControlGroup | None = None
+        self._listener: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         try:
+            self._group = ControlGroup.create(spec.limits, CONTROL_GROUPS, self._room.name)
+            self._listener = listen(self._room / "agent.sock")
             self._open(spec)
         except BaseException:
             self.close()
@@ -197,6 +200,7 @@ class ProcessSandbox:
         """See `Sandbox`."""
         process = self._process
         assert process is not None
+        assert self._listener is not None
         self._stream = accept(
             self._listener, self._limits.start_seconds, lambda: process.poll() is not None, "the sandbox did not start"
         )
@@ -266,9 +270,9 @@ class ProcessSandbox:
             self._process.wait()
         if self._group is not None:
             self._group.remove()
-        self._listener.close()
-        if self._stream is not None:
-            self._stream.close()
+        for connection in (self._listener, self._stream):
+            if connection is not None:
+                connection.close()
         shutil.rmtree(self._room, ignore_errors=True)
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import pickle
 import shutil
+import time
 import zipfile
 from pathlib import Path
 
@@ -200,6 +201,19 @@ def test_names_of_layers_cannot_write_code(board: Checkout, tmp_path: Path) -> N
     folder = imported(board, torch_zip(tmp_path / "net.pt", pickle.dumps(names, protocol=2)), "CartPole-v1")
 
     assert 'LAYERS = ["actor.2"]\n' in (folder / "agent.py").read_text()
+
+
+@pytest.mark.attack(
+    "model_with_a_name_of_digits", family="models", outcome="refused at once",
+    tries="Names a layer by a million digits, which took hours to be looked at.",
+)  # fmt: skip
+def test_a_long_name_of_a_layer_takes_no_time(board: Checkout, tmp_path: Path) -> None:
+    begun = time.monotonic()
+
+    with pytest.raises(CommandError, match="has no layers called"):
+        imported(board, torch_zip(tmp_path / "net.pt", pickle.dumps({"1" * 1_000_000: 1}, protocol=2)), "CartPole-v1")
+
+    assert time.monotonic() - begun < 30
 
 
 def test_other_files_are_refused_with_what_to_do(board: Checkout, tmp_path: Path) -> None:

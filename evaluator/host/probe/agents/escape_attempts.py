@@ -25,6 +25,7 @@ FAMILIES = 64  # More than any kernel has.
 REFUSED = (errno.EPERM, errno.ENOSYS)
 NEW_USER_NAMESPACE = 0x10000000
 OPEN_FILE_LOCK = 37
+FUTEX, FUTEX_WAKE = (202, 98), 1
 EMPTY_PATH = 0x1000
 CLONE3 = 435
 MAX_FILE = 1 << 16
@@ -233,6 +234,12 @@ def enter_the_kernel() -> str | None:
     with select.epoll() as events, contextlib.suppress(OSError):
         fcntl.flock(events, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return "a file can be locked that the kernel shares among all containers"
+    # Without the bit by which a futex belongs to one process.
+    if (
+        PROBE_PARAMETERS["shares_kernel"]
+        and SYSTEM.syscall(FUTEX[COLUMN], ctypes.byref(ctypes.c_int()), FUTEX_WAKE, 1) != -1
+    ):
+        return "a futex can be woken in memory that containers share"
     return None
 
 

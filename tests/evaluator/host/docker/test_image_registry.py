@@ -17,6 +17,7 @@ from evaluator.host.docker.image_checks import read_config, read_manifest
 from evaluator.host.docker.image_registry import Registry
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.image_reference import ImageReference, TaggedImage
+from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 from tests.docker.registry import digest_of
 
@@ -300,6 +301,36 @@ def test_redirects_end() -> None:
 
 
 @pytest.mark.attack(
+    "registry_whose_answer_breaks_its_reader",
+    family="images",
+    tries="Lets its own registry answer, when it is unlucky, with what the client that reads it was not made for.",
+    outcome="its owner's failure, which counts in the third try",
+)
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"302 x\r\nLocation: https://[",
+        b"302 x\r\nLocation: https://[x]/",
+        b"302 x\r\nLocation: https://a..b/",
+        b"302 x\r\nLocation: https://" + b"a" * 64 + b".example/",
+        b"302 x\r\nLocation: https://a\xe2\x84\x80b/",
+        b"302 x\r\nLocation: \xff",
+        b'401 x\r\nWWW-Authenticate: Bearer realm="https://["',
+        b'401 x\r\nWWW-Authenticate: Bearer realm="https://a..b/"',
+        b"200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5",
+    ],
+)
+def test_an_answer_that_breaks_its_reader_is_its_owners(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As our failure it was never counted, so an owner could choose which matches were."""
+    monkeypatch.setattr(image_registry, "reaches_others", lambda: True)
+
+    fault = faulty(lambda handler: handler.wfile.write(b"HTTP/1.0 " + head + b"\r\n\r\n"))
+
+    assert isinstance(fault, RegistryFault)
+    assert ASKED_AGAIN in str(fault)
+
+
+@pytest.mark.attack(
     "registry_in_a_private_network",
     family="images",
     tries="Names a registry at an address of the machine's own network.",
@@ -414,3 +445,26 @@ def test_only_what_is_run_is_kept_of_a_configuration() -> None:
     assert set(kept) == {"architecture", "os", "config", "rootfs"}
     with pytest.raises(AgentFault, match="another number of layers"):
         read_config(json.dumps(body).encode(), "linux/amd64", 2)
+
+
+@pytest.mark.attack(
+    "image_that_asks_for_the_machines_cards",
+    family="images",
+    tries="Is an image whose environment asks the engine's runtime for all graphics cards, where the board hands out none.",
+    outcome="these variables are left out",
+)
+def test_no_variable_of_an_image_asks_for_devices() -> None:
+    """A runtime such as NVIDIA's, where it is the engine's default, obeys what an image says."""
+    asks = [
+        "NVIDIA_VISIBLE_DEVICES=all",
+        "NVIDIA_DRIVER_CAPABILITIES=all",
+        "AMD_VISIBLE_DEVICES=all",
+        "NVIDIA_IMEX_CHANNELS=0",
+    ]
+    kept = ["CUDA_VISIBLE_DEVICES=", "PATH=/bin", "MY_NVIDIA_X=1"]
+    config = {"Cmd": ["a"], "Env": [*asks, *kept]}
+    body = {"os": "linux", "architecture": "amd64", "rootfs": {"diff_ids": ["sha256:" + "c" * 64]}, "config": config}
+
+    document = json.loads(read_config(json.dumps(body).encode(), "linux/amd64", 1).document)
+
+    assert document["config"]["Env"] == kept

@@ -30,9 +30,10 @@ class Table:
     def __init__(self, state: dict[str, Any], *, event: bool = False, readings: Iterable[Usage] = ()) -> None:
         self.state_said, self.event = state, event
         self.readings = iter(readings)
-        self.stopped, self.process = False, (7, "100")
+        self.stopped, self.process, self.killed = False, (7, "100"), False
         self.ours, self.theirs = socket.socketpair()
         self.removed_by: list[str] = []
+        self.failures = 0
         self.may_remove = threading.Event()
         self.may_remove.set()
 
@@ -44,10 +45,17 @@ class Table:
 
     def start(self, container: str) -> None: ...
 
-    def kill(self, container: str) -> None: ...
+    def kill(self, container: str) -> None:
+        self.killed = True
+
+    def limit_share(self, container: str, cpus: float) -> None:
+        raise EngineError("cannot update a stopped container")
 
     def remove(self, container: str) -> None:
         self.may_remove.wait(10)
+        if self.failures:
+            self.failures -= 1
+            raise EngineError("unable to remove filesystem: directory not empty")
         self.removed_by.append(threading.current_thread().name)
         self.theirs.close()
 
@@ -232,3 +240,34 @@ def test_an_agents_own_end_is_not_the_engines(opened: Any) -> None:
     table.process, table.stopped = (8, "200"), True
 
     assert jail.post_mortem().verdict is Verdict.CRASHED
+
+
+def test_a_container_that_could_not_be_removed_is_tried_again(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Docker wrote down events of the container while it removed its folder, and left it behind as dead."""
+    monkeypatch.setattr("evaluator.host.sandboxes.docker_sandbox.REMOVAL_PAUSE_SECONDS", 0.0)
+    engine = Table(KILLED)
+    engine.failures = 2
+    opened(engine).close()
+
+    assert len(engine.removed_by) == 1
+
+
+@pytest.mark.attack(
+    "script_whose_children_hide_its_end", family="exhaustion", outcome="its own end: out_of_memory",
+    tries="Has its children killed for memory so often that the engine is late to see its end, which it chooses when it "
+    "learnt badly: a share of processor time that could not be set was our failure.",
+)  # fmt: skip
+def test_an_end_that_the_engine_does_not_see_yet_is_the_agents(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluator.host.sandboxes.docker_sandbox.STATE_SECONDS", 0.0)
+    engine = Table(STILL_RUNNING, event=True)
+    jail = opened(engine)
+
+    jail.limit_share()
+
+    assert jail.post_mortem().verdict is Verdict.OUT_OF_MEMORY
+    for killer in jail._killers:
+        killer.join()
+    assert engine.killed
+
+    with pytest.raises(EngineError):
+        opened(Table(STILL_RUNNING)).limit_share()

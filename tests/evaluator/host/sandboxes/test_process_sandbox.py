@@ -3,14 +3,17 @@
 import os
 import subprocess
 import sys
+import tempfile
 import uuid
 from pathlib import Path
 
 import pytest
 
-from evaluator.host.sandboxes.process_sandbox import ControlGroup
+from evaluator.host.process_owner import scratch_prefix
+from evaluator.host.sandboxes.process_sandbox import ControlGroup, ProcessSandbox
+from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select import select_sandbox
-from evaluator.host.usage import Usage
+from evaluator.host.usage import CONTROL_GROUPS, Usage
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
@@ -135,6 +138,23 @@ def test_an_honest_agent_is_measured_and_nothing_is_left(tmp_path: Path, monkeyp
     assert result.cost.wall_seconds > 0
     assert len(created) == 1 or result.cost.cpu_seconds is None  # where the kernel grants none there is nothing to leave
     assert [place for group in created for place in group.folders.values() if place.exists()] == []
+
+
+@pytest.mark.parametrize("place", ["ControlGroup.create", "listen"])
+def test_an_interruption_while_it_is_made_leaves_nothing(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(f"evaluator.host.sandboxes.process_sandbox.{place}", interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        ProcessSandbox(SandboxSpec(folder=tmp_path, entry="agent.py", limits=Limits()))
+
+    assert list(tmp_path.iterdir()) == []
+    assert list(CONTROL_GROUPS.glob(f"*/{scratch_prefix('sandbox')}*")) == []
 
 
 def test_the_agents_environment_is_clean() -> None:

@@ -23,7 +23,7 @@ from evaluator.model.records.preview import AGENTS, DUELS, Preview, PreviewedAge
 from evaluator.model.records.result import Result, Tier, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.agent_reports import preview_state
+from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, NoRunReason, Refused, WithdrawnEntry

@@ -7,7 +7,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import SandboxKind, Tier
 from leaderboard.build_standings import build_standings
-from leaderboard.comments.agent_reports import official_state, preview_state, standing
+from leaderboard.comments.comment_standings import official_report, official_state, preview_state
 from leaderboard.comments.states import GameReport
 from leaderboard.core.entry import Entry
 from leaderboard.official_leaderboard import OfficialLeaderboard
@@ -138,6 +138,6 @@ def test_the_official_comment_shows_what_is_recorded_and_what_is_not() -> None:
     assert games["dan"][0].refusal is not None
     assert games["zoe"] == ()
     assert state.pending == ("zoe/agent on Tic-tac-toe",)
-    official = standing(board, "ANN", "agent")
+    official = official_report(board, "ANN", "agent")
     assert official is not None
     assert official.games == games["ann"]

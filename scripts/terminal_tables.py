@@ -23,7 +23,8 @@ from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import end_reason, side_names
-from leaderboard.ratings.duel_results import duel_totals, refusal
+from leaderboard.ratings.counting_duels import duel_totals
+from leaderboard.ratings.validations import validation_refusal
 from leaderboard.scoring.intervals import measured_estimate, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking
 from leaderboard.scoring.score_all import MOST_COUNTED
@@ -364,7 +365,7 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
     out.print(_typed(f"\n{len(duel.matches)} matches: {ending_counts}." if duel.matches else f"No match: {duel.message}"))
     _print_faults(out, duel, task)
     if duel.is_validation and duel.verdict is Verdict.OK:
-        reason = refusal(duel)
+        reason = validation_refusal(duel)
         out.print(
             _typed("\nIt may enter." if reason is None else "\nIt may not enter: it must break no rule against itself.")
         )
@@ -410,7 +411,7 @@ def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]
     _print_table(out, table)
     by_id = {task.id: task for task in tasks}
     for duel in duels:
-        if (reason := refusal(duel)) is not None and (duel.is_validation or duel.verdict is not Verdict.OK):
+        if (reason := validation_refusal(duel)) is not None and (duel.is_validation or duel.verdict is not Verdict.OK):
             if duel.verdict is not Verdict.OK or duel.players[0].verdict is Verdict.OK:
                 out.print(_typed(f"\n{duel.task}: {reason}"), soft_wrap=True)
             _print_faults(out, duel, by_id[duel.task], failed=duel.task)

@@ -27,7 +27,8 @@ from leaderboard.core.standings import Failure, OverallRow, Row, Standings, Task
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.refusal_reasons import Reason, reason_in_words
-from leaderboard.ratings.duel_results import count_matches, side_fault, validation_fault
+from leaderboard.ratings.counting_duels import count_matches
+from leaderboard.ratings.validations import side_fault, validation_fault
 from leaderboard.scoring.counting_results import counting_draws
 from leaderboard.scoring.intervals import intervals, measured_estimate
 from leaderboard.visibility import anonymous_name

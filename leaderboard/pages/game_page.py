@@ -15,7 +15,7 @@ from leaderboard.core.match_points import WinCount
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import match_replay, side_names
 from leaderboard.games.opening_book import has_book, opening_book
-from leaderboard.ratings.duel_results import count_matches
+from leaderboard.ratings.counting_duels import count_matches
 from leaderboard.site_context import AllFrames
 from leaderboard.text import format, urls
 

@@ -23,17 +23,15 @@ from leaderboard.core.game_standings import (
 from leaderboard.core.match_points import WinCount
 from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, held_by_another, owner_groups
 from leaderboard.ratings.connectivity import find_cycle
-from leaderboard.ratings.duel_results import (
+from leaderboard.ratings.counting_duels import (
     AgentVersion,
     CountedDuel,
-    JudgedEntries,
     counting_duels,
-    judge_duels,
     newest_duels,
-    validation_fault,
     version_of,
 )
 from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_ratings, rate_players, rating_order
+from leaderboard.ratings.validations import ValidatedEntries, sort_by_validation, validation_fault
 from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
 
 # The ratings over time have at most this many snapshots. Rating n players takes n² steps, so with more than 200 players
@@ -117,19 +115,19 @@ def build_game_standings(
     played = counting_duels(task, season, duels, entries, official=official)
     meetings = [meeting for meeting in played if final_beacon in (None, meeting.duel.beacon)]
     last, since = newest_duels(meetings), _since(played)
-    judged, groups = judge_duels(entered, last), owner_groups(entries, (meeting.duel for meeting in played))
+    by_validation, groups = sort_by_validation(entered, last), owner_groups(entries, (meeting.duel for meeting in played))
     attempts, held = _attempts(played, groups), _held_by_another(entered, played, groups, final_beacon)
-    validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
+    validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.admitted}
     tries = {version: 1 if final_beacon else attempts.tries(version.name) for version in validated}
     zero = anchor_ratings(task, baselines)
     if (silent := held) == {} and held_by_another(groups, entered, name_order):  # Else it is rated once.
         silent = _held_by_rating(entered, rate_players(validated, last, zero), since, groups)
     now = rate_players(validated, last, zero, tries, silent)
-    rows = _rows(now, judged, since, attempts, tries, held) if now else ()
-    shown = {version_of(entry): entry.shown for entry in judged.admitted}
+    rows = _rows(now, by_validation, since, attempts, tries, held) if now else ()
+    shown = {version_of(entry): entry.shown for entry in by_validation.admitted}
     anchor = shown[now.players[now.anchor]] if now else None
     return GameStandings(
-        task=task, rows=rows, failures=_failures(judged, attempts), waiting=_waiting(judged, rows), held=held,
+        task=task, rows=rows, failures=_failures(by_validation, attempts), waiting=_waiting(by_validation, rows), held=held,
         crosstable=_crosstable(now) if now else {},
         anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
@@ -148,7 +146,7 @@ def _held_by_another(
         return {}
     live = [meeting for meeting in played if meeting.duel.beacon != final_beacon]
     since, last = _since(live), newest_duels(live)
-    admitted = map(version_of, judge_duels(entered, last).admitted)
+    admitted = map(version_of, sort_by_validation(entered, last).admitted)
     return _held_by_rating(entered, rate_players({version: since[version] for version in admitted}, last, ()), since, groups)
 
 
@@ -165,9 +163,9 @@ def _held_by_rating(
     return held_by_another(groups, entered, by_rating)
 
 
-def _waiting(judged: JudgedEntries, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
+def _waiting(by_validation: ValidatedEntries, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
     rated = {row.entry.name for row in rows}
-    waiting = (entry for entry in (*judged.unjudged, *judged.admitted) if entry.name not in rated)
+    waiting = (entry for entry in (*by_validation.unvalidated, *by_validation.admitted) if entry.name not in rated)
     return tuple(sorted(waiting, key=name_order))
 
 
@@ -182,23 +180,23 @@ def _attempts(meetings: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerAtte
     return OwnerAttempts(groups, (OwnerDraw(*meeting.pair[0], meeting.duel.beacon) for meeting in validations))
 
 
-def _failures(judged: JudgedEntries, attempts: OwnerAttempts) -> tuple[GameFailure, ...]:
+def _failures(by_validation: ValidatedEntries, attempts: OwnerAttempts) -> tuple[GameFailure, ...]:
     return tuple(
         GameFailure(entry=entry, duel=meeting.duel, reason=reason, attempts=attempts.versions(entry.name))
-        for entry, meeting, reason in judged.refused
+        for entry, meeting, reason in by_validation.refused
     )
 
 
 def _rows(
     now: RatedPlayers,
-    judged: JudgedEntries,
+    by_validation: ValidatedEntries,
     since: Mapping[AgentVersion, str],
     attempts: OwnerAttempts,
     tries: Mapping[AgentVersion, int],
     held: Mapping[AgentName, str],
 ) -> tuple[GameRow, ...]:
     """Rated rows: by place, then the earlier player first, then by name; those whose place another holds come last."""
-    entries = {version_of(entry): entry for entry in judged.admitted}
+    entries = {version_of(entry): entry for entry in by_validation.admitted}
     counts = _counts(now)
     points = points_places(counts)
     opponents = [0] * len(now.players)

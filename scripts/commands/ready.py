@@ -9,7 +9,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.ratings.duel_results import duel_totals, refusal
+from leaderboard.ratings.counting_duels import duel_totals
+from leaderboard.ratings.validations import validation_refusal
 from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
@@ -151,7 +152,7 @@ def _game_check(entry: AgentFolder, task: Task, duels: list[Duel]) -> ReadyCheck
     validation = next((duel for duel in duels if duel.is_validation), None)
     if validation is None:
         return ReadyCheck(what=task.id, fault=f"no validation is recorded; run 'pullrank evaluate {entry.shown}'")
-    if reason := refusal(validation):
+    if reason := validation_refusal(validation):
         return ReadyCheck(what=task.id, fault=f"it may not enter: {reason}")
     words = [f"{task.id}: validated in {len(validation.matches)} matches against itself"]
     for duel in duels:

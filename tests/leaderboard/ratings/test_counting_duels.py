@@ -1,18 +1,15 @@
-"""Recorded duels: which count, what they amount to, and what a validation says."""
+"""Recorded duels: which count, and what they amount to."""
 
 import pytest
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.core.match_points import WinCount
-from leaderboard.ratings.duel_results import (
-    FAULT_MOVES,
+from leaderboard.ratings.counting_duels import (
     CountedDuel,
     counting_duels,
     duel_totals,
-    judge_duels,
     newest_duels,
-    validation_fault,
 )
 from tests.leaderboard import make
 
@@ -134,45 +131,3 @@ def test_duels_on_the_seeds_of_several_stays_are_pooled():
     assert (pooled.duel, pooled.earlier) == (again, (other,))
     assert pooled.totals.counts[0].wins == 2
     assert pooled.totals.rated == {1: ((1, 0), 0), -1: ((0, 1), 1)}
-
-
-def test_a_validation_without_an_offence_admits():
-    assert validation_fault(make.duel(ALICE, outcomes="wldt")) is None
-
-
-@pytest.mark.parametrize(
-    ("duel", "reason"),
-    [
-        (make.duel(ALICE, outcomes="di"), "match 2, move 4: the illegal move 9, after 1 0 1"),
-        (make.duel(ALICE, outcomes="do"), "match 2, move 4: late, after 1 0 1"),
-        (make.duel(ALICE, outcomes="fF", moves=[[], []]), "match 1, move 1: forfeit"),
-        (
-            make.duel(ALICE, outcomes="ff", verdicts=("crashed", "ok")),
-            "The agent's code stopped with an error.",
-        ),
-    ],
-)
-def test_a_validation_says_match_move_and_what_was_played(duel, reason):
-    assert validation_fault(duel) == reason
-
-
-def test_of_a_long_match_the_last_moves_are_told():
-    moves = [[1] + [2] * FAULT_MOVES] * 2
-
-    assert validation_fault(make.duel(ALICE, outcomes="ii", moves=moves)).endswith("after …" + " 2" * FAULT_MOVES)
-
-
-def test_a_validation_is_of_the_present_version():
-    newer = make.entry("alice", version="2")
-    last = newest_duels(counting_duels(GAME, "1", [make.duel(ALICE), make.duel(BOB, outcomes="iI")], official=True))
-
-    judged = judge_duels([newer, ALICE, BOB], last)
-
-    assert (judged.admitted, judged.unjudged) == ((ALICE,), (newer,))
-    assert [(entry, reason.split(":")[0]) for entry, _, reason in judged.refused] == [(BOB, "match 1, move 4")]
-
-
-def test_a_validation_whose_moves_were_left_out_still_says_what_was_wrong():
-    damaged = make.duel(ALICE, outcomes="ii").model_copy(update={"moves": TraceLeaf(dtype="u1", shape=(), data="AAAA")})
-
-    assert validation_fault(damaged) == "match 1, move 4: the illegal move 9"

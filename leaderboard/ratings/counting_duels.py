@@ -1,4 +1,4 @@
-"""Recorded duels: which of them count, their totals, and whether a validation was passed."""
+"""Which recorded duels of a game count, and the totals of their matches."""
 
 import math
 from collections import Counter, defaultdict
@@ -28,8 +28,6 @@ class AgentVersion(NamedTuple):
 Pair = tuple[AgentVersion, AgentVersion]
 """Two versions in the order of the sides; twice the same in a validation."""
 
-# The fault of a validation lists this many of the last moves.
-FAULT_MOVES = 40
 # Games of PettingZoo in which both players move at once; matched at the beginning of `Task.game`.
 SIMULTANEOUS = ("pettingzoo.classic.rps_",)
 
@@ -186,75 +184,3 @@ def _moves(duel: Duel) -> list[list[int]]:
         return duel.match_moves()
     except ValueError:
         return [[] for _ in duel.matches]
-
-
-def refusal(duel: Duel) -> str | None:
-    """Why a validation keeps its player out, an evaluator's failure included; None if it does not."""
-    if duel.verdict is not Verdict.OK:
-        return f"the evaluator failed: {duel.message}"
-    return validation_fault(duel)
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgedEntries:
-    """Entries sorted by their validations, each group in the order given."""
-
-    admitted: tuple[Entry, ...]
-    refused: tuple[tuple[Entry, CountedDuel, str], ...]
-    """Entries that broke a rule, with the validation and the fault."""
-    unjudged: tuple[Entry, ...]
-    """Without a recorded validation of the present version."""
-
-
-def judge_duels(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> JudgedEntries:
-    """Sort entries by their validations."""
-    admitted: list[Entry] = []
-    refused: list[tuple[Entry, CountedDuel, str]] = []
-    unjudged: list[Entry] = []
-    for entry in entries:
-        meeting = last.get((version_of(entry), version_of(entry)))
-        if meeting is None:
-            unjudged.append(entry)
-        elif reason := validation_fault(meeting.duel):
-            refused.append((entry, meeting, reason))
-        else:
-            admitted.append(entry)
-    return JudgedEntries(admitted=tuple(admitted), refused=tuple(refused), unjudged=tuple(unjudged))
-
-
-def validation_fault(duel: Duel) -> str | None:
-    """The rule that a player broke in its validation, in one line; None if it may enter."""
-    for player in duel.players:
-        if player.verdict is not Verdict.OK:
-            return _verdict_words(player)
-    index = next((index for index, match in enumerate(duel.matches) if match.offenders), None)
-    if index is None:
-        return None
-    match = duel.matches[index]
-    message = f"({match.message})" if match.message else ""
-    try:
-        moves = duel.match_moves()[index]
-    except ValueError:
-        moves = []
-    hidden = "… " if len(moves) > FAULT_MOVES else ""
-    before = f", after {hidden}{' '.join(map(str, moves[-FAULT_MOVES:]))}" if moves else ""
-    return _offence_words(match, index, message) + before
-
-
-def side_fault(duel: Duel, side: int) -> str:
-    """The first rule that a side broke, in one line; empty if none."""
-    if duel.players[side].verdict is not Verdict.OK:
-        return _verdict_words(duel.players[side])
-    broken = ((index, match) for index, match in enumerate(duel.matches) if side in match.offenders)
-    return next((_offence_words(match, index, match.message) for index, match in broken), "")
-
-
-def _verdict_words(player: PlayerRecord) -> str:
-    """How a player failed, in one line."""
-    return " ".join(f"{player.verdict.plain_words} {player.message}".split())
-
-
-def _offence_words(match: MatchRecord, index: int, message: str) -> str:
-    """The match, the move, and what was wrong with it, in one line."""
-    offence = f"the illegal move {match.refused}" if match.refused is not None else match.end.value
-    return " ".join(f"match {index + 1}, move {match.plies + 1}: {offence} {message}".split())

@@ -374,7 +374,7 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
 def _side_cells(duel: Duel, side: int) -> list[str]:
     """The verdict of a side, and its numbers by the columns above."""
     player, count = duel.players[side], duel_totals(duel).counts[side]
-    plain = (count.wins, count.ties, count.losses, count.points, count.errors)
+    plain = (count.won, count.drawn, count.lost, count.points, count.errors)
     thinking = f"{player.cost.wall_seconds:.1f}"
     return [player.verdict, *(str(number) for number in plain), f"{count.score:g}", thinking, *_cost_cells(player)]
 
@@ -442,7 +442,7 @@ def _ratings(standings: GameStandings) -> Table:
         rating, count = row.rating, row.count
         table.add_row(
             *_place_cells(row), _typed(row.entry.submission.name), _author(row.entry.login), f"{rating.elo:.0f}",
-            f"{rating.low:.0f} … {rating.high:.0f}", str(count.wins), str(count.ties), str(count.losses),
+            f"{rating.low:.0f} … {rating.high:.0f}", str(count.won), str(count.drawn), str(count.lost),
             str(count.errors), str(count.points), str(row.points_place), str(row.opponents),
         )  # fmt: skip
     for failure in standings.failures:
@@ -475,6 +475,6 @@ def _crosstable(standings: GameStandings) -> Table:
         for other in standings.rows:
             crossing = standings.crosstable.get((row.entry.name, other.entry.name))
             count = crossing.count if crossing else None
-            cells.append(f"{count.wins}–{count.ties}–{count.losses}" if count else "·")
+            cells.append(f"{count.won}–{count.drawn}–{count.lost}" if count else "·")
         table.add_row(str(number), _typed(row.entry.submission.name), *cells)
     return table

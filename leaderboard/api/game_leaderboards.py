@@ -22,7 +22,7 @@ from leaderboard.api.entry_json import (
 from leaderboard.api.task_leaderboards import LeaderboardHeadJson, RowJson
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings, HeadToHead
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 
 
 class RatingJson(ClosedObject):
@@ -44,9 +44,9 @@ class CountJson(ClosedObject):
     points: int
 
 
-def _count(count: WinCount) -> CountJson:
+def _count(count: MatchCount) -> CountJson:
     return {
-        "wins": count.wins, "draws": count.ties, "losses": count.losses, "errors": count.errors, "score": count.score,
+        "wins": count.won, "draws": count.drawn, "losses": count.lost, "errors": count.errors, "score": count.score,
         "points": count.points,
     }  # fmt: skip
 

@@ -19,7 +19,7 @@ from leaderboard.api.game_leaderboards import GameRowJson, game_row
 from leaderboard.api.task_leaderboards import MetricJson, RowJson, task_row
 from leaderboard.core.entry import Entry, Excluded
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.match_points import TIE_POINTS, WIN_POINTS
+from leaderboard.core.match_count import DRAW_POINTS, WIN_POINTS
 from leaderboard.core.standings import Row, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
@@ -102,7 +102,7 @@ _WHY = (
 _RESULTS = (
     _column("wins", "Won"), _column("draws", "Drawn"), _column("losses", "Lost"),
     _column("errors", "Errors", title="matches lost by breaking a rule or by an error"),
-    _column("points", "Points", title=f"{WIN_POINTS} for a win, {TIE_POINTS} for a draw"),
+    _column("points", "Points", title=f"{WIN_POINTS} for a win, {DRAW_POINTS} for a draw"),
     _column("opponents", "Met", title="opponents met"),
 )  # fmt: skip
 _COSTS = (

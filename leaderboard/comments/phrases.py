@@ -274,12 +274,12 @@ def any_unsigned(pairs: Iterable[PlayerInGame]) -> bool:
 def record(meeting: PreviewDuel) -> str:
     """Won, drawn and lost, as three table cells."""
     count = meeting.count
-    return f"{count.wins} | {count.ties} | {count.losses}"
+    return f"{count.won} | {count.drawn} | {count.lost}"
 
 
 def record_bar(meeting: PreviewDuel) -> str:
     """Won, drawn and lost, as a bar."""
-    return text_shares(meeting.count.wins, meeting.count.ties, meeting.count.losses)
+    return text_shares(meeting.count.won, meeting.count.drawn, meeting.count.lost)
 
 
 def opponents_title(game: GameReport) -> str:
@@ -304,7 +304,7 @@ def duels_in_words(game: GameReport) -> Markup:
         return Markup("may enter {}").format(task_name(game))
     count = game.count
     matches = counted(count.matches, "match", "matches")
-    return Markup("{} of {} won on {}").format(str(count.wins), matches, task_name(game))
+    return Markup("{} of {} won on {}").format(str(count.won), matches, task_name(game))
 
 
 # Headlines

@@ -7,7 +7,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Estimate
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from leaderboard.scoring.metrics import digits
 
 
@@ -76,7 +76,7 @@ class PreviewDuel:
 
     opponent: str
     """login/agent"""
-    count: WinCount
+    count: MatchCount
     is_baseline: bool = False
     fault: str = ""
     """The first rule that the player broke, in one line; empty if none."""
@@ -105,9 +105,9 @@ class GameReport(Report):
     """Whether GitHub signed every commit that the seeds come from; True for a preview, which has public seeds."""
 
     @property
-    def count(self) -> WinCount:
+    def count(self) -> MatchCount:
         """The total over all opponents."""
-        return WinCount.total(meeting.count for meeting in self.meetings)
+        return MatchCount.total(meeting.count for meeting in self.meetings)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.entry import AgentName, Entry, Estimate, Excluded, RankedEntry
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class GameRow(RankedEntry):
     """One rated player."""
 
     rating: Rating
-    count: WinCount
+    count: MatchCount
     """All its matches."""
     points_place: int
     """Place by (points, wins, score); equal ones share it, the next is skipped."""
@@ -50,7 +50,7 @@ class GameRow(RankedEntry):
 class HeadToHead:
     """What one player did against another."""
 
-    count: WinCount
+    count: MatchCount
     """From the row's side."""
     duel: Duel
     side: int

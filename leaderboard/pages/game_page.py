@@ -11,7 +11,7 @@ from leaderboard.charts import history_charts, table_bars
 from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, shown_duels
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import match_replay, side_names
 from leaderboard.games.opening_book import has_book, opening_book
@@ -29,7 +29,7 @@ FIRST_CARDS = 12
 class Pairing:
     """One cell of a crosstable."""
 
-    count: WinCount
+    count: MatchCount
     """From the side of the row's player."""
     page: str
     tint: str

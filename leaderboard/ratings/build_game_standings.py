@@ -20,7 +20,7 @@ from leaderboard.core.game_standings import (
     Rating,
     RatingSnapshot,
 )
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, held_by_another, owner_groups
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.counting_duels import (
@@ -234,17 +234,17 @@ def _rows(
     return tuple(row for _, row in sorted(enumerate(rows), key=by_place))
 
 
-def _counts(now: RatedPlayers) -> list[WinCount]:
-    duels: list[list[WinCount]] = [[] for _ in now.players]
+def _counts(now: RatedPlayers) -> list[MatchCount]:
+    duels: list[list[MatchCount]] = [[] for _ in now.players]
     for pair, meeting in now.met.items():
         for player, count in zip(pair, meeting.totals.counts, strict=True):
             duels[player].append(count)
-    return list(map(WinCount.total, duels))
+    return list(map(MatchCount.total, duels))
 
 
-def points_places(counts: Sequence[WinCount]) -> list[int]:
+def points_places(counts: Sequence[MatchCount]) -> list[int]:
     """Places by points, wins and score; equal ones share a place, and the next is skipped."""
-    worth = [(count.points, count.wins, count.score) for count in counts]
+    worth = [(count.points, count.won, count.score) for count in counts]
     first = {value: place for place, value in reversed(list(enumerate(sorted(worth, reverse=True), start=1)))}
     return [first[value] for value in worth]
 
@@ -266,7 +266,7 @@ def _cycle(now: RatedPlayers | None, shown: Mapping[AgentVersion, str]) -> Prefe
     # Every match, unlike in the rating: a repeated game of two deterministic players is no reason for doubt.
     for (a, b), meeting in now.met.items():
         first, second = meeting.totals.counts
-        wins[a, b], wins[b, a], ties[a, b], ties[b, a] = first.wins, second.wins, first.ties, second.ties
+        wins[a, b], wins[b, a], ties[a, b], ties[b, a] = first.won, second.won, first.drawn, second.drawn
     cycle = find_cycle(wins, ties)
     return PreferenceCycle(names=tuple(shown[now.players[i]] for i in cycle.players), share=cycle.share, triads=cycle.triads)
 

@@ -12,7 +12,7 @@ from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
 
@@ -35,16 +35,16 @@ SIMULTANEOUS = ("pettingzoo.classic.rps_",)
 class RatedTotals(NamedTuple):
     """The matches of a duel as the rating weighs them: those that begin alike count as one together."""
 
-    wins: tuple[float, float]
+    won: tuple[float, float]
     """Of each side."""
-    ties: float
+    drawn: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuelTotals:
     """The totals of a duel's matches."""
 
-    counts: tuple[WinCount, WinCount]
+    counts: tuple[MatchCount, MatchCount]
     """All matches, for each side."""
     rated: Mapping[int, RatedTotals]
     """By who moved first: 1 where side 0 did, −1 where side 1 did, 0 where both move at once."""
@@ -162,15 +162,15 @@ def duel_totals(*duels: Duel, simultaneous: bool = False, opening: int = 0) -> D
     )
 
 
-def count_matches(matches: Sequence[MatchRecord], side: int) -> WinCount:
+def count_matches(matches: Sequence[MatchRecord], side: int) -> MatchCount:
     """What one side did in them."""
-    wins = ties = errors = 0
+    won = drawn = errors = 0
     for match in matches:
-        wins += match.winner == side
-        ties += match.winner is None and not match.offenders
+        won += match.winner == side
+        drawn += match.winner is None and not match.offenders
         errors += side in match.offenders
     score = math.fsum(match.scores[side] for match in matches)
-    return WinCount(wins=wins, ties=ties, losses=len(matches) - wins - ties, errors=errors, score=score)
+    return MatchCount(won=won, drawn=drawn, lost=len(matches) - won - drawn, errors=errors, score=score)
 
 
 def _beginnings(duels: Iterable[Duel], opening: int) -> list[tuple[object, ...]]:

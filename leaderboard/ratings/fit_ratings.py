@@ -318,7 +318,7 @@ def rate_players(
 
 def _pairings(met: Mapping[tuple[int, int], CountedDuel]) -> list[PairedTotals]:
     return [
-        PairedTotals(a, b, *totals.wins, totals.ties, first)
+        PairedTotals(a, b, *totals.won, totals.drawn, first)
         for (a, b), meeting in met.items()
         for first, totals in meeting.totals.rated.items()
     ]

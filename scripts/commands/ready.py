@@ -159,7 +159,7 @@ def _game_check(entry: AgentFolder, task: Task, duels: list[Duel]) -> ReadyCheck
         if not duel.is_validation and duel.verdict is Verdict.OK:
             side = duel.side_of(entry.name)
             count, other = duel_totals(duel).counts[side], duel.players[1 - side]
-            words.append(f"{count.wins}–{count.ties}–{count.losses} against {other.login}/{other.agent}")
+            words.append(f"{count.won}–{count.drawn}–{count.lost} against {other.login}/{other.agent}")
     return ReadyCheck(what="; ".join(words))
 
 

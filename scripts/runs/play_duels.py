@@ -289,7 +289,7 @@ def duel_outcome(duel: Duel) -> str:
     if duel.is_validation:
         return "refused" if validation_fault(duel) else "validated"
     count = duel_totals(duel).counts[0]
-    return f"+{count.wins} ={count.ties} -{count.losses}"
+    return f"+{count.won} ={count.drawn} -{count.lost}"
 
 
 def duel_line(duel: Duel) -> str:

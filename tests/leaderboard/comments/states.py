@@ -25,7 +25,7 @@ from leaderboard.comments.states import (
     WithdrawnEntry,
 )
 from leaderboard.core.entry import Estimate
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from tests.leaderboard.make import digest
 
 HEAD, EVALUATOR, MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
@@ -115,7 +115,7 @@ TIC = Task(id="tictactoe", title="Tic-tac-toe", game="pettingzoo.classic.tictact
 
 
 def meeting(opponent: str, wins: int, draws: int, losses: int, **fields: Any) -> PreviewDuel:
-    count = WinCount(wins=wins, ties=draws, losses=losses, errors=fields.pop("errors", 0))
+    count = MatchCount(won=wins, drawn=draws, lost=losses, errors=fields.pop("errors", 0))
     return PreviewDuel(opponent=opponent, count=count, **fields)
 
 

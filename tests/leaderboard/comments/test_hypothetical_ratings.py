@@ -53,10 +53,10 @@ def test_a_newcomer_gets_the_rating_and_place_that_the_board_would_give() -> Non
     assert (game.entries, game.anchor, game.one_sided) == (3, "bob/agent", False), (
         "without the baseline, which takes no place"
     )
-    assert [(m.opponent, m.is_baseline, m.count.wins, m.count.ties, m.count.losses) for m in game.meetings] == [
+    assert [(m.opponent, m.is_baseline, m.count.won, m.count.drawn, m.count.lost) for m in game.meetings] == [
         ("bob/agent", True, 3, 1, 2), ("ann/agent", False, 2, 1, 3),
     ]  # fmt: skip
-    assert (game.count.wins, game.count.matches) == (5, 12)
+    assert (game.count.won, game.count.matches) == (5, 12)
     assert not game.official
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.build_standings import build_standings
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from leaderboard.ratings.build_game_standings import build_game_standings, points_places
 from leaderboard.ratings.fit_ratings import RATING_TOLERANCE
 from tests.leaderboard import make
@@ -59,8 +59,8 @@ def test_the_stronger_stands_first_with_its_counts():
     first, second = standings.rows
     assert (first.entry, first.place, second.entry, second.place) == (BOB, 1, ALICE, 2)
     assert first.rating.elo > second.rating.elo
-    assert first.count == WinCount(wins=4, ties=1, losses=1, errors=0, score=3.0)
-    assert second.count == WinCount(wins=1, ties=1, losses=4, errors=1, score=-3.0)
+    assert first.count == MatchCount(won=4, drawn=1, lost=1, errors=0, score=3.0)
+    assert second.count == MatchCount(won=1, drawn=1, lost=4, errors=1, score=-3.0)
     assert (first.points_place, second.points_place, first.opponents, first.attempts) == (1, 2, 1, 1)
     assert first.since == LATE
     assert first.rating.low <= first.rating.elo <= first.rating.high
@@ -103,7 +103,7 @@ def test_a_new_version_starts_anew_and_going_back_restores():
     assert board([ALICE, newer, CAROL], duels).waiting == (newer,)
     again = board([ALICE, newer, CAROL], [*duels, *admitted(newer, at=LATE), make.duel(newer, ALICE, "ww", at=LATE)])
     assert again.rows[0].entry == newer
-    assert (again.rows[0].count.wins, again.rows[0].attempts) == (2, 2)
+    assert (again.rows[0].count.won, again.rows[0].attempts) == (2, 2)
     assert board([ALICE, BOB, CAROL], duels).rows[0].attempts == 1
     assert logins(row.entry for row in board([ALICE, BOB, CAROL], duels).rows) == logins(PLAYERS[:3])
 
@@ -262,10 +262,16 @@ def test_to_be_measured_again_makes_nobody_later():
 
 
 def test_points_places_are_1_1_3_by_points_then_wins_then_score():
-    counts = [WinCount(ties=2), WinCount(wins=1, score=1), WinCount(wins=1, score=1), WinCount(wins=1, score=2), WinCount()]
+    counts = [
+        MatchCount(drawn=2),
+        MatchCount(won=1, score=1),
+        MatchCount(won=1, score=1),
+        MatchCount(won=1, score=2),
+        MatchCount(),
+    ]
 
     assert points_places(counts) == [4, 2, 2, 1, 5]
-    assert points_places([WinCount(wins=1), WinCount(wins=1), WinCount()]) == [1, 1, 3]
+    assert points_places([MatchCount(won=1), MatchCount(won=1), MatchCount()]) == [1, 1, 3]
 
 
 def test_the_crosstable_shows_each_pair_from_both_sides():
@@ -273,14 +279,14 @@ def test_the_crosstable_shows_each_pair_from_both_sides():
     standings = board([ALICE, BOB], [*admitted(ALICE, BOB), meeting])
 
     ours, theirs = (standings.crosstable[pair] for pair in ((ALICE.name, BOB.name), (BOB.name, ALICE.name)))
-    assert (ours.count.wins, theirs.count.wins, ours.side, theirs.side) == (1, 2, 0, 1)
+    assert (ours.count.won, theirs.count.won, ours.side, theirs.side) == (1, 2, 0, 1)
     assert ours.duel == theirs.duel == meeting
 
 
 def test_where_both_offend_in_all_matches_both_are_on_the_board():
     standings = board([ALICE, BOB], [*admitted(ALICE, BOB), make.duel(ALICE, BOB, "bb")])
 
-    assert [(row.count.losses, row.count.errors) for row in standings.rows] == [(2, 2), (2, 2)]
+    assert [(row.count.lost, row.count.errors) for row in standings.rows] == [(2, 2), (2, 2)]
 
 
 def test_a_cycle_is_named():

@@ -399,7 +399,7 @@ def _print_faults(out: Console, duel: Duel, task: Task, failed: str | None = Non
             _print_failure(out, failed or f"{player.login}/{player.agent}", player)
 
 
-def meetings_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]) -> None:
+def duels_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]) -> None:
     """Print an agent's duels, one row each, from its side."""
     out = _console()
     table = _table(None, ("game", "opponent", "verdict"), _DUEL_NUMBERS)

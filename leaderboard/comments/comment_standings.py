@@ -13,10 +13,10 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
 from leaderboard.comments.states import (
     AgentReport,
+    DuelReport,
     GameReport,
     OfficialScore,
     OverallReport,
-    PreviewDuel,
     Previewed,
     TaskReport,
 )
@@ -71,12 +71,12 @@ def redact(agent: AgentReport, recorded: OfficialLeaderboard) -> AgentReport:
 
     games = []
     for game in map(redacted, agent.games):
-        meetings = [replace(met, opponent=anonymous_name(challenge, met.opponent, at)) for met in game.meetings]
+        duels = [replace(duel, opponent=anonymous_name(challenge, duel.opponent, at)) for duel in game.duels]
         if game.task.id in hidden:
-            baselines = tuple(met for met in meetings if met.is_baseline)
-            games.append(replace(game, meetings=baselines, estimate=None, anchor=None, one_sided=False))
+            baselines = tuple(duel for duel in duels if duel.is_baseline)
+            games.append(replace(game, duels=baselines, estimate=None, anchor=None, one_sided=False))
         else:
-            games.append(replace(game, meetings=tuple(meetings), anchor=shown(game.anchor)))
+            games.append(replace(game, duels=tuple(duels), anchor=shown(game.anchor)))
     return replace(agent, rows=tuple(map(redacted, agent.rows)), games=tuple(games))
 
 
@@ -338,7 +338,7 @@ def _official_games(now: Standings, entry: Entry) -> tuple[GameReport, ...]:
     games = []
     for board in now.games:
         failure = next((failure for failure in board.failures if failure.entry.name == entry.name), None)
-        met = [crossing.duel for (name, _), crossing in board.crosstable.items() if name == entry.name]
+        duels = [crossing.duel for (name, _), crossing in board.crosstable.items() if name == entry.name]
         if failure:
             games.append(
                 GameReport(
@@ -346,9 +346,9 @@ def _official_games(now: Standings, entry: Entry) -> tuple[GameReport, ...]:
                     log=failure.duel.players[0].log_tail, official=True,
                 )
             )  # fmt: skip
-        elif _row_of(board.rows, entry.name) or met:
-            signed = all(duel.beacon_verified is not False for duel in met)
-            games.append(replace(_rated_game(board, entry.name, met, baselines), official=True, signed=signed))
+        elif _row_of(board.rows, entry.name) or duels:
+            signed = all(duel.beacon_verified is not False for duel in duels)
+            games.append(replace(_rated_game(board, entry.name, duels, baselines), official=True, signed=signed))
     return tuple(games)
 
 
@@ -364,27 +364,27 @@ def _played_game(board: GameStandings, name: AgentName, duels: list[Duel], basel
     refusal = validation_fault(validation) if validation and validation.verdict is Verdict.OK else None
     if refusal is not None:
         return GameReport(task=board.task, refusal=refusal, position=_position(board.task, validation), failed=failed)
-    met = [duel for duel in duels if not duel.is_validation and duel.verdict is Verdict.OK]
-    return replace(_rated_game(board, name, met, baselines), failed=failed)
+    counting = [duel for duel in duels if not duel.is_validation and duel.verdict is Verdict.OK]
+    return replace(_rated_game(board, name, counting, baselines), failed=failed)
 
 
-def _rated_game(board: GameStandings, name: AgentName, met: Iterable[Duel], baselines: set[AgentName]) -> GameReport:
+def _rated_game(board: GameStandings, name: AgentName, duels: Iterable[Duel], baselines: set[AgentName]) -> GameReport:
     row = _row_of(board.rows, name)
-    meetings = tuple(_meeting(duel, name, baselines) for duel in met)
+    reports = tuple(_duel_report(duel, name, baselines) for duel in duels)
     if row is None:
-        return GameReport(task=board.task, meetings=meetings, anchor=board.anchor)
+        return GameReport(task=board.task, duels=reports, anchor=board.anchor)
     return GameReport(
-        task=board.task, meetings=meetings, anchor=board.anchor, one_sided=row.entry.shown in board.prior,
+        task=board.task, duels=reports, anchor=board.anchor, one_sided=row.entry.shown in board.prior,
         **_place_fields(row, board.rows),
     )  # fmt: skip
 
 
-def _meeting(duel: Duel, name: AgentName, baselines: set[AgentName]) -> PreviewDuel:
+def _duel_report(duel: Duel, name: AgentName, baselines: set[AgentName]) -> DuelReport:
     # A folder may have been renamed since; then the login tells, as two agents of one login meet in no duel that counts.
     named = [player.name for player in duel.players]
     side = named.index(name) if name in named else [login for login, _ in named].index(name[0])
     other = duel.players[1 - side]
-    return PreviewDuel(
+    return DuelReport(
         opponent=f"{other.login}/{other.agent}", count=count_matches(duel.matches, side),
         is_baseline=other.name in baselines, fault=side_fault(duel, side),
     )  # fmt: skip

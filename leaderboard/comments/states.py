@@ -71,8 +71,8 @@ class TaskReport(Report):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PreviewDuel:
-    """A player's matches against one opponent."""
+class DuelReport:
+    """The result of a player in a duel: its matches against one opponent."""
 
     opponent: str
     """login/agent"""
@@ -86,7 +86,7 @@ class PreviewDuel:
 class GameReport(Report):
     """The result of a player in a game; it has a rating if it has a rated opponent."""
 
-    meetings: tuple[PreviewDuel, ...] = ()
+    duels: tuple[DuelReport, ...] = ()
     refusal: str | None = None
     """Why its validation refuses it, in one line; None if it may enter."""
     position: str = ""
@@ -107,7 +107,7 @@ class GameReport(Report):
     @property
     def count(self) -> MatchCount:
         """The total over all opponents."""
-        return MatchCount.total(meeting.count for meeting in self.meetings)
+        return MatchCount.total(duel.count for duel in self.duels)
 
 
 @dataclass(frozen=True, kw_only=True)

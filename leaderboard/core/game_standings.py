@@ -34,7 +34,7 @@ class GameRow(RankedEntry):
     points_place: int
     """Place by (points, wins, score); equal ones share it, the next is skipped."""
     opponents: int
-    """Players it met."""
+    """Players with which it played a duel."""
     attempts: int
     """Versions of its owner, or of its team, that were validated."""
     since: str
@@ -104,7 +104,7 @@ class GameStandings:
     waiting: tuple[Entry, ...]
     """Entered, but not validated, or without a duel yet."""
     crosstable: Mapping[tuple[AgentName, AgentName], HeadToHead]
-    """For each ordered pair that met."""
+    """For each ordered pair with a duel."""
     anchor: str | None
     """The player rated 0, `login/agent`; None if there is no row."""
     prior: tuple[str, ...]

@@ -41,7 +41,7 @@ class Opponent:
     """One opponent of a player."""
 
     entry: Entry
-    meeting: Pairing
+    pairing: Pairing
     duel: Duel
 
 
@@ -68,7 +68,7 @@ def opponents_of(board: GameStandings, name: AgentName) -> list[Opponent]:
     for row in board.rows:
         crossing = board.crosstable.get((name, row.entry.name))
         if crossing is not None:
-            opponents.append(Opponent(entry=row.entry, meeting=pairing_of(board, crossing), duel=crossing.duel))
+            opponents.append(Opponent(entry=row.entry, pairing=pairing_of(board, crossing), duel=crossing.duel))
     return opponents
 
 

@@ -41,7 +41,7 @@ MAX_SNAPSHOT_STEPS = MAX_SNAPSHOTS * 200**2
 
 
 def ratings_over_time(
-    now: RatedPlayers | None, meetings: Sequence[CountedDuel], anchor: str | None, silent: Container[AgentName] = ()
+    now: RatedPlayers | None, counted_duels: Sequence[CountedDuel], anchor: str | None, silent: Container[AgentName] = ()
 ) -> tuple[RatingSnapshot, ...]:
     """The ratings after each day's duels, of the players that are on the leaderboard now.
 
@@ -50,20 +50,20 @@ def ratings_over_time(
 
     Args:
         now: the leaderboard's ratings.
-        meetings: every duel that counts, of earlier versions too, as `counting_duels` orders them.
+        counted_duels: every duel that counts, of earlier versions too, as `counting_duels` orders them.
         anchor: the name of the player rated 0.
         silent: as in `rate_players`.
     """
     if now is None:
         return ()
     names = {version.name for version in now.players}
-    played = [meeting for meeting in meetings if {version.name for version in meeting.pair} <= names]
-    days = [(day, list(group)) for day, group in groupby(played, key=lambda meeting: meeting.at[:10])]
+    played = [counted for counted in counted_duels if {version.name for version in counted.pair} <= names]
+    days = [(day, list(group)) for day, group in groupby(played, key=lambda counted: counted.at[:10])]
     chosen = _chosen_days(len(days), min(MAX_SNAPSHOTS, MAX_SNAPSHOT_STEPS // len(names) ** 2))
     snapshots, until, validations = [], list[CountedDuel](), dict[AgentName, CountedDuel]()
     for number, (day, group) in enumerate(days[:-1]):
         until += group
-        validations.update((meeting.pair[0].name, meeting) for meeting in group if meeting.duel.is_validation)
+        validations.update((counted.pair[0].name, counted) for counted in group if counted.duel.is_validation)
         if number in chosen and (
             rated := rate_players(_admitted(validations), newest_duels(until), [anchor] if anchor else [], None, silent)
         ):
@@ -72,7 +72,7 @@ def ratings_over_time(
 
 
 def _admitted(validations: Mapping[AgentName, CountedDuel]) -> dict[AgentVersion, str]:
-    return {meeting.pair[0]: meeting.at for meeting in validations.values() if validation_fault(meeting.duel) is None}
+    return {counted.pair[0]: counted.at for counted in validations.values() if validation_fault(counted.duel) is None}
 
 
 def _snapshot(day: str, rated: RatedPlayers) -> RatingSnapshot:
@@ -113,9 +113,9 @@ def build_game_standings(
     field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
     played = counting_duels(task, season, duels, entries, official=official)
-    meetings = [meeting for meeting in played if final_beacon in (None, meeting.duel.beacon)]
-    last, since = newest_duels(meetings), _since(played)
-    by_validation, groups = sort_by_validation(entered, last), owner_groups(entries, (meeting.duel for meeting in played))
+    counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
+    last, since = newest_duels(counted_duels), _since(played)
+    by_validation, groups = sort_by_validation(entered, last), owner_groups(entries, (counted.duel for counted in played))
     attempts, held = _attempts(played, groups), _held_by_another(entered, played, groups, final_beacon)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.admitted}
     tries = {version: 1 if final_beacon else attempts.tries(version.name) for version in validated}
@@ -133,7 +133,7 @@ def build_game_standings(
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
         cycle=_cycle(now, shown),
         moving_first=now.ratings.moving_first if now else None,
-        history=ratings_over_time(now, meetings, anchor, silent),
+        history=ratings_over_time(now, counted_duels, anchor, silent),
         excluded=_excluded(task, field, played),
     )  # fmt: skip
 
@@ -144,7 +144,7 @@ def _held_by_another(
     """The players without a place in the final ranks; the rating of the duels before the end decides."""
     if final_beacon is None:
         return {}
-    live = [meeting for meeting in played if meeting.duel.beacon != final_beacon]
+    live = [counted for counted in played if counted.duel.beacon != final_beacon]
     since, last = _since(live), newest_duels(live)
     admitted = map(version_of, sort_by_validation(entered, last).admitted)
     return _held_by_rating(entered, rate_players({version: since[version] for version in admitted}, last, ()), since, groups)
@@ -169,21 +169,21 @@ def _waiting(by_validation: ValidatedEntries, rows: Iterable[GameRow]) -> tuple[
     return tuple(sorted(waiting, key=name_order))
 
 
-def _since(meetings: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
+def _since(counted_duels: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
     """When each version was validated first: a later evaluation does not change that."""
-    return {m.pair[0]: m.at for m in reversed(list(meetings)) if m.pair[0] == m.pair[1]}
+    return {m.pair[0]: m.at for m in reversed(list(counted_duels)) if m.pair[0] == m.pair[1]}
 
 
-def _attempts(meetings: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerAttempts:
+def _attempts(counted_duels: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerAttempts:
     """Count the versions of each owner or team that were validated."""
-    validations = (meeting for meeting in meetings if meeting.pair[0] == meeting.pair[1])
-    return OwnerAttempts(groups, (OwnerDraw(*meeting.pair[0], meeting.duel.beacon) for meeting in validations))
+    validations = (counted for counted in counted_duels if counted.pair[0] == counted.pair[1])
+    return OwnerAttempts(groups, (OwnerDraw(*counted.pair[0], counted.duel.beacon) for counted in validations))
 
 
 def _failures(by_validation: ValidatedEntries, attempts: OwnerAttempts) -> tuple[GameFailure, ...]:
     return tuple(
-        GameFailure(entry=entry, duel=meeting.duel, reason=reason, attempts=attempts.versions(entry.name))
-        for entry, meeting, reason in by_validation.refused
+        GameFailure(entry=entry, duel=counted.duel, reason=reason, attempts=attempts.versions(entry.name))
+        for entry, counted, reason in by_validation.refused
     )
 
 
@@ -200,7 +200,7 @@ def _rows(
     counts = _counts(now)
     points = points_places(counts)
     opponents = [0] * len(now.players)
-    for a, b in now.met:
+    for a, b in now.duels:
         opponents[a] += 1
         opponents[b] += 1
     ratings, among = now.ratings, np.array([tries[version] for version in now.players], dtype=np.intp)
@@ -236,8 +236,8 @@ def _rows(
 
 def _counts(now: RatedPlayers) -> list[MatchCount]:
     duels: list[list[MatchCount]] = [[] for _ in now.players]
-    for pair, meeting in now.met.items():
-        for player, count in zip(pair, meeting.totals.counts, strict=True):
+    for pair, counted in now.duels.items():
+        for player, count in zip(pair, counted.totals.counts, strict=True):
             duels[player].append(count)
     return list(map(MatchCount.total, duels))
 
@@ -251,10 +251,10 @@ def points_places(counts: Sequence[MatchCount]) -> list[int]:
 
 def _crosstable(now: RatedPlayers) -> dict[tuple[AgentName, AgentName], HeadToHead]:
     crosstable = {}
-    for pair, meeting in now.met.items():
+    for pair, counted in now.duels.items():
         names = [now.players[i].name for i in pair]
         for side in (0, 1):
-            crossing = HeadToHead(count=meeting.totals.counts[side], duel=meeting.duel, side=side)
+            crossing = HeadToHead(count=counted.totals.counts[side], duel=counted.duel, side=side)
             crosstable[names[side], names[1 - side]] = crossing
     return crosstable
 
@@ -264,18 +264,18 @@ def _cycle(now: RatedPlayers | None, shown: Mapping[AgentVersion, str]) -> Prefe
         return PreferenceCycle(names=(), share=0.0, triads=0)
     wins, ties = np.zeros((2, len(now.players), len(now.players)))
     # Every match, unlike in the rating: a repeated game of two deterministic players is no reason for doubt.
-    for (a, b), meeting in now.met.items():
-        first, second = meeting.totals.counts
+    for (a, b), counted in now.duels.items():
+        first, second = counted.totals.counts
         wins[a, b], wins[b, a], ties[a, b], ties[b, a] = first.won, second.won, first.drawn, second.drawn
     cycle = find_cycle(wins, ties)
     return PreferenceCycle(names=tuple(shown[now.players[i]] for i in cycle.players), share=cycle.share, triads=cycle.triads)
 
 
-def _excluded(task: Task, field: EligibleEntries, meetings: Iterable[CountedDuel]) -> tuple[Excluded, ...]:
+def _excluded(task: Task, field: EligibleEntries, counted_duels: Iterable[CountedDuel]) -> tuple[Excluded, ...]:
     """Excluded entries, and excluded agents without a folder that have official duels."""
     excluded = {entry.name: (entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)}
-    for meeting in meetings:
-        for player in meeting.duel.players if is_official(meeting.duel) else ():
+    for counted in counted_duels:
+        for player in counted.duel.players if is_official(counted.duel) else ():
             why = field.moderation.of(player.login, player.agent, player.submission_digest)
             if why and player.name not in field.names:
                 excluded[AgentName(*player.name)] = (player.login, player.agent, why)

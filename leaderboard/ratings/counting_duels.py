@@ -111,23 +111,23 @@ def counting_duels(
     groups = owner_groups(entries, fitting)
     at_once = is_simultaneous(task)
     counted = [CountedDuel(duel, folders, at_once, task.opening) for duel in fitting if not groups.is_within_one_owner(duel)]
-    return sorted(counted, key=lambda meeting: (meeting.at, meeting.duel.key, meeting.duel.self_sha256))
+    return sorted(counted, key=lambda counted: (counted.at, counted.duel.key, counted.duel.self_sha256))
 
 
-def newest_duels(meetings: Iterable[CountedDuel]) -> dict[Pair, CountedDuel]:
+def newest_duels(counted_duels: Iterable[CountedDuel]) -> dict[Pair, CountedDuel]:
     """The duel that counts of every two versions: for each beacon the last one in the order of `counting_duels`, pooled."""
     newest: dict[Pair, dict[str, CountedDuel]] = {}
-    for meeting in meetings:
-        by_beacon = newest.setdefault(meeting.pair, {})
-        by_beacon.pop(meeting.duel.beacon, None)
-        by_beacon[meeting.duel.beacon] = meeting
+    for counted in counted_duels:
+        by_beacon = newest.setdefault(counted.pair, {})
+        by_beacon.pop(counted.duel.beacon, None)
+        by_beacon[counted.duel.beacon] = counted
     return {pair: _pooled(list(by_beacon.values())) for pair, by_beacon in newest.items()}
 
 
-def _pooled(meetings: Sequence[CountedDuel]) -> CountedDuel:
+def _pooled(counted_duels: Sequence[CountedDuel]) -> CountedDuel:
     """One duel with the totals of all; the last one is shown."""
-    last = meetings[-1]
-    return replace(last, earlier=tuple(meeting.duel for meeting in meetings[:-1])) if len(meetings) > 1 else last
+    last = counted_duels[-1]
+    return replace(last, earlier=tuple(counted.duel for counted in counted_duels[:-1])) if len(counted_duels) > 1 else last
 
 
 def is_simultaneous(task: Task) -> bool:

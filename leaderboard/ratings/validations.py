@@ -36,11 +36,11 @@ def sort_by_validation(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel
     refused: list[tuple[Entry, CountedDuel, str]] = []
     unvalidated: list[Entry] = []
     for entry in entries:
-        meeting = last.get((version_of(entry), version_of(entry)))
-        if meeting is None:
+        counted = last.get((version_of(entry), version_of(entry)))
+        if counted is None:
             unvalidated.append(entry)
-        elif reason := validation_fault(meeting.duel):
-            refused.append((entry, meeting, reason))
+        elif reason := validation_fault(counted.duel):
+            refused.append((entry, counted, reason))
         else:
             admitted.append(entry)
     return ValidatedEntries(admitted=tuple(admitted), refused=tuple(refused), unvalidated=tuple(unvalidated))

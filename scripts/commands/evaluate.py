@@ -87,12 +87,12 @@ def _import_tables(*, places: bool) -> None:
 
 
 def _print_tables(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:
-    from scripts.terminal_tables import evaluation_table, meetings_table  # imported late, as `_play` does
+    from scripts.terminal_tables import duels_table, evaluation_table  # imported late, as `_play` does
 
     if results:
         evaluation_table(checkout.challenge, results)
     if duels:
-        meetings_table(entry.name, duels, [task for task in checkout.challenge.tasks if task.game is not None])
+        duels_table(entry.name, duels, [task for task in checkout.challenge.tasks if task.game is not None])
 
 
 def _say_result(result: Result, *, is_new: bool, is_only: bool) -> None:

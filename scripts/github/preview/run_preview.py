@@ -358,24 +358,24 @@ class PreviewGames:
     standing: dict[AgentName, AgentFolder]
     """Possible opponents: the agents of main that rank, and the baselines."""
     is_over: Callable[[], bool]
-    met: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
+    played: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
     """Played pairs by game, also those whose duel did not fit into the preview."""
     late: set[tuple[AgentName, str]] = field(default_factory=set)
 
     def play(self) -> None:
         """Play validations first; then each agent's first opponent in each game, then the second."""
         for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
-            self._meet(folder, submission, task, submission)
+            self._play_duel(folder, submission, task, submission)
         for _ in range(DUELS - 1):
             for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
                 if _is_validated(folder, task) and (opponent := self._opponent(folder, submission, task)):
-                    self._meet(folder, submission, task, opponent)
+                    self._play_duel(folder, submission, task, opponent)
 
-    def _meet(self, folder: ChangedAgent, submission: AgentFolder, task: Task, other: AgentFolder) -> None:
+    def _play_duel(self, folder: ChangedAgent, submission: AgentFolder, task: Task, other: AgentFolder) -> None:
         if self.is_over():
             self._skip(submission, task)
             return
-        self.met.add((submission.name, task.id, other.name))
+        self.played.add((submission.name, task.id, other.name))
         session = self.session
         request = self.runner.request(submission, other, task)
         first, second = (
@@ -399,7 +399,7 @@ class PreviewGames:
     def _opponent(self, folder: ChangedAgent, submission: AgentFolder, task: Task) -> AgentFolder | None:
         """The next opponent: a baseline, else the one with the nearest rating; None if none is left."""
         board = next(board for board in self.recorded.now.games if board.task.id == task.id)
-        gone = {submission.name} | {other for name, game, other in self.met if (name, game) == (submission.name, task.id)}
+        gone = {submission.name} | {other for name, game, other in self.played if (name, game) == (submission.name, task.id)}
         if named := [baseline for baseline in self._baselines(task, board) if baseline.name not in gone]:
             return named[0]
         # As in the official run, agents of one login or team do not meet.

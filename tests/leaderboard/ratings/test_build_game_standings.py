@@ -275,12 +275,12 @@ def test_points_places_are_1_1_3_by_points_then_wins_then_score():
 
 
 def test_the_crosstable_shows_each_pair_from_both_sides():
-    meeting = make.duel(BOB, ALICE, "wwld")
-    standings = board([ALICE, BOB], [*admitted(ALICE, BOB), meeting])
+    duel = make.duel(BOB, ALICE, "wwld")
+    standings = board([ALICE, BOB], [*admitted(ALICE, BOB), duel])
 
     ours, theirs = (standings.crosstable[pair] for pair in ((ALICE.name, BOB.name), (BOB.name, ALICE.name)))
     assert (ours.count.won, theirs.count.won, ours.side, theirs.side) == (1, 2, 0, 1)
-    assert ours.duel == theirs.duel == meeting
+    assert ours.duel == theirs.duel == duel
 
 
 def test_where_both_offend_in_all_matches_both_are_on_the_board():
@@ -291,9 +291,9 @@ def test_where_both_offend_in_all_matches_both_are_on_the_board():
 
 def test_a_cycle_is_named():
     beats = "w" * 30 + "l" * 2
-    met = [make.duel(one, other, beats) for one, other in ((ALICE, BOB), (BOB, CAROL), (CAROL, ALICE))]
+    duels = [make.duel(one, other, beats) for one, other in ((ALICE, BOB), (BOB, CAROL), (CAROL, ALICE))]
 
-    cycle = board([ALICE, BOB, CAROL], [*admitted(ALICE, BOB, CAROL), *met]).cycle
+    cycle = board([ALICE, BOB, CAROL], [*admitted(ALICE, BOB, CAROL), *duels]).cycle
 
     assert (set(cycle.names), cycle.share, cycle.triads) == ({"alice/agent", "bob/agent", "carol/agent"}, 1.0, 1)
     assert cycle.names.index("bob/agent") == (cycle.names.index("alice/agent") + 1) % 3

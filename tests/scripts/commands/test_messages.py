@@ -321,7 +321,7 @@ def test_a_heading_in_a_narrow_terminal_is_broken_between_words(monkeypatch: pyt
         console = Console(highlight=False, width=width, force_terminal=False)
         monkeypatch.setattr(terminal_tables, "_console", lambda console=console: console)
 
-        terminal_tables.meetings_table(one.name, [make.duel(one, other, on=task)], [task])
+        terminal_tables.duels_table(one.name, [make.duel(one, other, on=task)], [task])
 
         assert {"won", "drawn", "lost", "rules", "broken", "score"} <= set(capsys.readouterr().out.split()), width
 

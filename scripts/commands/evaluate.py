@@ -112,12 +112,12 @@ def _say_result(result: Result, *, is_new: bool, is_only: bool) -> None:
 def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> set[str]:
     """Print the end of an evaluation, with the recorded results that there are; returns the tasks that are closed to it."""
     # Imported late, as `_play` does.
-    from scripts.standings.expected_place import expected, narrower_tasks, recorded_here, with_recorded
+    from scripts.standings.expected_place import expected_comment, narrower_tasks, recorded_here, with_recorded
     from scripts.terminal_tables import expected_places
 
     recorded, official = recorded_here(with_recorded(checkout))
     closed = closed_here(checkout, entry)
-    state = expected(recorded, entry, results, duels, closed)
+    state = expected_comment(recorded, entry, results, duels, closed)
     is_policy = entry.folder.submission.kind is SubmissionKind.POLICY
     in_clone = (checkout.root / "challenge.yml").is_file()
     expected_places(state, official=official, in_clone=in_clone, debugged=entry.shown if is_policy else None)

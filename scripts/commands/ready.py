@@ -20,7 +20,7 @@ from scripts.options import AgentArgument, JsonDocument
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_here, eligible_tasks
-from scripts.standings.expected_place import expected, recorded_here, with_recorded
+from scripts.standings.expected_place import expected_comment, recorded_here, with_recorded
 from scripts.standings.newest_results import duels_of, newest_results
 
 PATHS_SHOWN = 5
@@ -166,7 +166,7 @@ def _game_check(entry: AgentFolder, task: Task, duels: list[Duel]) -> ReadyCheck
 def _places(checkout: Checkout, entry: AgentFolder) -> Iterator[dict[str, str | int]]:
     """The place that the agent would take on each task and game, where it has one."""
     recorded, _ = recorded_here(with_recorded(checkout))
-    (agent,) = expected(recorded, entry, *_recorded(checkout, entry), closed_here(checkout, entry)).agents
+    (agent,) = expected_comment(recorded, entry, *_recorded(checkout, entry), closed_here(checkout, entry)).agents
     for row in agent.rows:
         if row.place is not None:
             yield {"task": row.task.id, "place": row.place, "of": row.entries}

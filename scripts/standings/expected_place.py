@@ -72,7 +72,7 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
     return recorded, official
 
 
-def expected(
+def expected_comment(
     recorded: OfficialLeaderboard,
     entry: AgentFolder,
     results: Sequence[Result],

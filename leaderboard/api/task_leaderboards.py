@@ -135,7 +135,7 @@ def task_rows(board: TaskStandings, facts: ApiInputs) -> list[RowJson]:
 
 def task_improvements(board: TaskStandings) -> Iterator[tuple[Row, NextJson]]:
     """Each row of a task, and how it compares with the next one."""
-    compared = improvements_on_next(compared_values(board.task, row.draws) for row in board.rows)
+    compared = improvements_on_next(compared_values(board.task, row.pooled_results) for row in board.rows)
     for row, on_next in zip(board.rows, compared, strict=True):
         yield row, next_document([on_next] if on_next else [])
 

@@ -29,7 +29,7 @@ from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.refusal_reasons import Reason, reason_in_words
 from leaderboard.ratings.counting_duels import count_matches
 from leaderboard.ratings.validations import side_fault, validation_fault
-from leaderboard.scoring.counting_results import counting_draws
+from leaderboard.scoring.counting_results import counting_results
 from leaderboard.scoring.intervals import intervals, measured_estimate
 from leaderboard.visibility import anonymous_name
 
@@ -176,14 +176,14 @@ def _preview_report(recorded: OfficialLeaderboard, then: Standings, agent: Previ
 
 def _failed_before(recorded: OfficialLeaderboard, agent: PreviewedAgent, task: Task) -> Verdict | None:
     """How an official evaluation of the version that a preview played has failed, in whatever folder."""
-    drawn = [
+    recorded_before = [
         result
         for result in recorded.results
         if (result.login.casefold(), result.submission_digest) == (agent.login.casefold(), agent.submission_digest)
         and (result.task, result.task_digest, result.season) == (task.id, task.digest(), recorded.challenge.season)
     ]
-    draws = counting_draws(_entry(agent), drawn, official=True)
-    verdict = draws[-1].verdict if draws else Verdict.OK
+    counting = counting_results(_entry(agent), recorded_before, official=True)
+    verdict = counting[-1].verdict if counting else Verdict.OK
     return None if verdict in (Verdict.OK, Verdict.INTERNAL_ERROR) else verdict
 
 

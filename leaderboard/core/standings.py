@@ -15,8 +15,8 @@ from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 class Row(RankedEntry):
     """One ranked entry of a task."""
 
-    draws: tuple[Result, ...]
-    """The results whose episodes are pooled, oldest first."""
+    pooled_results: tuple[Result, ...]
+    """The results of its version whose episodes are pooled, oldest first: one for each draw of seeds."""
     estimate: Estimate
     attempts: int
     """Versions of its owner, or of its team, that were evaluated on this task."""
@@ -25,13 +25,13 @@ class Row(RankedEntry):
 
     @property
     def result(self) -> Result:
-        """The newest draw."""
-        return self.draws[-1]
+        """The newest of them."""
+        return self.pooled_results[-1]
 
     @property
     def episodes(self) -> int:
-        """Episodes of all draws; 0 if they are sealed."""
-        return sum(len(result.returns) for result in self.draws)
+        """Episodes of all of them; 0 if they are sealed."""
+        return sum(len(result.returns) for result in self.pooled_results)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,8 @@ from leaderboard.core.standings import OverallRow, Row, TaskStandings
 from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import (
     TAIL,
-    Draws,
     EstimateArrays,
+    PooledResults,
     critical_value,
     intervals,
     normal_quantile,
@@ -146,7 +146,7 @@ def _rows(
 class _PlayedTask(NamedTuple):
     """What one version plays a task with."""
 
-    draws: Draws
+    pooled_results: PooledResults
     score: float
     tries: int
 
@@ -191,9 +191,11 @@ def _played(
     for board, estimates in zip(boards, measured, strict=True):
         if board.task.id not in counting:
             continue
-        for name, draws, tries, score in zip(board.names, board.draws, board.tries, estimates.score.tolist(), strict=True):
+        for name, pooled, tries, score in zip(
+            board.names, board.pooled_results, board.tries, estimates.score.tolist(), strict=True
+        ):
             if not is_missing(score):
-                played[name, draws[-1].submission_digest][board.task.id] = _PlayedTask(draws, score, tries)
+                played[name, pooled[-1].submission_digest][board.task.id] = _PlayedTask(pooled, score, tries)
     return played
 
 
@@ -219,10 +221,10 @@ def _stratum(played: _PlayedTask | None, scale: CommonScale) -> Stratum:
     metric = ranking(scale.task)
     if played is None:
         values = np.zeros(1)
-    elif any_sealed(played.draws) or episode_metric(scale.task, metric) is None:
+    elif any_sealed(played.pooled_results) or episode_metric(scale.task, metric) is None:
         values = scale.normalised(np.array([played.score]))
     else:
-        values = scale.normalised(np.array(pooled_episodes(scale.task, metric, played.draws), dtype=np.float64))
+        values = scale.normalised(np.array(pooled_episodes(scale.task, metric, played.pooled_results), dtype=np.float64))
     return Stratum(scale.task.id, values)
 
 
@@ -246,7 +248,7 @@ def _estimates(
     low = np.minimum(np.maximum(centre - margin, LEAST_COUNTED), score)
     high = np.maximum(np.minimum(centre + margin, MOST_COUNTED), score)
     # A rounded score of a sealed season has no interval; an interval of width 0 would claim certainty.
-    is_sealed = [any(any_sealed(row.draws) for row in contender.rows.values()) for contender in contenders]
+    is_sealed = [any(any_sealed(row.pooled_results) for row in contender.rows.values()) for contender in contenders]
     low[is_sealed], high[is_sealed] = np.nan, np.nan
     return EstimateArrays(score=score, low=low, high=high, centre=centre, error=error, size=size, tries=tries)
 

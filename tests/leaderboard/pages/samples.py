@@ -90,7 +90,7 @@ def row(who: Entry, task: Task, place: int, score: float, width: float = 5.0, **
             "rank_high": place,
             "with_leader": place == 1,
             "entry": who,
-            "draws": (result(who, task, returns_around(score, 3 * width, seed=place)),),
+            "pooled_results": (result(who, task, returns_around(score, 3 * width, seed=place)),),
             "estimate": Estimate(score=score, low=score - width, high=score + width),
             "attempts": 1,
             **fields,

@@ -24,7 +24,7 @@ def shown(record: ScriptRecord) -> str:
     who = entry(kind="script", entry="submission.py")
     measured = result(who, LAKE, (0.8,) * 100).model_copy(update={"script": record})
     standing = row(who, LAKE, 1, 0.8)
-    ranked = type(standing)(**{**standing.__dict__, "draws": (measured,)})
+    ranked = type(standing)(**{**standing.__dict__, "pooled_results": (measured,)})
     pages = render(board(task_board(LAKE, rows=(ranked,))), CONTEXT)
     return next(text for path, text in pages.items() if path.endswith("angle-rule.md"))
 

@@ -283,7 +283,7 @@ def _placed(rows: Sequence[Row]) -> list[Row]:
 
 def _competing(board: TaskStandings) -> set[AgentName]:
     """The agents that take a place on the leaderboard now, or would with a score."""
-    return {entry.name for entry in entries_of(board) if not entry.is_aside and entry.name not in board.held}
+    return {entry.name for entry in entries_of(board) if not entry.is_aside and entry.name not in board.place_holders}
 
 
 def _counting(

@@ -328,7 +328,7 @@ def task_document_of_agent(task: Task, outcome: Outcome, context: AgentContext) 
             return {"task": task.id, "state": "ranked", **place_document(outcome), **played_document(outcome)}
         case GameFailure():
             return {
-                "task": task.id, "state": "refused", "reason": outcome.reason, "attempts": outcome.attempts,
+                "task": task.id, "state": "refused", "reason": outcome.reason, "attempts": outcome.versions_tried,
                 "evaluated_at": outcome.duel.provenance.evaluated_at,
             }  # fmt: skip
     waiting: AgentWaitingJson = {"task": task.id, "state": "waiting"}
@@ -342,7 +342,7 @@ def _failed(task: Task, failure: Failure, context: AgentContext) -> AgentFailedJ
     return {
         "task": task.id, "verdict": result.verdict,
         "state": "failed" if failure.claimed is None else "self-reported", **claim_document(failure),
-        "message": failure_reason(result), "log_tail": result.log_tail, "attempts": failure.attempts,
+        "message": failure_reason(result), "log_tail": result.log_tail, "attempts": failure.versions_tried,
         "evaluated_at": result.provenance.evaluated_at, "cost": picked(CostJson, result.cost),
         **_result(task, result, context),
     }  # fmt: skip

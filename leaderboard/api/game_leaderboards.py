@@ -68,7 +68,7 @@ def rated_document(row: GameRow) -> RatedJson:
         **_count(row.count),
         "points_place": row.points_place,
         "opponents": row.opponents,
-        "attempts": row.attempts,
+        "attempts": row.versions_tried,
         "since": row.since,
     }
 
@@ -115,7 +115,8 @@ class GameFailureJson(EntryJson):
 
 def _game_failure(failure: GameFailure) -> GameFailureJson:
     return {
-        **entry_document(failure.entry), "reason": failure.reason, "attempts": failure.attempts, "key": failure.duel.key,
+        **entry_document(failure.entry), "reason": failure.reason, "attempts": failure.versions_tried,
+        "key": failure.duel.key,
     }  # fmt: skip
 
 

@@ -288,7 +288,8 @@ def _unranked(board: TaskStandings) -> Iterator[Values]:
         claim = [] if failure.claimed is None else ["self-reported"]
         yield {
             **_entry(failure.entry), **_measured(result), "verdict": result.verdict, "message": failure_reason(result),
-            "score": serialise.finite(failure.claimed), "attempts": failure.attempts, **_flagged(failure.entry, *claim),
+            "score": serialise.finite(failure.claimed), "attempts": failure.versions_tried,
+            **_flagged(failure.entry, *claim),
         }  # fmt: skip
     for entry in board.waiting:
         yield _waiting(entry, board.task)
@@ -302,7 +303,7 @@ def _unranked_players(game: GameStandings) -> Iterator[Values]:
     for failure in game.failures:
         yield {
             **_entry(failure.entry), **_flagged(failure.entry), "verdict": "refused", "message": failure.reason,
-            "evaluated_at": format.day(failure.duel.provenance.evaluated_at), "attempts": failure.attempts,
+            "evaluated_at": format.day(failure.duel.provenance.evaluated_at), "attempts": failure.versions_tried,
         }  # fmt: skip
     for entry in game.waiting:
         yield _waiting(entry, game.task)

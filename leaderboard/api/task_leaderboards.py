@@ -77,7 +77,7 @@ def scores_document(row: Row, task: Task) -> ScoresJson:
     return {
         "estimate": estimate_document(row.estimate),
         "metrics": {name: value_or_none(value) for name, value in zip(names, values, strict=True)},
-        "attempts": row.attempts,
+        "attempts": row.versions_tried,
         "episodes": task.counted if result.sealed else row.episodes,
         # A result's file is found by its key, and the file's path holds the login.
         "key": None if row.entry.anonymous else result.key,
@@ -173,7 +173,7 @@ class FailureJson(UnscoredJson, ClaimJson, LinksJson):
 
 def _failure(failure: Failure) -> FailureJson:
     return {
-        **failure_document(failure), **claim_document(failure), "attempts": failure.attempts,
+        **failure_document(failure), **claim_document(failure), "attempts": failure.versions_tried,
         "evaluated_at": failure.result.provenance.evaluated_at, **links_document(failure.entry),
     }  # fmt: skip
 

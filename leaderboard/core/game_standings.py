@@ -35,7 +35,7 @@ class GameRow(RankedEntry):
     """Place by (points, wins, score); equal ones share it, the next is skipped."""
     opponents: int
     """Players with which it played a duel."""
-    attempts: int
+    versions_tried: int
     """Versions of its owner, or of its team, that were validated."""
     since: str
     """When its present version was validated first, in UTC."""
@@ -66,7 +66,7 @@ class GameFailure:
     """The validation."""
     reason: str
     """Position and move, or what ended it, in one line."""
-    attempts: int
+    versions_tried: int
     """As in `GameRow`."""
 
 
@@ -116,7 +116,7 @@ class GameStandings:
     """By day."""
     excluded: tuple[Excluded, ...] = ()
     """By login and agent."""
-    held: Mapping[AgentName, str] = field(default_factory=dict)
+    place_holders: Mapping[AgentName, str] = field(default_factory=dict)
     """As in `TaskStandings`."""
 
     def display_name(self, player: str) -> str:

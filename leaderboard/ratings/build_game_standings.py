@@ -21,7 +21,7 @@ from leaderboard.core.game_standings import (
     RatingSnapshot,
 )
 from leaderboard.core.match_count import MatchCount
-from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, held_by_another, owner_groups
+from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, held_by_another, owner_groups
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.counting_duels import (
     AgentVersion,
@@ -116,20 +116,19 @@ def build_game_standings(
     counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
     last, since = newest_duels(counted_duels), _since(played)
     by_validation, groups = sort_by_validation(entered, last), owner_groups(entries, (counted.duel for counted in played))
-    attempts, held = _attempts(played, groups), _held_by_another(entered, played, groups, final_beacon)
+    owner_tries, place_holders = _owner_tries(played, groups), _held_by_another(entered, played, groups, final_beacon)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.admitted}
-    tries = {version: 1 if final_beacon else attempts.tries(version.name) for version in validated}
+    tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
     zero = anchor_ratings(task, baselines)
-    if (silent := held) == {} and held_by_another(groups, entered, name_order):  # Else it is rated once.
+    if (silent := place_holders) == {} and held_by_another(groups, entered, name_order):  # Else it is rated once.
         silent = _held_by_rating(entered, rate_players(validated, last, zero), since, groups)
     now = rate_players(validated, last, zero, tries, silent)
-    rows = _rows(now, by_validation, since, attempts, tries, held) if now else ()
+    rows = _rows(now, by_validation, since, owner_tries, tries, place_holders) if now else ()
     shown = {version_of(entry): entry.shown for entry in by_validation.admitted}
     anchor = shown[now.players[now.anchor]] if now else None
     return GameStandings(
-        task=task, rows=rows, failures=_failures(by_validation, attempts), waiting=_waiting(by_validation, rows), held=held,
-        crosstable=_crosstable(now) if now else {},
-        anchor=anchor,
+        task=task, rows=rows, failures=_failures(by_validation, owner_tries), waiting=_waiting(by_validation, rows),
+        place_holders=place_holders, crosstable=_crosstable(now) if now else {}, anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
         cycle=_cycle(now, shown),
         moving_first=now.ratings.moving_first if now else None,
@@ -174,15 +173,15 @@ def _since(counted_duels: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
     return {m.pair[0]: m.at for m in reversed(list(counted_duels)) if m.pair[0] == m.pair[1]}
 
 
-def _attempts(counted_duels: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerAttempts:
+def _owner_tries(counted_duels: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerTries:
     """Count the versions of each owner or team that were validated."""
     validations = (counted for counted in counted_duels if counted.pair[0] == counted.pair[1])
-    return OwnerAttempts(groups, (OwnerDraw(*counted.pair[0], counted.duel.beacon) for counted in validations))
+    return OwnerTries(groups, (OwnerDraw(*counted.pair[0], counted.duel.beacon) for counted in validations))
 
 
-def _failures(by_validation: ValidatedEntries, attempts: OwnerAttempts) -> tuple[GameFailure, ...]:
+def _failures(by_validation: ValidatedEntries, owner_tries: OwnerTries) -> tuple[GameFailure, ...]:
     return tuple(
-        GameFailure(entry=entry, duel=counted.duel, reason=reason, attempts=attempts.versions(entry.name))
+        GameFailure(entry=entry, duel=counted.duel, reason=reason, versions_tried=owner_tries.versions(entry.name))
         for entry, counted, reason in by_validation.refused
     )
 
@@ -191,9 +190,9 @@ def _rows(
     now: RatedPlayers,
     by_validation: ValidatedEntries,
     since: Mapping[AgentVersion, str],
-    attempts: OwnerAttempts,
+    owner_tries: OwnerTries,
     tries: Mapping[AgentVersion, int],
-    held: Mapping[AgentName, str],
+    place_holders: Mapping[AgentName, str],
 ) -> tuple[GameRow, ...]:
     """Rated rows: by place, then the earlier player first, then by name; those whose place another holds come last."""
     entries = {version_of(entry): entry for entry in by_validation.admitted}
@@ -204,7 +203,7 @@ def _rows(
         opponents[a] += 1
         opponents[b] += 1
     ratings, among = now.ratings, np.array([tries[version] for version in now.players], dtype=np.intp)
-    aside = [entries[version].is_aside or version.name in held for version in now.players]
+    aside = [entries[version].is_aside or version.name in place_holders for version in now.players]
 
     def rank(chosen: Sequence[int]) -> list[RankInterval]:
         order = rating_order(ratings.theta[chosen], ratings.covariance[np.ix_(chosen, chosen)], among[chosen])
@@ -219,9 +218,9 @@ def _rows(
             count=counts[i],
             points_place=points[i],
             opponents=opponents[i],
-            attempts=attempts.versions(version.name),
+            versions_tried=owner_tries.versions(version.name),
             tries=tries[version],
-            held_by=held.get(version.name),
+            held_by=place_holders.get(version.name),
             since=since[version],
         )
         for i, version in enumerate(now.players)

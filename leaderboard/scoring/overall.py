@@ -75,7 +75,7 @@ class OverallEntry:
 def overall_rows(
     boards: Iterable[TaskStandings],
     columns: Mapping[AgentName, OverallSample],
-    held: Mapping[AgentName, str],
+    place_holders: Mapping[AgentName, str],
     interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
 ) -> tuple[OverallRow, ...]:
     """Rank entries across tasks by the weighted mean over all tasks that have anchors; a missing score counts 0.
@@ -83,12 +83,12 @@ def overall_rows(
     Args:
         boards: the standings of all tasks.
         columns: the uncertainty of the mean of each entry with a score on such a task.
-        held: the entries without a place, as in `TaskStandings`.
+        place_holders: as in `TaskStandings`.
         interquartile_means: of all entries with such a score, as `begin_interquartile_means` has it; None to do without.
     """
     boards = tuple(boards)
     scales = tuple(scale for board in boards for scale in common_scale(board.task))
-    contenders = _contenders(boards, scales, held)
+    contenders = _contenders(boards, scales, place_holders)
     if not contenders:
         return ()
     values = np.column_stack([_column(contenders, scale) for scale in scales])
@@ -103,7 +103,7 @@ def overall_rows(
 
 
 def _contenders(
-    boards: Iterable[TaskStandings], scales: Iterable[CommonScale], held: Mapping[AgentName, str]
+    boards: Iterable[TaskStandings], scales: Iterable[CommonScale], place_holders: Mapping[AgentName, str]
 ) -> list[OverallEntry]:
     counted = {scale.task.id for scale in scales}
     entries: dict[tuple[str, ...], Entry] = {}
@@ -116,7 +116,7 @@ def _contenders(
             entries[name] = row.entry
             rows_by_name.setdefault(name, {})[board.task.id] = row
     return [
-        OverallEntry(entry=entries[name], rows=rows, held_by=held.get(entries[name].name))
+        OverallEntry(entry=entries[name], rows=rows, held_by=place_holders.get(entries[name].name))
         for name, rows in rows_by_name.items()
     ]
 

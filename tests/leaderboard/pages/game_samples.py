@@ -142,7 +142,7 @@ def rows(entries: list[Entry], **fields: Any) -> tuple[GameRow, ...]:
                 "count": MatchCount(won=40 - 5 * i, drawn=3, lost=5 * i, errors=int(i == 2)),
                 "points_place": i + 1,
                 "opponents": len(entries) - 1,
-                "attempts": 1,
+                "versions_tried": 1,
                 "since": samples.NOON,
                 **fields,
             }
@@ -178,7 +178,9 @@ def refused(task: Task = CONNECT_FOUR) -> GameFailure:
     who = samples.entry("cheat", "mallory")
     wrong = {0: {"end": "illegal", "winner": 1, "offenders": [0], "refused": 3}}
     record = duel(who, who, task, broken=wrong)
-    return GameFailure(entry=who, duel=record, reason="match 1, move 12: drops into column 4 (3) is not legal", attempts=2)
+    return GameFailure(
+        entry=who, duel=record, reason="match 1, move 12: drops into column 4 (3) is not legal", versions_tried=2
+    )
 
 
 BROKEN = {

@@ -60,7 +60,7 @@ def test_a_second_attempt_is_told_and_why(verdict):
             samples.POLE, [replace(samples.row(who, samples.POLE, 1, 497.5), pooled_results=(result,))]
         )
     else:
-        failure = type(samples.failure(who, samples.POLE))(entry=who, result=result, attempts=1)
+        failure = type(samples.failure(who, samples.POLE))(entry=who, result=result, versions_tried=1)
         board = samples.task_board(samples.POLE, [], [failure])
     page = render(samples.board(board), replace(CONTEXT, results=(result,)))[urls.agent_page(who.login, who.agent)]
 

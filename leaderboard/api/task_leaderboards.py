@@ -128,9 +128,9 @@ def task_row(row: Row, task: Task, beside: NextJson, since: str) -> RowJson:
     }  # fmt: skip
 
 
-def task_rows(board: TaskStandings, facts: ApiInputs) -> list[RowJson]:
+def task_rows(board: TaskStandings, inputs: ApiInputs) -> list[RowJson]:
     """All rows of a task, by place."""
-    return [task_row(row, board.task, beside, facts.since(row)) for row, beside in task_improvements(board)]
+    return [task_row(row, board.task, beside, inputs.since(row)) for row, beside in task_improvements(board)]
 
 
 def task_improvements(board: TaskStandings) -> Iterator[tuple[Row, NextJson]]:

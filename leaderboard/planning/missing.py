@@ -134,7 +134,7 @@ class MeasurementContext:
     """What results depend on besides agents and tasks: the evaluator, and the commits that seeds come from."""
 
     runtime_digest: str
-    """Of the protocol, the evaluator's packages and the base image."""
+    """Of the measurement version, the evaluator's packages and the base image."""
     beacon: str
     """Used where `beacons` has none."""
     beacons: Mapping[tuple[AgentName, str], tuple[str, ...]] = field(default_factory=dict)

@@ -85,7 +85,7 @@ def make(**kwargs):
 
 
 def recorded_before(root: Path) -> Path:
-    """A board as it was recorded when results named no protocol."""
+    """A board as it was recorded when results named no measurement version."""
     for name, there in {"example_agents": "example_agents", "recorded": "results", "played": "traces"}.items():
         shutil.copytree(BEFORE / name, root / there)
     shutil.copy(BEFORE / "challenge.yml", root)
@@ -107,7 +107,7 @@ def findings(board: Path) -> dict[str, tuple[str, list[str]]]:
     return {Path(one["path"]).relative_to(board / "results").parts[0]: (one["standing"], one["faults"]) for one in message}
 
 
-def test_what_was_recorded_before_results_named_a_protocol_is_current_in_protocol_1_and_verified(tmp_path: Path) -> None:
+def test_what_was_recorded_before_results_named_their_version_is_current_in_version_1_and_verified(tmp_path: Path) -> None:
     board = recorded_before(tmp_path)
     before = records(board)
 

@@ -249,8 +249,5 @@ class Ranked:
 class HelpText:
     """The answer to `/help`."""
 
-    retries_left: int | None = None
-    """How often `/retry` may still be used on this pull request; None if not limited."""
-
 
 CommentState = Running | Previewed | Refused | NoRun | Broken | OfficialScore | WithdrawnEntry | Ranked | HelpText

@@ -222,5 +222,5 @@ def solo_states() -> dict[str, CommentState]:
         "withdrawal": WithdrawnEntry(agents=("alice/old", "alice/older"), merged=False, head_sha=HEAD),
         "ranked": Ranked(agents=(agent(done),)),
         "unranked": Ranked(agents=()),
-        "help": HelpText(retries_left=3),
+        "help": HelpText(),
     }

@@ -242,7 +242,7 @@ def test_a_second_attempt_is_told_in_a_sentence_and_why(official: bool) -> None:
         ("withdrawn", "shows it as withdrawn"),
         ("withdrawal", "shows them as withdrawn"),
         ("withdrawing", "This withdraws 1 agent"),
-        ("help", "`/retry` can be used 3 more times here"),
+        ("help", "If your agent caused the failure, push a fix."),
     ],
 )
 def test_each_other_state_says_what_happened(state: str, words: str) -> None:

@@ -148,7 +148,7 @@ class BoardHistory:
             records.append(BestScore(login=result.login, agent=result.agent, at=version.at, score=version.score))
         return tuple(records)
 
-    def standing(self, board: TaskStandings) -> tuple[RankHistory, ...]:
+    def places_over_time(self, board: TaskStandings) -> tuple[RankHistory, ...]:
         """The places over time of the first entries of a leaderboard; the last places are its own."""
         rows = _placed(board.rows)[:SHOWN_HISTORIES]
         changes: dict[AgentName, list[tuple[str, int | None]]] = {row.entry.name: [] for row in rows}

@@ -1,4 +1,4 @@
-"""`pullrank bot preview`: the untrusted tier. Plays a pull request's agents and writes down the results.
+"""`pullrank bot preview`: the untrusted preview. Plays a pull request's agents and writes down the results.
 
 The evaluator is the checkout of main that this runs in; the head is only read, as git objects. The result is a claim: the
 report trusts it only if the pull request changed nothing but its author's own agents.
@@ -342,7 +342,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
 
 
 def _summarise(workflow: WorkflowEnvironment, session: PreviewSession, state: CommentState) -> None:
-    """Write the comment's text as the step's summary: this tier may not write comments."""
+    """Write the comment's text as the step's summary: the untrusted preview may not write comments."""
     repository = f"{workflow.server_url}/{workflow.repository}"
     context = CommentContext(run_id=workflow.run_id, repository=repository, pull=session.pull.number)
     write_summary(workflow.summary_path, render_comment(state, context))

@@ -159,9 +159,9 @@ def test_a_change_of_the_hosts_own_code_makes_its_results_stale_and_no_others(
 
     assert wanted(board) == {task: "the task's settings changed"}
     after = findings(board)
-    standing, faults = after.pop(task)
-    assert (standing, faults[0].partition(":")[0]) == ("stale", "recorded under other rules")
-    assert {standing for standing, _ in after.values()} == {"verified"}
+    status, faults = after.pop(task)
+    assert (status, faults[0].partition(":")[0]) == ("stale", "recorded under other rules")
+    assert {status for status, _ in after.values()} == {"verified"}
     assert len(after) == 3
 
 
@@ -171,7 +171,7 @@ def test_what_no_task_uses_makes_nothing_stale(board: Path) -> None:
     (board / "coins" / "__pycache__" / "left.json").write_text("1")
 
     assert wanted(board) == {}
-    assert {standing for standing, _ in findings(board).values()} == {"verified"}
+    assert {status for status, _ in findings(board).values()} == {"verified"}
 
 
 def test_other_code_is_measured_anew_beside_what_was_measured_before(board: Path) -> None:

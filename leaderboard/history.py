@@ -1,6 +1,6 @@
 """History of a leaderboard: record scores, places over time, and the newest entries with their places.
 
-It is computed from the dates of results. At any moment an agent counts with the draws that its newest version had by then,
+It is computed from the dates of results. At any moment an agent counts with the results that its newest version had by then,
 as on the leaderboard; failures on our side do not count. Places are among the agents that are on the leaderboard now, so
 that the last ones are those of the leaderboard.
 """
@@ -21,7 +21,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameStandings, RatingSnapshot
 from leaderboard.core.standings import Row, Standings, TaskStandings, entries_of
 from leaderboard.core.version_folders import VersionFolders, version_folders_of
-from leaderboard.scoring.intervals import Draws, pooled_values
+from leaderboard.scoring.intervals import PooledResults, pooled_values
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
 from leaderboard.scoring.ranking import Key
 
@@ -148,7 +148,7 @@ class BoardHistory:
             records.append(BestScore(login=result.login, agent=result.agent, at=version.at, score=version.score))
         return tuple(records)
 
-    def standing(self, board: TaskStandings) -> tuple[RankHistory, ...]:
+    def places_over_time(self, board: TaskStandings) -> tuple[RankHistory, ...]:
         """The places over time of the first entries of a leaderboard; the last places are its own."""
         rows = _placed(board.rows)[:SHOWN_HISTORIES]
         changes: dict[AgentName, list[tuple[str, int | None]]] = {row.entry.name: [] for row in rows}
@@ -283,7 +283,7 @@ def _placed(rows: Sequence[Row]) -> list[Row]:
 
 def _competing(board: TaskStandings) -> set[AgentName]:
     """The agents that take a place on the leaderboard now, or would with a score."""
-    return {entry.name for entry in entries_of(board) if not entry.is_aside and entry.name not in board.held}
+    return {entry.name for entry in entries_of(board) if not entry.is_aside and entry.name not in board.place_holders}
 
 
 def _counting(
@@ -312,9 +312,9 @@ def _scored(board: TaskStandings, counting: Sequence[tuple[AgentName, Result]]) 
     # By the name too: equal agents of two owners may have the same key.
     shown = (((row.entry.name, row.result.key), (row.estimate.score, *row.others)) for row in board.rows)
     scores = {name_and_key: tuple([row[place] for place in places]) for name_and_key, row in shown}
-    rest = [(key, draws) for key, draws in _draws_by_then(counting) if key not in scores]
+    rest = [(key, pooled) for key, pooled in _pooled_by_then(counting) if key not in scores]
     if rest:
-        columns = [pooled_values([draws for _, draws in rest], task, metric) for metric in metrics]
+        columns = [pooled_values([pooled for _, pooled in rest], task, metric) for metric in metrics]
         scores |= {key: row for (key, _), row in zip(rest, zip(*columns, strict=True), strict=True)}
     versions, failed = [], set()
     unscored = {(failure.entry.name, failure.entry.digest) for failure in board.failures}
@@ -329,13 +329,13 @@ def _scored(board: TaskStandings, counting: Sequence[tuple[AgentName, Result]]) 
     return versions
 
 
-def _draws_by_then(counting: Sequence[tuple[AgentName, Result]]) -> Iterator[tuple[tuple[AgentName, str], Draws]]:
-    """For each result with a score, by agent and key, the draws of its version that were pooled when it was recorded."""
-    drawn: dict[tuple[AgentName, str], dict[str, Result]] = {}
+def _pooled_by_then(counting: Sequence[tuple[AgentName, Result]]) -> Iterator[tuple[tuple[AgentName, str], PooledResults]]:
+    """For each result with a score, by agent and key, the results of its version that were pooled when it was recorded."""
+    recorded: dict[tuple[AgentName, str], dict[str, Result]] = {}
     for name, result in counting:
         if result.verdict is not Verdict.OK:
             continue
-        by_beacon = drawn.setdefault((name, result.submission_digest), {})
+        by_beacon = recorded.setdefault((name, result.submission_digest), {})
         if is_official(result):
             by_beacon[result.beacon] = result
         yield (name, result.key), tuple(by_beacon.values()) if is_official(result) else (result,)

@@ -47,7 +47,7 @@ def is_same_number(one: float, other: float) -> bool:
 def is_stale(record: Result | Duel, task: Task | None) -> str | None:
     """Why a record cannot be verified any more; None where it can. `task`: the challenge's, if it still has it."""
     if record.protocol > MEASUREMENT_VERSION:
-        return f"recorded under other rules: protocol {record.protocol} is newer than this evaluator; update it"
+        return f"recorded under other rules: measurement version {record.protocol} is newer than this evaluator; update it"
     if task is None or task.digest() != record.task_digest:
         return "recorded under other rules: the task's settings, or the host's code that it names, have changed since"
     return None

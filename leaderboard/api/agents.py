@@ -243,7 +243,7 @@ class AgentContext:
     """What the tasks of one agent's document are built from."""
 
     entry: Entry
-    facts: ApiInputs
+    inputs: ApiInputs
     runs: list[RunJson] = field(default_factory=list)
     """Filled while tasks are built: results of the same circumstances share an item."""
 
@@ -274,42 +274,42 @@ def _rounded(numbers: Floats) -> Floats:
 
 
 def agent_files(
-    facts: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], departed: Iterable[FormerEntry]
+    inputs: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], departed: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """One document for each of these agents, and for each that left."""
-    overall = {row.entry.name: row for row in facts.standings.overall}
+    overall = {row.entry.name: row for row in inputs.standings.overall}
     for name, outcomes in agents.items():
-        entry = facts.standings.entries[name]
-        document = agent_document(entry, outcomes, overall.get(name), facts)
+        entry = inputs.standings.entries[name]
+        document = agent_document(entry, outcomes, overall.get(name), inputs)
         yield urls.agent_file(entry.login, entry.agent), serialise.json_document(document)
     for former in departed:
         yield urls.agent_file(former.login, former.agent), serialise.json_document(_former_agent(former))
 
 
-def agent_document(entry: Entry, outcomes: TaskOutcomes, overall: OverallRow | None, facts: ApiInputs) -> AgentJson:
+def agent_document(entry: Entry, outcomes: TaskOutcomes, overall: OverallRow | None, inputs: ApiInputs) -> AgentJson:
     """The document of an agent on main."""
-    manifest, context = entry.submission, AgentContext(entry=entry, facts=facts)
+    manifest, context = entry.submission, AgentContext(entry=entry, inputs=inputs)
     return {
         **entry_document(entry), "state": "entered", **picked(SourceJson, manifest), "entry": manifest.entry,
         "enters": "all" if manifest.tasks == "all" else list(manifest.tasks),
         "page": urls.agent_address(entry.login, entry.agent),
-        **_optional_manifest(entry, facts),
+        **_optional_manifest(entry, inputs),
         "overall": None if overall is None else {**place_document(overall), **overall_scores(overall)},
         "tasks": [task_document_of_agent(board.task, outcome, context) for board, outcome in outcomes],
         "runs": context.runs,
     }  # fmt: skip
 
 
-def _optional_manifest(entry: Entry, facts: ApiInputs) -> OptionalManifestJson:
+def _optional_manifest(entry: Entry, inputs: ApiInputs) -> OptionalManifestJson:
     """The parts of a manifest that have a value; nothing that leads to the owner of an anonymous entry."""
     manifest, is_named = entry.submission, not entry.anonymous
-    hidden = {question.name for question in facts.standings.challenge.people.fields if not question.shown}
+    hidden = {question.name for question in inputs.standings.challenge.people.fields if not question.shown}
     fields: dict[str, Any] = {
         "main_file": manifest.main_file, "adapter": manifest.adapter, "extras": list(manifest.extras),
         "description": manifest.description, "url": manifest.url, "paper": manifest.paper, "license": manifest.license,
         "meta": {name: value for name, value in manifest.meta.items() if name not in hidden},
-        "digest": entry.digest if is_named else None, "pull": facts.context.pulls.get(entry.name) if is_named else None,
-        "source": urls.folder_url(facts.repository, entry) if is_named else None,
+        "digest": entry.digest if is_named else None, "pull": inputs.context.pulls.get(entry.name) if is_named else None,
+        "source": urls.folder_url(inputs.repository, entry) if is_named else None,
     }  # fmt: skip
     return cast("OptionalManifestJson", {name: value for name, value in fields.items() if value not in (None, [], {})})
 
@@ -328,7 +328,7 @@ def task_document_of_agent(task: Task, outcome: Outcome, context: AgentContext) 
             return {"task": task.id, "state": "ranked", **place_document(outcome), **played_document(outcome)}
         case GameFailure():
             return {
-                "task": task.id, "state": "refused", "reason": outcome.reason, "attempts": outcome.attempts,
+                "task": task.id, "state": "refused", "reason": outcome.reason, "attempts": outcome.versions_tried,
                 "evaluated_at": outcome.duel.provenance.evaluated_at,
             }  # fmt: skip
     waiting: AgentWaitingJson = {"task": task.id, "state": "waiting"}
@@ -342,7 +342,7 @@ def _failed(task: Task, failure: Failure, context: AgentContext) -> AgentFailedJ
     return {
         "task": task.id, "verdict": result.verdict,
         "state": "failed" if failure.claimed is None else "self-reported", **claim_document(failure),
-        "message": failure_reason(result), "log_tail": result.log_tail, "attempts": failure.attempts,
+        "message": failure_reason(result), "log_tail": result.log_tail, "attempts": failure.versions_tried,
         "evaluated_at": result.provenance.evaluated_at, "cost": picked(CostJson, result.cost),
         **_result(task, result, context),
     }  # fmt: skip
@@ -364,7 +364,7 @@ def _details(task: Task, result: Result, context: AgentContext) -> DetailsJson:
         document["sealed"] = True
     if result.metrics:
         document["counts"] = result.metrics
-    if replays := context.facts.context.episodes.get(result.key):
+    if replays := context.inputs.context.episodes.get(result.key):
         document["replays"] = [{**picked(ReplayJson, replay), "file": quote(replay.file)} for replay in replays]
     if by_length := next((metric for metric in task.metrics if metric.kind == "mean_length"), None):
         document["lengths"] = list(episode_lengths(task, by_length, result))
@@ -391,10 +391,10 @@ def _script(result: Result, task: Task) -> DetailsJson:
 
 def _history(task: Task, result: Result, context: AgentContext) -> HistoryJson:
     """Other results of the agent on this task under its present settings, the oldest first."""
-    digest = context.facts.task_digests[task.id]
+    digest = context.inputs.task_digests[task.id]
     earlier = [
         other
-        for other in context.facts.recorded.get(context.entry.name, ())
+        for other in context.inputs.recorded.get(context.entry.name, ())
         if (other.task, other.task_digest) == (task.id, digest) and other.key != result.key
     ]
     earlier.sort(key=lambda other: other.provenance.evaluated_at)

@@ -36,22 +36,22 @@ class BadgeJson(ClosedObject):
 
 
 def badge_files(
-    facts: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], departed: Iterable[FormerEntry]
+    inputs: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], departed: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """Two files for each agent and board, and two for its place across all tasks."""
-    overall = {row.entry.name: row for row in facts.standings.overall}
-    title = facts.standings.challenge.title
-    ranked = sum(not row.is_aside for row in facts.standings.overall)
-    counts = {board.task.id: sum(not row.is_aside for row in board.rows) for board in facts.standings.boards}
+    overall = {row.entry.name: row for row in inputs.standings.overall}
+    title = inputs.standings.challenge.title
+    ranked = sum(not row.is_aside for row in inputs.standings.overall)
+    counts = {board.task.id: sum(not row.is_aside for row in board.rows) for board in inputs.standings.boards}
     parts = {task_id: urls.segment(task_id) for task_id in counts}
     for name, outcomes in agents.items():
-        folder = f"badges/{facts.standings.entries[name].shown}"
+        folder = f"badges/{inputs.standings.entries[name].shown}"
         yield from _both(f"{folder}/overall", overall_badge(title, overall.get(name), ranked))
         for board, outcome in outcomes:
             task = board.task
             yield from _both(f"{folder}/{parts[task.id]}", task_badge(task, outcome, counts[task.id]))
     for former in departed:
-        yield from _former(former, title, {task.id: task for task in facts.standings.challenge.tasks})
+        yield from _former(former, title, {task.id: task for task in inputs.standings.challenge.tasks})
 
 
 def overall_badge(title: str, row: OverallRow | None, count: int) -> BadgeJson:

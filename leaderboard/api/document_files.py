@@ -40,11 +40,11 @@ def api_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str,
 
 def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
     """The documents of the whole site and of each task."""
-    facts = api_inputs(standings, context)
-    yield from index_files(facts)
-    yield "api/openapi.json", serialise.json_document(openapi_document(facts))
+    inputs = api_inputs(standings, context)
+    yield from index_files(inputs)
+    yield "api/openapi.json", serialise.json_document(openapi_document(inputs))
     for board in standings.tasks:
-        rows = task_rows(board, facts)
+        rows = task_rows(board, inputs)
         table = task_table(board, rows, context.reproduced)
         yield urls.task_file(board.task.id, "table.json"), serialise.json_document(table)
         yield from _task_files(board, rows)
@@ -91,17 +91,17 @@ def feed_and_status_files(
     standings: Standings, context: SiteContext, history: BoardHistory | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """The state of every submission, feeds and counters; `history` may be given where it is at hand."""
-    facts = api_inputs(standings, context)
-    yield "api/status.json", serialise.json_document(status_document(facts))
-    yield from feed_files(facts, history or BoardHistory(standings, tuple(facts.results)))
-    yield "metrics.txt", openmetrics_document(facts).encode("utf-8", "replace")
+    inputs = api_inputs(standings, context)
+    yield "api/status.json", serialise.json_document(status_document(inputs))
+    yield from feed_files(inputs, history or BoardHistory(standings, tuple(inputs.results)))
+    yield "metrics.txt", openmetrics_document(inputs).encode("utf-8", "replace")
 
 
 def agent_document_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
     """The documents of all agents, and their badges where challenge.yml asks for them."""
-    facts, agents = api_inputs(standings, context), outcomes_by_agent(standings, sorted(standings.entries))
+    inputs, agents = api_inputs(standings, context), outcomes_by_agent(standings, sorted(standings.entries))
     gone = context.departed
     departed = [one for one in gone if AgentName.folded(one.login, one.agent) not in standings.entries]
-    yield from agent_files(facts, agents, departed)
+    yield from agent_files(inputs, agents, departed)
     if standings.challenge.badges:
-        yield from badge_files(facts, agents, departed)
+        yield from badge_files(inputs, agents, departed)

@@ -81,20 +81,20 @@ class Feed:
     """Newest first."""
 
 
-def feed_files(facts: ApiInputs, past: BoardHistory) -> Iterator[tuple[str, bytes]]:
+def feed_files(inputs: ApiInputs, past: BoardHistory) -> Iterator[tuple[str, bytes]]:
     """Two files for all tasks together and two for each task."""
-    title = facts.standings.challenge.title
-    for board in facts.standings.boards:
+    title = inputs.standings.challenge.title
+    for board in inputs.standings.boards:
         task, events = board.task, past.events_of(board, FEED_LIMIT)
         path = f"feeds/{urls.segment(task.id)}"
         named = f"{title}: {task.title or task.id}"
-        yield from _both(Feed(path=path, title=named, page=urls.task_address(task.id), events=events), facts)
-    yield from _both(Feed(path="feeds/board", title=title, page="", events=past.events(FEED_LIMIT)), facts)
+        yield from _both(Feed(path=path, title=named, page=urls.task_address(task.id), events=events), inputs)
+    yield from _both(Feed(path="feeds/board", title=title, page="", events=past.events(FEED_LIMIT)), inputs)
 
 
-def _both(feed: Feed, facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
-    yield f"{feed.path}.atom", atom(feed, facts).encode("utf-8", "replace")
-    yield f"{feed.path}.json", serialise.json_document(json_feed(feed, facts))
+def _both(feed: Feed, inputs: ApiInputs) -> Iterator[tuple[str, bytes]]:
+    yield f"{feed.path}.atom", atom(feed, inputs).encode("utf-8", "replace")
+    yield f"{feed.path}.json", serialise.json_document(json_feed(feed, inputs))
 
 
 def feed_headline(event: BoardEvent) -> str:
@@ -111,42 +111,42 @@ def event_words(event: BoardEvent) -> str:
     return f"{who}, {event.entry.submission.algorithm}. {measure}: {format.number(event.score, digits)}."
 
 
-def _base(facts: ApiInputs) -> str:
+def _base(inputs: ApiInputs) -> str:
     """The site's address, or where it is not known the way from a feed to the site's root."""
-    return facts.context.site_url or _UP
+    return inputs.context.site_url or _UP
 
 
-def _stable_id(facts: ApiInputs, *parts: str) -> str:
+def _stable_id(inputs: ApiInputs, *parts: str) -> str:
     """An id that does not change when the site moves to another address."""
-    board = facts.repository or facts.standings.challenge.title
-    return uuid.uuid5(uuid.NAMESPACE_URL, "\n".join((board, facts.standings.challenge.season, *parts))).urn
+    board = inputs.repository or inputs.standings.challenge.title
+    return uuid.uuid5(uuid.NAMESPACE_URL, "\n".join((board, inputs.standings.challenge.season, *parts))).urn
 
 
-def _event_id(event: BoardEvent, facts: ApiInputs) -> str:
-    return _stable_id(facts, event.task.id, event.entry.login, event.entry.agent, event.at)
+def _event_id(event: BoardEvent, inputs: ApiInputs) -> str:
+    return _stable_id(inputs, event.task.id, event.entry.login, event.entry.agent, event.at)
 
 
-def atom(feed: Feed, facts: ApiInputs) -> str:
+def atom(feed: Feed, inputs: ApiInputs) -> str:
     """The feed as Atom (RFC 4287)."""
-    base = serialise.xml(_base(facts))
-    entries = "".join(_atom_entry(event, base, facts) for event in feed.events)
-    updated = feed.events[0].at if feed.events else facts.generated_at
+    base = serialise.xml(_base(inputs))
+    entries = "".join(_atom_entry(event, base, inputs) for event in feed.events)
+    updated = feed.events[0].at if feed.events else inputs.generated_at
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
         '<feed xmlns="http://www.w3.org/2005/Atom">'
-        f"<id>{_stable_id(facts, feed.path)}</id><title>{serialise.xml(feed.title)}</title>"
+        f"<id>{_stable_id(inputs, feed.path)}</id><title>{serialise.xml(feed.title)}</title>"
         f"<updated>{serialise.xml(updated)}</updated>"
         f'<link rel="self" type="application/atom+xml" href="{base}{serialise.xml(quote(feed.path))}.atom"/>'
         f'<link rel="alternate" type="text/html" href="{base}{serialise.xml(feed.page)}"/>'
-        f"<author><name>{serialise.xml(facts.standings.challenge.title)}</name></author>"
+        f"<author><name>{serialise.xml(inputs.standings.challenge.title)}</name></author>"
         f"<generator>Pullrank</generator>{entries}</feed>\n"
     )
 
 
-def _atom_entry(event: BoardEvent, base: str, facts: ApiInputs) -> str:
+def _atom_entry(event: BoardEvent, base: str, inputs: ApiInputs) -> str:
     page = urls.agent_address(event.entry.login, event.entry.agent)
     return (
-        f"<entry><id>{_event_id(event, facts)}</id><title>{serialise.xml(feed_headline(event))}</title>"
+        f"<entry><id>{_event_id(event, inputs)}</id><title>{serialise.xml(feed_headline(event))}</title>"
         f"<updated>{event.at}</updated><published>{event.at}</published>"
         f"<author><name>{serialise.xml(event.entry.login)}</name></author>"
         f'<link rel="alternate" type="text/html" href="{base}{serialise.xml(page)}"/>'
@@ -154,28 +154,28 @@ def _atom_entry(event: BoardEvent, base: str, facts: ApiInputs) -> str:
     )
 
 
-def json_feed(feed: Feed, facts: ApiInputs) -> FeedJson:
+def json_feed(feed: Feed, inputs: ApiInputs) -> FeedJson:
     """The feed as JSON Feed 1.1."""
     return {
         "version": "https://jsonfeed.org/version/1.1",
         "title": feed.title,
-        **_links(feed, facts),
-        "items": [_item(event, facts) for event in feed.events],
+        **_links(feed, inputs),
+        "items": [_item(event, inputs) for event in feed.events],
     }
 
 
-def _links(feed: Feed, facts: ApiInputs) -> FeedLinksJson:
-    site = facts.context.site_url
+def _links(feed: Feed, inputs: ApiInputs) -> FeedLinksJson:
+    site = inputs.context.site_url
     if not site:
         return {}
     return {"home_page_url": site + feed.page, "feed_url": f"{site}{quote(feed.path)}.json"}
 
 
-def _item(event: BoardEvent, facts: ApiInputs) -> FeedItemJson:
-    site, entry = facts.context.site_url, event.entry
+def _item(event: BoardEvent, inputs: ApiInputs) -> FeedItemJson:
+    site, entry = inputs.context.site_url, event.entry
     link: FeedItemLinkJson = {"url": site + urls.agent_address(entry.login, entry.agent)} if site else {}
     return {
-        "id": _event_id(event, facts),
+        "id": _event_id(event, inputs),
         **link,
         "title": feed_headline(event),
         "content_text": event_words(event),

@@ -22,7 +22,7 @@ from leaderboard.api.entry_json import (
 from leaderboard.api.task_leaderboards import LeaderboardHeadJson, RowJson
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings, HeadToHead
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 
 
 class RatingJson(ClosedObject):
@@ -44,9 +44,9 @@ class CountJson(ClosedObject):
     points: int
 
 
-def _count(count: WinCount) -> CountJson:
+def _count(count: MatchCount) -> CountJson:
     return {
-        "wins": count.wins, "draws": count.ties, "losses": count.losses, "errors": count.errors, "score": count.score,
+        "wins": count.won, "draws": count.drawn, "losses": count.lost, "errors": count.errors, "score": count.score,
         "points": count.points,
     }  # fmt: skip
 
@@ -68,7 +68,7 @@ def rated_document(row: GameRow) -> RatedJson:
         **_count(row.count),
         "points_place": row.points_place,
         "opponents": row.opponents,
-        "attempts": row.attempts,
+        "attempts": row.versions_tried,
         "since": row.since,
     }
 
@@ -115,7 +115,8 @@ class GameFailureJson(EntryJson):
 
 def _game_failure(failure: GameFailure) -> GameFailureJson:
     return {
-        **entry_document(failure.entry), "reason": failure.reason, "attempts": failure.attempts, "key": failure.duel.key,
+        **entry_document(failure.entry), "reason": failure.reason, "attempts": failure.versions_tried,
+        "key": failure.duel.key,
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import teams_of
 from leaderboard.core.standings import Standings
-from leaderboard.scoring.counting_results import pooled_draws
+from leaderboard.scoring.counting_results import pooled_results
 from leaderboard.scoring.intervals import pooled_values
 from leaderboard.scoring.metrics import is_missing, oriented_value, ranking
 
@@ -57,12 +57,12 @@ def handed_in(
         if task is not None and result.task_digest == task.digest():
             by_version[result.login.casefold(), result.submission_digest, result.task].append(result)
     for name, fitting in by_version.items():
-        draws = pooled_draws(fitting)
-        result = draws[-1]
+        pooled = pooled_results(fitting)
+        result = pooled[-1]
         task = challenge.task(result.task)
         assert task is not None
         metric, is_ok = ranking(task), result.verdict is Verdict.OK
-        score = pooled_values([draws], task, metric)[0] if is_ok else float("nan")
+        score = pooled_values([pooled], task, metric)[0] if is_ok else float("nan")
         has_score = is_ok and not is_missing(score)
         yield GradedSubmission(
             task=task, login=result.login, agent=result.agent, verdict=result.verdict.value,

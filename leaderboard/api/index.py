@@ -158,35 +158,35 @@ class HealthJson(SiteHeadJson):
     tasks: list[TaskHealthJson]
 
 
-def index_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
+def index_files(inputs: ApiInputs) -> Iterator[tuple[str, bytes]]:
     """These documents."""
-    yield "api/index.json", serialise.json_document(index_document(facts))
-    yield "api/tasks.json", serialise.json_document(tasks_document(facts))
-    yield "api/overall.json", serialise.json_document(overall_document(facts))
-    yield "api/health.json", serialise.json_document(health_document(facts))
+    yield "api/index.json", serialise.json_document(index_document(inputs))
+    yield "api/tasks.json", serialise.json_document(tasks_document(inputs))
+    yield "api/overall.json", serialise.json_document(overall_document(inputs))
+    yield "api/health.json", serialise.json_document(health_document(inputs))
 
 
-def _head(facts: ApiInputs) -> SiteHeadJson:
-    challenge = facts.standings.challenge
+def _head(inputs: ApiInputs) -> SiteHeadJson:
+    challenge = inputs.standings.challenge
     return {
         "title": challenge.title,
         "season": challenge.season,
-        "official": facts.standings.official,
-        "generated_at": facts.generated_at,
+        "official": inputs.standings.official,
+        "generated_at": inputs.generated_at,
     }
 
 
-def index_document(facts: ApiInputs) -> IndexJson:
+def index_document(inputs: ApiInputs) -> IndexJson:
     """Where everything is."""
-    boards = facts.standings.boards
+    boards = inputs.standings.boards
     return {
-        **_head(facts),
-        "site": facts.context.site_url or None,
-        "repository": facts.repository,
-        "links": document_links(facts.standings.challenge),
+        **_head(inputs),
+        "site": inputs.context.site_url or None,
+        "repository": inputs.repository,
+        "links": document_links(inputs.standings.challenge),
         "counts": {
             "tasks": len(boards),
-            "ranked_agents": facts.standings.ranked_agents,
+            "ranked_agents": inputs.standings.ranked_agents,
             "ranked": sum(len(board.rows) for board in boards),
             "failures": sum(len(board.failures) for board in boards),
             "waiting": sum(len(board.waiting) for board in boards),
@@ -194,20 +194,20 @@ def index_document(facts: ApiInputs) -> IndexJson:
     }
 
 
-def tasks_document(facts: ApiInputs) -> list[TaskJson]:
+def tasks_document(inputs: ApiInputs) -> list[TaskJson]:
     """Every task and game with its addresses, in the order of challenge.yml; hidden leaderboards have no addresses."""
-    challenge = facts.standings.challenge
-    states = {phase.phase.id: phase for phase in format.shown_phases(challenge, facts.context.now)}
-    shown = [*(board.task for board in facts.standings.tasks), *(game.task for game in facts.standings.games)]
-    hidden = {task.id for task in facts.context.hidden}
+    challenge = inputs.standings.challenge
+    states = {phase.phase.id: phase for phase in format.shown_phases(challenge, inputs.context.now)}
+    shown = [*(board.task for board in inputs.standings.tasks), *(game.task for game in inputs.standings.games)]
+    hidden = {task.id for task in inputs.context.hidden}
     order = {task.id: place for place, task in enumerate(challenge.tasks)}
     shown.sort(key=lambda task: order.get(task.id, len(order)))
-    shown += [task for task in facts.context.hidden if task.id not in {other.id for other in shown}]
-    return [_task(task, _phase(task, facts, states), is_hidden=task.id in hidden) for task in shown]
+    shown += [task for task in inputs.context.hidden if task.id not in {other.id for other in shown}]
+    return [_task(task, _phase(task, inputs, states), is_hidden=task.id in hidden) for task in shown]
 
 
-def _phase(task: Task, facts: ApiInputs, states: dict[str, format.ShownPhase]) -> PhaseJson | None:
-    phase = facts.standings.challenge.phase_of(task.id)
+def _phase(task: Task, inputs: ApiInputs, states: dict[str, format.ShownPhase]) -> PhaseJson | None:
+    phase = inputs.standings.challenge.phase_of(task.id)
     if phase is None:
         return None
     state = states[phase.id]
@@ -240,36 +240,36 @@ def _anchor(anchor: ReferenceScore | None) -> AnchorJson | None:
     return picked(AnchorJson, anchor) if anchor else None
 
 
-def overall_document(facts: ApiInputs) -> OverallJson:
+def overall_document(inputs: ApiInputs) -> OverallJson:
     """The overall leaderboard; its rows are those of `pullrank rank --json` with addresses."""
-    rows = overall_improvements(facts.standings)
-    return {**_head(facts), "rows": [{**overall_row(row, beside), **links_document(row.entry)} for row, beside in rows]}
+    rows = overall_improvements(inputs.standings)
+    return {**_head(inputs), "rows": [{**overall_row(row, beside), **links_document(row.entry)} for row, beside in rows]}
 
 
-def health_document(facts: ApiInputs) -> HealthJson:
+def health_document(inputs: ApiInputs) -> HealthJson:
     """What ran, what waits and what failed: the same numbers as on the home page."""
-    state = health(facts.standings, facts.context.results)
+    state = health(inputs.standings, inputs.context.results)
     return {
-        **_head(facts),
+        **_head(inputs),
         "last_evaluation": state.last_at,
         "last_run": state.last_run,
         "recorded": state.recorded,
         "waiting": state.wanted,
         "failures": dict(state.failures),
         "ours": state.failed_by_us,
-        "tasks": list(_task_healths(facts)),
+        "tasks": list(_task_healths(inputs)),
     }
 
 
-def _task_healths(facts: ApiInputs) -> Iterator[TaskHealthJson]:
-    for board in facts.standings.tasks:
+def _task_healths(inputs: ApiInputs) -> Iterator[TaskHealthJson]:
+    for board in inputs.standings.tasks:
         verdicts = Counter(failure.result.verdict.value for failure in board.failures)
         ours = verdicts.pop(Verdict.INTERNAL_ERROR.value, 0)
         yield {
             "task": board.task.id, "ranked": len(board.rows), "waiting": len(board.waiting),
             "failures": dict(sorted(verdicts.items())), "ours": ours,
         }  # fmt: skip
-    for game in facts.standings.games:
+    for game in inputs.standings.games:
         yield {
             "task": game.task.id, "ranked": len(game.rows), "waiting": len(game.waiting),
             "failures": {REFUSED_PLAYERS: len(game.failures)} if game.failures else {}, "ours": 0,

@@ -60,9 +60,9 @@ class _Schemas(GenerateJsonSchema):
         return False
 
 
-def openapi_document(facts: ApiInputs) -> dict[str, Any]:
+def openapi_document(inputs: ApiInputs) -> dict[str, Any]:
     """The whole description; its server is the site, or the folder above where the site's address is not known."""
-    challenge = facts.standings.challenge
+    challenge = inputs.standings.challenge
     links = {"index": "api/index.json", **document_links(challenge)}
     documents = [document for document in _DOCUMENTS if document[0] in links]
     types: list[tuple[str, Literal["serialization"], TypeAdapter[Any]]] = [
@@ -79,7 +79,7 @@ def openapi_document(facts: ApiInputs) -> dict[str, Any]:
             "version": "1",
             "description": "Static documents, made anew with every build of the site. Nothing needs a key.",
         },
-        "servers": [{"url": (facts.context.site_url or "..").rstrip("/")}],
+        "servers": [{"url": (inputs.context.site_url or "..").rstrip("/")}],
         "paths": {
             f"/{links[name]}": _path(
                 name,

@@ -18,19 +18,19 @@ BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 10800.0)
 Labels = tuple[tuple[str, str], ...]
 
 
-def openmetrics_document(facts: ApiInputs) -> str:
+def openmetrics_document(inputs: ApiInputs) -> str:
     """All metric families, and the end mark."""
-    return "".join([*_counters(facts), *_histogram(facts.results), *_gauges(facts), "# EOF\n"])
+    return "".join([*_counters(inputs), *_histogram(inputs.results), *_gauges(inputs), "# EOF\n"])
 
 
-def _counters(facts: ApiInputs) -> Iterator[str]:
-    results, duels = list(facts.results), [duel for game in facts.standings.games for duel in shown_duels(game)]
+def _counters(inputs: ApiInputs) -> Iterator[str]:
+    results, duels = list(inputs.results), [duel for game in inputs.standings.games for duel in shown_duels(game)]
     yield from _family(
         "submissions_received", "counter", "Versions of agents that were entered, by the door they came through.",
-        {(("mode", mode),): count for mode, count in sorted(_received(facts).items())},
+        {(("mode", mode),): count for mode, count in sorted(_received(inputs).items())},
     )  # fmt: skip
     invalid = Counter(r.verdict.value for r in results if r.verdict is Verdict.INVALID)
-    for game in facts.standings.games:
+    for game in inputs.standings.games:
         invalid.update(_broken_rule(failure.duel) for failure in game.failures)
     yield from _family(
         "submissions_validation_failures", "counter", "Versions that broke the contract, or a game's rules.",
@@ -70,11 +70,11 @@ def _histogram(results: Iterable[Result]) -> Iterator[str]:
         yield _sample("evaluation_duration_seconds_sum", (("env_id", task),), sum(durations))
 
 
-def _gauges(facts: ApiInputs) -> Iterator[str]:
-    standings, state = facts.standings, health(facts.standings, facts.context.results)
+def _gauges(inputs: ApiInputs) -> Iterator[str]:
+    standings, state = inputs.standings, health(inputs.standings, inputs.context.results)
     states: dict[Labels, float] = {
         (("env_id", board.task.id), ("state", word)): len(rows)
-        for board in facts.standings.boards
+        for board in inputs.standings.boards
         for word, rows in (("ranked", board.rows), ("failed", board.failures), ("waiting", board.waiting))
     }
     yield from _family("pullrank_entries", "gauge", "Entries of each board.", states)
@@ -88,19 +88,19 @@ def _gauges(facts: ApiInputs) -> Iterator[str]:
         yield from _family(
             "pullrank_last_evaluation_timestamp_seconds", "gauge", "When the newest record was made.", {(): at}
         )
-    if facts.context.now:
-        now = facts.context.now.timestamp()
+    if inputs.context.now:
+        now = inputs.context.now.timestamp()
         yield from _family("pullrank_generated_timestamp_seconds", "gauge", "When this document was made.", {(): now})
 
 
-def _received(facts: ApiInputs) -> Counter[str]:
+def _received(inputs: ApiInputs) -> Counter[str]:
     """Versions by kind, each counted once, recorded or waiting. For former agents the kind is read from their results."""
     kinds: dict[AgentName, str] = {}
     versions: set[tuple[AgentName, str]] = set()
-    for name, entry in facts.standings.entries.items():
+    for name, entry in inputs.standings.entries.items():
         kinds[name] = entry.submission.kind.value
         versions.add((name, entry.digest))
-    for name, results in facts.recorded.items():
+    for name, results in inputs.recorded.items():
         kinds.setdefault(name, "script" if any(result.script for result in results) else "policy")
         versions |= {(name, result.submission_digest) for result in results}
     return Counter(kinds[name] for name, _ in versions)

@@ -66,9 +66,9 @@ def overall_improvements(standings: Standings) -> Iterator[tuple[OverallRow, Nex
     for board in standings.tasks:
         if not any(common_scale(board.task)):
             continue
-        draws = {scored.entry.name: scored.draws for scored in board.rows}
+        pooled = {scored.entry.name: scored.pooled_results for scored in board.rows}
         names = (row.entry.name for row in rows)
-        values = (compared_values(board.task, draws[name]) if name in draws else NO_VALUES for name in names)
+        values = (compared_values(board.task, pooled[name]) if name in pooled else NO_VALUES for name in names)
         for compared, on_next in zip(on_tasks, improvements_on_next(values), strict=True):
             compared.extend([on_next] if on_next else [])
     for row, compared in zip(rows, on_tasks, strict=True):

@@ -64,22 +64,22 @@ _NEXT_STEPS = {
 }
 
 
-def status_document(facts: ApiInputs) -> StatusJson:
+def status_document(inputs: ApiInputs) -> StatusJson:
     """Every agent by login and folder, with its state on each task."""
-    standings = facts.standings
+    standings = inputs.standings
     tasks = [board.task for board in standings.boards]
     agents: dict[AgentName, StatusAgentJson] = {}
     for index, board in enumerate(standings.boards):
         for entry, outcome in outcomes_of(board):
             if entry.name not in agents:
-                agents[entry.name] = _agent(entry, facts, len(tasks))
+                agents[entry.name] = _agent(entry, inputs, len(tasks))
             agents[entry.name]["tasks"][index] = _state(entry, outcome, board.task)
-    for former in facts.context.departed:
+    for former in inputs.context.departed:
         name = AgentName.folded(former.login, former.agent)
         if name not in agents:
             agents[name] = _former_agent(former, [task.id for task in tasks])
     return {
-        "generated_at": facts.generated_at,
+        "generated_at": inputs.generated_at,
         "verdicts": {
             verdict: {"next": _NEXT_STEPS[verdict], "ours": verdict is Verdict.INTERNAL_ERROR}
             for verdict in Verdict
@@ -103,14 +103,14 @@ def _state(entry: Entry, outcome: Outcome, task: Task) -> State:
     return ["waiting", words] if words else ["waiting"]
 
 
-def _agent(entry: Entry, facts: ApiInputs, tasks: int) -> StatusAgentJson:
+def _agent(entry: Entry, inputs: ApiInputs, tasks: int) -> StatusAgentJson:
     return {
         "login": entry.login,
         "agent": entry.agent,
         "name": entry.submission.name,
         "algorithm": entry.submission.algorithm,
         "kind": entry.submission.kind.value,
-        "pull": facts.context.pulls.get(entry.name),
+        "pull": inputs.context.pulls.get(entry.name),
         "page": urls.agent_address(entry.login, entry.agent),
         "tasks": [None] * tasks,
     }

@@ -19,7 +19,7 @@ from leaderboard.api.game_leaderboards import GameRowJson, game_row
 from leaderboard.api.task_leaderboards import MetricJson, RowJson, task_row
 from leaderboard.core.entry import Entry, Excluded
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.match_points import TIE_POINTS, WIN_POINTS
+from leaderboard.core.match_count import DRAW_POINTS, WIN_POINTS
 from leaderboard.core.standings import Row, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
@@ -102,7 +102,7 @@ _WHY = (
 _RESULTS = (
     _column("wins", "Won"), _column("draws", "Drawn"), _column("losses", "Lost"),
     _column("errors", "Errors", title="matches lost by breaking a rule or by an error"),
-    _column("points", "Points", title=f"{WIN_POINTS} for a win, {TIE_POINTS} for a draw"),
+    _column("points", "Points", title=f"{WIN_POINTS} for a win, {DRAW_POINTS} for a draw"),
     _column("opponents", "Met", title="opponents met"),
 )  # fmt: skip
 _COSTS = (
@@ -288,7 +288,8 @@ def _unranked(board: TaskStandings) -> Iterator[Values]:
         claim = [] if failure.claimed is None else ["self-reported"]
         yield {
             **_entry(failure.entry), **_measured(result), "verdict": result.verdict, "message": failure_reason(result),
-            "score": serialise.finite(failure.claimed), "attempts": failure.attempts, **_flagged(failure.entry, *claim),
+            "score": serialise.finite(failure.claimed), "attempts": failure.versions_tried,
+            **_flagged(failure.entry, *claim),
         }  # fmt: skip
     for entry in board.waiting:
         yield _waiting(entry, board.task)
@@ -302,7 +303,7 @@ def _unranked_players(game: GameStandings) -> Iterator[Values]:
     for failure in game.failures:
         yield {
             **_entry(failure.entry), **_flagged(failure.entry), "verdict": "refused", "message": failure.reason,
-            "evaluated_at": format.day(failure.duel.provenance.evaluated_at), "attempts": failure.attempts,
+            "evaluated_at": format.day(failure.duel.provenance.evaluated_at), "attempts": failure.versions_tried,
         }  # fmt: skip
     for entry in game.waiting:
         yield _waiting(entry, game.task)

@@ -77,7 +77,7 @@ def scores_document(row: Row, task: Task) -> ScoresJson:
     return {
         "estimate": estimate_document(row.estimate),
         "metrics": {name: value_or_none(value) for name, value in zip(names, values, strict=True)},
-        "attempts": row.attempts,
+        "attempts": row.versions_tried,
         "episodes": task.counted if result.sealed else row.episodes,
         # A result's file is found by its key, and the file's path holds the login.
         "key": None if row.entry.anonymous else result.key,
@@ -128,14 +128,14 @@ def task_row(row: Row, task: Task, beside: NextJson, since: str) -> RowJson:
     }  # fmt: skip
 
 
-def task_rows(board: TaskStandings, facts: ApiInputs) -> list[RowJson]:
+def task_rows(board: TaskStandings, inputs: ApiInputs) -> list[RowJson]:
     """All rows of a task, by place."""
-    return [task_row(row, board.task, beside, facts.since(row)) for row, beside in task_improvements(board)]
+    return [task_row(row, board.task, beside, inputs.since(row)) for row, beside in task_improvements(board)]
 
 
 def task_improvements(board: TaskStandings) -> Iterator[tuple[Row, NextJson]]:
     """Each row of a task, and how it compares with the next one."""
-    compared = improvements_on_next(compared_values(board.task, row.draws) for row in board.rows)
+    compared = improvements_on_next(compared_values(board.task, row.pooled_results) for row in board.rows)
     for row, on_next in zip(board.rows, compared, strict=True):
         yield row, next_document([on_next] if on_next else [])
 
@@ -173,7 +173,7 @@ class FailureJson(UnscoredJson, ClaimJson, LinksJson):
 
 def _failure(failure: Failure) -> FailureJson:
     return {
-        **failure_document(failure), **claim_document(failure), "attempts": failure.attempts,
+        **failure_document(failure), **claim_document(failure), "attempts": failure.versions_tried,
         "evaluated_at": failure.result.provenance.evaluated_at, **links_document(failure.entry),
     }  # fmt: skip
 

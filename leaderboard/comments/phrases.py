@@ -12,10 +12,10 @@ from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
 from leaderboard.comments.states import (
     AgentReport,
+    DuelReport,
     GameReport,
     OfficialScore,
     OverallReport,
-    PreviewDuel,
     Previewed,
     Report,
     TaskReport,
@@ -247,7 +247,7 @@ PlayerInGame = tuple[AgentReport, GameReport]
 
 def rated_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
     """Every player that has opponents or a rating."""
-    return [(agent, game) for agent in agents for game in agent.games if game.estimate or game.meetings]
+    return [(agent, game) for agent in agents for game in agent.games if game.estimate or game.duels]
 
 
 def admitted_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
@@ -256,7 +256,7 @@ def admitted_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
         (agent, game)
         for agent in agents
         for game in agent.games
-        if not game.estimate and not game.meetings and game.refusal is None and game.failed is None
+        if not game.estimate and not game.duels and game.refusal is None and game.failed is None
     ]
 
 
@@ -271,15 +271,15 @@ def any_unsigned(pairs: Iterable[PlayerInGame]) -> bool:
     return any(not game.signed for _, game in pairs)
 
 
-def record(meeting: PreviewDuel) -> str:
+def record(duel: DuelReport) -> str:
     """Won, drawn and lost, as three table cells."""
-    count = meeting.count
-    return f"{count.wins} | {count.ties} | {count.losses}"
+    count = duel.count
+    return f"{count.won} | {count.drawn} | {count.lost}"
 
 
-def record_bar(meeting: PreviewDuel) -> str:
+def record_bar(duel: DuelReport) -> str:
     """Won, drawn and lost, as a bar."""
-    return text_shares(meeting.count.wins, meeting.count.ties, meeting.count.losses)
+    return text_shares(duel.count.won, duel.count.drawn, duel.count.lost)
 
 
 def opponents_title(game: GameReport) -> str:
@@ -300,11 +300,11 @@ def duels_in_words(game: GameReport) -> Markup:
     place = f", place {game.place} of {game.entries}" if game.place else ""
     if game.estimate:
         return Markup("{} Elo on {}{}").format(score(game), task_name(game), place)
-    if not game.meetings:
+    if not game.duels:
         return Markup("may enter {}").format(task_name(game))
     count = game.count
     matches = counted(count.matches, "match", "matches")
-    return Markup("{} of {} won on {}").format(str(count.wins), matches, task_name(game))
+    return Markup("{} of {} won on {}").format(str(count.won), matches, task_name(game))
 
 
 # Headlines

@@ -7,7 +7,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Estimate
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from leaderboard.scoring.metrics import digits
 
 
@@ -71,12 +71,12 @@ class TaskReport(Report):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PreviewDuel:
-    """A player's matches against one opponent."""
+class DuelReport:
+    """The result of a player in a duel: its matches against one opponent."""
 
     opponent: str
     """login/agent"""
-    count: WinCount
+    count: MatchCount
     is_baseline: bool = False
     fault: str = ""
     """The first rule that the player broke, in one line; empty if none."""
@@ -86,7 +86,7 @@ class PreviewDuel:
 class GameReport(Report):
     """The result of a player in a game; it has a rating if it has a rated opponent."""
 
-    meetings: tuple[PreviewDuel, ...] = ()
+    duels: tuple[DuelReport, ...] = ()
     refusal: str | None = None
     """Why its validation refuses it, in one line; None if it may enter."""
     position: str = ""
@@ -105,9 +105,9 @@ class GameReport(Report):
     """Whether GitHub signed every commit that the seeds come from; True for a preview, which has public seeds."""
 
     @property
-    def count(self) -> WinCount:
+    def count(self) -> MatchCount:
         """The total over all opponents."""
-        return WinCount.total(meeting.count for meeting in self.meetings)
+        return MatchCount.total(duel.count for duel in self.duels)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,9 +248,6 @@ class Ranked:
 @dataclass(frozen=True, kw_only=True)
 class HelpText:
     """The answer to `/help`."""
-
-    retries_left: int | None = None
-    """How often `/retry` may still be used on this pull request; None if not limited."""
 
 
 CommentState = Running | Previewed | Refused | NoRun | Broken | OfficialScore | WithdrawnEntry | Ranked | HelpText

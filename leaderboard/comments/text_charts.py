@@ -45,9 +45,9 @@ def _text_scale(bars: Sequence[TextBar]) -> ChartScale:
     return ChartScale(low=low - margin, high=high + margin)
 
 
-def text_shares(wins: int, ties: int, losses: int) -> str:
+def text_shares(won: int, drawn: int, lost: int) -> str:
     """Won, drawn and lost as parts of one bar, by largest remainders; a count above 0 has at least one character."""
-    counts = (wins, ties, losses)
+    counts = (won, drawn, lost)
     total = sum(counts)
     if not total:
         return ""

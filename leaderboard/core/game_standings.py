@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.entry import AgentName, Entry, Estimate, Excluded, RankedEntry
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +29,13 @@ class GameRow(RankedEntry):
     """One rated player."""
 
     rating: Rating
-    count: WinCount
+    count: MatchCount
     """All its matches."""
     points_place: int
     """Place by (points, wins, score); equal ones share it, the next is skipped."""
     opponents: int
-    """Players it met."""
-    attempts: int
+    """Players with which it played a duel."""
+    versions_tried: int
     """Versions of its owner, or of its team, that were validated."""
     since: str
     """When its present version was validated first, in UTC."""
@@ -50,7 +50,7 @@ class GameRow(RankedEntry):
 class HeadToHead:
     """What one player did against another."""
 
-    count: WinCount
+    count: MatchCount
     """From the row's side."""
     duel: Duel
     side: int
@@ -66,7 +66,7 @@ class GameFailure:
     """The validation."""
     reason: str
     """Position and move, or what ended it, in one line."""
-    attempts: int
+    versions_tried: int
     """As in `GameRow`."""
 
 
@@ -104,7 +104,7 @@ class GameStandings:
     waiting: tuple[Entry, ...]
     """Entered, but not validated, or without a duel yet."""
     crosstable: Mapping[tuple[AgentName, AgentName], HeadToHead]
-    """For each ordered pair that met."""
+    """For each ordered pair with a duel."""
     anchor: str | None
     """The player rated 0, `login/agent`; None if there is no row."""
     prior: tuple[str, ...]
@@ -116,7 +116,7 @@ class GameStandings:
     """By day."""
     excluded: tuple[Excluded, ...] = ()
     """By login and agent."""
-    held: Mapping[AgentName, str] = field(default_factory=dict)
+    place_holders: Mapping[AgentName, str] = field(default_factory=dict)
     """As in `TaskStandings`."""
 
     def display_name(self, player: str) -> str:

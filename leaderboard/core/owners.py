@@ -291,7 +291,7 @@ class OwnerDraw(NamedTuple):
     beacon: str
 
 
-class OwnerAttempts:
+class OwnerTries:
     """How many versions and draws the people behind an agent had: a new folder does not start a new count."""
 
     def __init__(self, groups: OwnerGroups, draws: Iterable[OwnerDraw]) -> None:

@@ -15,23 +15,23 @@ from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 class Row(RankedEntry):
     """One ranked entry of a task."""
 
-    draws: tuple[Result, ...]
-    """The results whose episodes are pooled, oldest first."""
+    pooled_results: tuple[Result, ...]
+    """The results of its version whose episodes are pooled, oldest first: one for each draw of seeds."""
     estimate: Estimate
-    attempts: int
+    versions_tried: int
     """Versions of its owner, or of its team, that were evaluated on this task."""
     others: tuple[float, ...] = ()
     """Values of the task's further metrics, in their order; NaN if missing."""
 
     @property
     def result(self) -> Result:
-        """The newest draw."""
-        return self.draws[-1]
+        """The newest of them."""
+        return self.pooled_results[-1]
 
     @property
     def episodes(self) -> int:
-        """Episodes of all draws; 0 if they are sealed."""
-        return sum(len(result.returns) for result in self.draws)
+        """Episodes of all of them; 0 if they are sealed."""
+        return sum(len(result.returns) for result in self.pooled_results)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class Failure:
 
     entry: Entry
     result: Result
-    attempts: int
+    versions_tried: int
     """As in `Row`."""
 
     @property
@@ -76,8 +76,8 @@ class TaskStandings:
     """By login and agent; also agents without a folder that have official results."""
     withdrawn: tuple[WithdrawnScore, ...] = ()
     """By login and agent."""
-    held: Mapping[AgentName, str] = field(default_factory=dict)
-    """In final ranks: the entries without a place, with or without a score, whose owner's place another version holds."""
+    place_holders: Mapping[AgentName, str] = field(default_factory=dict)
+    """In final ranks: each entry without a place, with or without a score, and the version that holds its owner's place."""
 
     @property
     def self_reported(self) -> tuple[Failure, ...]:

@@ -11,11 +11,11 @@ from leaderboard.charts import history_charts, table_bars
 from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, shown_duels
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import match_replay, side_names
 from leaderboard.games.opening_book import has_book, opening_book
-from leaderboard.ratings.duel_results import count_matches
+from leaderboard.ratings.counting_duels import count_matches
 from leaderboard.site_context import AllFrames
 from leaderboard.text import format, urls
 
@@ -29,7 +29,7 @@ FIRST_CARDS = 12
 class Pairing:
     """One cell of a crosstable."""
 
-    count: WinCount
+    count: MatchCount
     """From the side of the row's player."""
     page: str
     tint: str
@@ -41,7 +41,7 @@ class Opponent:
     """One opponent of a player."""
 
     entry: Entry
-    meeting: Pairing
+    pairing: Pairing
     duel: Duel
 
 
@@ -68,7 +68,7 @@ def opponents_of(board: GameStandings, name: AgentName) -> list[Opponent]:
     for row in board.rows:
         crossing = board.crosstable.get((name, row.entry.name))
         if crossing is not None:
-            opponents.append(Opponent(entry=row.entry, meeting=pairing_of(board, crossing), duel=crossing.duel))
+            opponents.append(Opponent(entry=row.entry, pairing=pairing_of(board, crossing), duel=crossing.duel))
     return opponents
 
 

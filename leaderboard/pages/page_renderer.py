@@ -95,7 +95,7 @@ def significant_difference(board: TaskStandings) -> str | None:
 
 def task_history(board: TaskStandings, history: BoardHistory) -> TaskHistory | None:
     """The history of a leaderboard; None before it has results of two days."""
-    records, tracks = history.progress(board), history.standing(board)
+    records, tracks = history.progress(board), history.places_over_time(board)
     times = [record.at for record in records] + [at for track in tracks for at, _ in track.places]
     if not records or day(min(times)) == day(max(times)):
         return None

@@ -17,7 +17,8 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
-from leaderboard.ratings.duel_results import counting_duels, judge_duels, newest_duels
+from leaderboard.ratings.counting_duels import counting_duels, newest_duels
+from leaderboard.ratings.validations import sort_by_validation
 
 
 def wanted_pairings(
@@ -40,7 +41,7 @@ def wanted_pairings(
     current = [duel for duel in duels if (duel.task, duel.task_digest, duel.season) == (task.id, digest, season)]
     last = newest_duels(counting_duels(task, season, current, entries, official=False))
     groups = owner_groups(entries, current)
-    players = judge_duels(entered, last).admitted
+    players = sort_by_validation(entered, last).admitted
     validations = [(entry, entry) for entry in entered]
     if len(players) <= task.opponents + 1:
         pairs = itertools.combinations(players, 2)
@@ -133,7 +134,7 @@ class MeasurementContext:
     """What results depend on besides agents and tasks: the evaluator, and the commits that seeds come from."""
 
     runtime_digest: str
-    """Of the protocol, the evaluator's packages and the base image."""
+    """Of the measurement version, the evaluator's packages and the base image."""
     beacon: str
     """Used where `beacons` has none."""
     beacons: Mapping[tuple[AgentName, str], tuple[str, ...]] = field(default_factory=dict)

@@ -17,8 +17,8 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.owners import OwnerGroups
 from leaderboard.core.version_folders import VersionFolders
 from leaderboard.ratings.connectivity import Bools
+from leaderboard.ratings.counting_duels import CountedDuel, Pair, version_of
 from leaderboard.ratings.davidson import chances
-from leaderboard.ratings.duel_results import CountedDuel, Pair, version_of
 from leaderboard.ratings.fit_ratings import ELO, RatedPlayers, anchor_ratings, is_named, rate_players
 from leaderboard.scoring.bootstrap import Floats, Indices
 

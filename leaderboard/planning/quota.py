@@ -2,7 +2,7 @@
 
 An account belongs to a person (by GitHub's number of the account, if one is recorded) or to a team, so neither another
 folder nor another login starts a new one. Usage is counted from the records, so a limit that the hosts change applies to
-everybody at once. A draw that was counted once is evaluated again without a charge, for whatever reason; a version that left
+everybody at once. A draw that was charged once is evaluated again without a charge, for whatever reason; a version that left
 main and came back has another draw, which counts again.
 """
 
@@ -34,10 +34,10 @@ class OwnerAccount:
     owners: frozenset[str]
     """Logins in lower case."""
     first: dict[ChargedDraw, datetime] = field(default_factory=dict)
-    """The draws that were counted, and when each was evaluated first."""
+    """The draws that were charged, and when each was evaluated first."""
 
     def has(self, draw: ChargedDraw) -> bool:
-        """Whether a draw was counted; of a plan for a preview's seeds, whether any draw of the version was."""
+        """Whether a draw was charged; of a plan for a preview's seeds, whether any draw of the version was."""
         login, digest, beacon = draw
         is_any = beacon == PREVIEW_BEACON and any(first[:2] == (login, digest) for first in self.first)
         return is_any or draw in self.first
@@ -90,8 +90,8 @@ class Deferred:
 
 
 @dataclass(frozen=True)
-class CountedDraw:
-    """One official record of a draw that counts."""
+class ChargedRecord:
+    """One official record of a draw that is charged."""
 
     side: Result | PlayerRecord
     task_id: str
@@ -100,14 +100,14 @@ class CountedDraw:
 
     @property
     def draw(self) -> ChargedDraw:
-        """What is counted."""
+        """What is charged."""
         return self.side.login.casefold(), self.side.submission_digest, self.beacon
 
 
-def counted_draws(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[CountedDraw]:
-    """Every record that counts. Many tasks are one draw; of duels only validations count, with which every draw begins.
+def charged_records(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[ChargedRecord]:
+    """Every record that is charged. Many tasks are one draw; of duels only validations count, with which every draw begins.
 
-    What never ran counts, too: whoever can let its image or weights be missing may have computed its score first.
+    What never ran is charged, too: whoever can let its image or weights be missing may have computed its score first.
     """
     records: list[Result | Duel] = [*results, *(duel for duel in duels if duel.is_validation)]
     for record in records:
@@ -118,7 +118,7 @@ def counted_draws(challenge: Challenge, results: Iterable[Result], duels: Iterab
         at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
         for player in record.players if isinstance(record, Duel) else (record,):
             if player.verdict is not Verdict.INTERNAL_ERROR:
-                yield CountedDraw(player, record.task, record.beacon, at)
+                yield ChargedRecord(player, record.task, record.beacon, at)
 
 
 class OwnerAccounts:
@@ -134,7 +134,7 @@ class OwnerAccounts:
         self._quotas = [] if challenge.is_final else [(None, challenge.quota), *((p, p.quota) for p in challenge.phases)]
         self._accounts: dict[tuple[str | None, frozenset[str]], OwnerAccount] = {}
         if any(quota for _, quota in self._quotas):
-            for record in counted_draws(challenge, results, duels):
+            for record in charged_records(challenge, results, duels):
                 person = self._persons.person_of_side(record.side)
                 for account in self._of(record.side.login.casefold(), person, [record.task_id]):
                     first = account.first.get(record.draw)

@@ -20,20 +20,18 @@ from leaderboard.core.game_standings import (
     Rating,
     RatingSnapshot,
 )
-from leaderboard.core.match_points import WinCount
-from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, held_by_another, owner_groups
+from leaderboard.core.match_count import MatchCount
+from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, held_by_another, owner_groups
 from leaderboard.ratings.connectivity import find_cycle
-from leaderboard.ratings.duel_results import (
+from leaderboard.ratings.counting_duels import (
     AgentVersion,
     CountedDuel,
-    JudgedEntries,
     counting_duels,
-    judge_duels,
     newest_duels,
-    validation_fault,
     version_of,
 )
 from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_ratings, rate_players, rating_order
+from leaderboard.ratings.validations import ValidatedEntries, sort_by_validation, validation_fault
 from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
 
 # The ratings over time have at most this many snapshots. Rating n players takes n² steps, so with more than 200 players
@@ -45,7 +43,7 @@ MAX_CHOICES = 20
 
 
 def ratings_over_time(
-    now: RatedPlayers | None, meetings: Sequence[CountedDuel], anchor: str | None, silent: Container[AgentName] = ()
+    now: RatedPlayers | None, counted_duels: Sequence[CountedDuel], anchor: str | None, silent: Container[AgentName] = ()
 ) -> tuple[RatingSnapshot, ...]:
     """The ratings after each day's duels, of the players that are on the leaderboard now.
 
@@ -54,20 +52,20 @@ def ratings_over_time(
 
     Args:
         now: the leaderboard's ratings.
-        meetings: every duel that counts, of earlier versions too, as `counting_duels` orders them.
+        counted_duels: every duel that counts, of earlier versions too, as `counting_duels` orders them.
         anchor: the name of the player rated 0.
         silent: as in `rate_players`.
     """
     if now is None:
         return ()
     names = {version.name for version in now.players}
-    played = [meeting for meeting in meetings if {version.name for version in meeting.pair} <= names]
-    days = [(day, list(group)) for day, group in groupby(played, key=lambda meeting: meeting.at[:10])]
+    played = [counted for counted in counted_duels if {version.name for version in counted.pair} <= names]
+    days = [(day, list(group)) for day, group in groupby(played, key=lambda counted: counted.at[:10])]
     chosen = _chosen_days(len(days), min(MAX_SNAPSHOTS, MAX_SNAPSHOT_STEPS // len(names) ** 2))
     snapshots, until, validations = [], list[CountedDuel](), dict[AgentName, CountedDuel]()
     for number, (day, group) in enumerate(days[:-1]):
         until += group
-        validations.update((meeting.pair[0].name, meeting) for meeting in group if meeting.duel.is_validation)
+        validations.update((counted.pair[0].name, counted) for counted in group if counted.duel.is_validation)
         if number in chosen and (
             rated := rate_players(_admitted(validations), newest_duels(until), [anchor] if anchor else [], None, silent)
         ):
@@ -76,7 +74,7 @@ def ratings_over_time(
 
 
 def _admitted(validations: Mapping[AgentName, CountedDuel]) -> dict[AgentVersion, str]:
-    return {meeting.pair[0]: meeting.at for meeting in validations.values() if validation_fault(meeting.duel) is None}
+    return {counted.pair[0]: counted.at for counted in validations.values() if validation_fault(counted.duel) is None}
 
 
 def _snapshot(day: str, rated: RatedPlayers) -> RatingSnapshot:
@@ -117,33 +115,32 @@ def build_game_standings(
     field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
     played = counting_duels(task, season, duels, entries, official=official)
-    meetings = [meeting for meeting in played if final_beacon in (None, meeting.duel.beacon)]
-    last, since = newest_duels(meetings), _since(played)
-    judged, groups = judge_duels(entered, last), owner_groups(entries, (meeting.duel for meeting in played))
-    attempts, zero = _attempts(played, groups), anchor_ratings(task, baselines)
-    validated = {version_of(entry): since[version_of(entry)] for entry in judged.admitted}
-    tries = {version: 1 if final_beacon else attempts.tries(version.name) for version in validated}
-    live = [meeting for meeting in played if meeting.duel.beacon != final_beacon]
+    counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
+    last, since = newest_duels(counted_duels), _since(played)
+    by_validation, groups = sort_by_validation(entered, last), owner_groups(entries, (counted.duel for counted in played))
+    owner_tries, zero = _owner_tries(played, groups), anchor_ratings(task, baselines)
+    validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.admitted}
+    tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
+    live = [counted for counted in played if counted.duel.beacon != final_beacon]
     silent = _all_but_the_best(entered, live, groups, zero)
-    held = silent if final_beacon else {}
+    place_holders = silent if final_beacon else {}
     now = rate_players(validated, last, zero, tries, silent)
-    rows = _rows(now, judged, since, attempts, tries, held) if now else ()
-    shown = {version_of(entry): entry.shown for entry in judged.admitted}
+    rows = _rows(now, by_validation, since, owner_tries, tries, place_holders) if now else ()
+    shown = {version_of(entry): entry.shown for entry in by_validation.admitted}
     anchor = shown[now.players[now.anchor]] if now else None
     return GameStandings(
-        task=task, rows=rows, failures=_failures(judged, attempts), waiting=_waiting(judged, rows), held=held,
-        crosstable=_crosstable(now) if now else {},
-        anchor=anchor,
+        task=task, rows=rows, failures=_failures(by_validation, owner_tries), waiting=_waiting(by_validation, rows),
+        place_holders=place_holders, crosstable=_crosstable(now) if now else {}, anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
         cycle=_cycle(now, shown),
         moving_first=now.ratings.moving_first if now else None,
-        history=ratings_over_time(now, meetings, anchor, silent),
+        history=ratings_over_time(now, counted_duels, anchor, silent),
         excluded=_excluded(task, field, played),
     )  # fmt: skip
 
 
 def _all_but_the_best(
-    entered: Sequence[Entry], meetings: Sequence[CountedDuel], groups: OwnerGroups, zero: Sequence[str]
+    entered: Sequence[Entry], live: Sequence[CountedDuel], groups: OwnerGroups, zero: Sequence[str]
 ) -> dict[AgentName, str]:
     """All but the best-rated player of each owner, each with that one.
 
@@ -152,8 +149,8 @@ def _all_but_the_best(
     """
     if not held_by_another(groups, entered, name_order):
         return {}
-    since, last = _since(meetings), newest_duels(meetings)
-    admitted = {version: since[version] for version in map(version_of, judge_duels(entered, last).admitted)}
+    since, last = _since(live), newest_duels(live)
+    admitted = {version: since[version] for version in map(version_of, sort_by_validation(entered, last).admitted)}
     chosen: list[dict[AgentName, str]] = [{}]
     while len(chosen) <= MAX_CHOICES:
         rated = rate_players(admitted, last, zero, silent=chosen[-1])
@@ -176,48 +173,48 @@ def _held_by_rating(
     return held_by_another(groups, entered, by_rating)
 
 
-def _waiting(judged: JudgedEntries, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
+def _waiting(by_validation: ValidatedEntries, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
     rated = {row.entry.name for row in rows}
-    waiting = (entry for entry in (*judged.unjudged, *judged.admitted) if entry.name not in rated)
+    waiting = (entry for entry in (*by_validation.unvalidated, *by_validation.admitted) if entry.name not in rated)
     return tuple(sorted(waiting, key=name_order))
 
 
-def _since(meetings: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
+def _since(counted_duels: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
     """When each version was validated first: a later evaluation does not change that."""
-    return {m.pair[0]: m.at for m in reversed(list(meetings)) if m.pair[0] == m.pair[1]}
+    return {m.pair[0]: m.at for m in reversed(list(counted_duels)) if m.pair[0] == m.pair[1]}
 
 
-def _attempts(meetings: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerAttempts:
+def _owner_tries(counted_duels: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerTries:
     """Count the versions of each owner or team that were validated."""
-    validations = (meeting for meeting in meetings if meeting.pair[0] == meeting.pair[1])
-    return OwnerAttempts(groups, (OwnerDraw(*meeting.pair[0], meeting.duel.beacon) for meeting in validations))
+    validations = (counted for counted in counted_duels if counted.pair[0] == counted.pair[1])
+    return OwnerTries(groups, (OwnerDraw(*counted.pair[0], counted.duel.beacon) for counted in validations))
 
 
-def _failures(judged: JudgedEntries, attempts: OwnerAttempts) -> tuple[GameFailure, ...]:
+def _failures(by_validation: ValidatedEntries, owner_tries: OwnerTries) -> tuple[GameFailure, ...]:
     return tuple(
-        GameFailure(entry=entry, duel=meeting.duel, reason=reason, attempts=attempts.versions(entry.name))
-        for entry, meeting, reason in judged.refused
+        GameFailure(entry=entry, duel=counted.duel, reason=reason, versions_tried=owner_tries.versions(entry.name))
+        for entry, counted, reason in by_validation.refused
     )
 
 
 def _rows(
     now: RatedPlayers,
-    judged: JudgedEntries,
+    by_validation: ValidatedEntries,
     since: Mapping[AgentVersion, str],
-    attempts: OwnerAttempts,
+    owner_tries: OwnerTries,
     tries: Mapping[AgentVersion, int],
-    held: Mapping[AgentName, str],
+    place_holders: Mapping[AgentName, str],
 ) -> tuple[GameRow, ...]:
     """Rated rows: by place, then the earlier player first, then by name; those whose place another holds come last."""
-    entries = {version_of(entry): entry for entry in judged.admitted}
+    entries = {version_of(entry): entry for entry in by_validation.admitted}
     counts = _counts(now)
     points = points_places(counts)
     opponents = [0] * len(now.players)
-    for a, b in now.met:
+    for a, b in now.duels:
         opponents[a] += 1
         opponents[b] += 1
     ratings, among = now.ratings, np.array([tries[version] for version in now.players], dtype=np.intp)
-    aside = [entries[version].is_aside or version.name in held for version in now.players]
+    aside = [entries[version].is_aside or version.name in place_holders for version in now.players]
 
     def rank(chosen: Sequence[int]) -> list[RankInterval]:
         order = rating_order(ratings.theta[chosen], ratings.covariance[np.ix_(chosen, chosen)], among[chosen])
@@ -232,9 +229,9 @@ def _rows(
             count=counts[i],
             points_place=points[i],
             opponents=opponents[i],
-            attempts=attempts.versions(version.name),
+            versions_tried=owner_tries.versions(version.name),
             tries=tries[version],
-            held_by=held.get(version.name),
+            held_by=place_holders.get(version.name),
             since=since[version],
         )
         for i, version in enumerate(now.players)
@@ -247,27 +244,27 @@ def _rows(
     return tuple(row for _, row in sorted(enumerate(rows), key=by_place))
 
 
-def _counts(now: RatedPlayers) -> list[WinCount]:
-    duels: list[list[WinCount]] = [[] for _ in now.players]
-    for pair, meeting in now.met.items():
-        for player, count in zip(pair, meeting.totals.counts, strict=True):
+def _counts(now: RatedPlayers) -> list[MatchCount]:
+    duels: list[list[MatchCount]] = [[] for _ in now.players]
+    for pair, counted in now.duels.items():
+        for player, count in zip(pair, counted.totals.counts, strict=True):
             duels[player].append(count)
-    return list(map(WinCount.total, duels))
+    return list(map(MatchCount.total, duels))
 
 
-def points_places(counts: Sequence[WinCount]) -> list[int]:
+def points_places(counts: Sequence[MatchCount]) -> list[int]:
     """Places by points, wins and score of a match, since not all play as many; equal ones share one, the next is skipped."""
-    worth = [(c.points_share, *(total / max(c.matches, 1) for total in (c.wins, c.score))) for c in counts]
+    worth = [(c.points_share, *(total / max(c.matches, 1) for total in (c.won, c.score))) for c in counts]
     first = {value: place for place, value in reversed(list(enumerate(sorted(worth, reverse=True), start=1)))}
     return [first[value] for value in worth]
 
 
 def _crosstable(now: RatedPlayers) -> dict[tuple[AgentName, AgentName], HeadToHead]:
     crosstable = {}
-    for pair, meeting in now.met.items():
+    for pair, counted in now.duels.items():
         names = [now.players[i].name for i in pair]
         for side in (0, 1):
-            crossing = HeadToHead(count=meeting.totals.counts[side], duel=meeting.duel, side=side)
+            crossing = HeadToHead(count=counted.totals.counts[side], duel=counted.duel, side=side)
             crosstable[names[side], names[1 - side]] = crossing
     return crosstable
 
@@ -277,18 +274,18 @@ def _cycle(now: RatedPlayers | None, shown: Mapping[AgentVersion, str]) -> Prefe
         return PreferenceCycle(names=(), share=0.0, triads=0)
     wins, ties = np.zeros((2, len(now.players), len(now.players)))
     # Every match, unlike in the rating: a repeated game of two deterministic players is no reason for doubt.
-    for (a, b), meeting in now.met.items():
-        first, second = meeting.totals.counts
-        wins[a, b], wins[b, a], ties[a, b], ties[b, a] = first.wins, second.wins, first.ties, second.ties
+    for (a, b), counted in now.duels.items():
+        first, second = counted.totals.counts
+        wins[a, b], wins[b, a], ties[a, b], ties[b, a] = first.won, second.won, first.drawn, second.drawn
     cycle = find_cycle(wins, ties)
     return PreferenceCycle(names=tuple(shown[now.players[i]] for i in cycle.players), share=cycle.share, triads=cycle.triads)
 
 
-def _excluded(task: Task, field: EligibleEntries, meetings: Iterable[CountedDuel]) -> tuple[Excluded, ...]:
+def _excluded(task: Task, field: EligibleEntries, counted_duels: Iterable[CountedDuel]) -> tuple[Excluded, ...]:
     """Excluded entries, and excluded agents without a folder that have official duels."""
     excluded = {entry.name: (entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)}
-    for meeting in meetings:
-        for player in meeting.duel.players if is_official(meeting.duel) else ():
+    for counted in counted_duels:
+        for player in counted.duel.players if is_official(counted.duel) else ():
             why = field.moderation.of(player.login, player.agent, player.submission_digest)
             if why and player.name not in field.names:
                 excluded[AgentName(*player.name)] = (player.login, player.agent, why)

@@ -1,5 +1,7 @@
 """Davidson's model of matches with ties and a first mover: probabilities, likelihood, and its maximum.
 
+A tie is a drawn match, as in the papers.
+
 The outcomes "a wins", "b wins" and "tie" have the odds e^(δ / 2) : e^(−δ / 2) : ν, with δ = θ_a − θ_b + γ if a moves
 first, θ_a − θ_b − γ if b does, and θ_a − θ_b where both move at once; θ is a player's strength (Davidson, On extending
 the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 65, 1970; with an order effect:

@@ -12,8 +12,8 @@ from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import Rating
 from leaderboard.ratings.connectivity import Bools, bounds_ties, core_of
+from leaderboard.ratings.counting_duels import AgentVersion, CountedDuel, Pair
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise
-from leaderboard.ratings.duel_results import AgentVersion, CountedDuel, Pair
 from leaderboard.scoring.bootstrap import Floats, Indices
 from leaderboard.scoring.intervals import normal_quantiles, tail
 from leaderboard.scoring.significance import CriticalValues
@@ -270,12 +270,12 @@ def _compare(theta: Floats, spread: Floats, tries: Indices) -> tuple[Indices, In
 
 @dataclass(frozen=True, kw_only=True)
 class RatedPlayers:
-    """Players that met at least one other, and their ratings."""
+    """Players that played at least one duel, and their ratings."""
 
     players: tuple[AgentVersion, ...]
     """By name; the other fields give positions here."""
-    met: Mapping[tuple[int, int], CountedDuel]
-    """The duel that counts of each two that met."""
+    duels: Mapping[tuple[int, int], CountedDuel]
+    """The duel that counts of each two that played one."""
     anchor: int
     ratings: Ratings
 
@@ -286,41 +286,41 @@ class RatedPlayers:
 
 def rate_players(
     admitted: Mapping[AgentVersion, str],
-    meetings: Mapping[Pair, CountedDuel],
+    counted_duels: Mapping[Pair, CountedDuel],
     zero: Iterable[str],
     tries: Mapping[AgentVersion, int] | None = None,
     silent: Container[AgentName] = (),
 ) -> RatedPlayers | None:
-    """Rate the players that met; None if nobody did.
+    """Rate the players that played duels; None if nobody did.
 
     Args:
         admitted: the players to rate, and when each was validated first.
-        meetings: the duel of each pair that counts; validations and duels of other players are ignored.
+        counted_duels: the duel of each pair that counts; validations and duels of other players are ignored.
         zero: names by preference; the first that plays is rated 0, else the player validated first.
         tries: how many versions each player was chosen from; 1 if left out.
         silent: players that are rated and change nobody's rating.
     """
-    between = {p: m for p, m in meetings.items() if p[0] != p[1] and p[0] in admitted and p[1] in admitted}
+    between = {p: m for p, m in counted_duels.items() if p[0] != p[1] and p[0] in admitted and p[1] in admitted}
     players = tuple(sorted({version for pair in between for version in pair}))
     if not players:
         return None
     position = {version: index for index, version in enumerate(players)}
-    met = {(position[a], position[b]): between[a, b] for a, b in sorted(between)}
+    duels = {(position[a], position[b]): between[a, b] for a, b in sorted(between)}
     zero = tuple(zero)
-    # Whoever the hosts rate 0 is heard, and where nobody else has met, all are.
+    # Whoever the hosts rate 0 is heard, and where nobody else has played, all are.
     heard = [v for v in players if v.name not in silent or any(is_named(v, name) for name in zero)] or players
     quiet = sorted(set(position.values()) - {position[version] for version in heard})
     anchor = position[_anchor(heard, admitted, zero)]
     among = [tries[version] for version in players] if tries else None
-    ratings = fit_ratings(_pairings(met), len(players), anchor, among, quiet)
-    return RatedPlayers(players=players, met=met, anchor=anchor, ratings=ratings)
+    ratings = fit_ratings(_pairings(duels), len(players), anchor, among, quiet)
+    return RatedPlayers(players=players, duels=duels, anchor=anchor, ratings=ratings)
 
 
-def _pairings(met: Mapping[tuple[int, int], CountedDuel]) -> list[PairedTotals]:
+def _pairings(duels: Mapping[tuple[int, int], CountedDuel]) -> list[PairedTotals]:
     return [
-        PairedTotals(a, b, *totals.wins, totals.ties, first)
-        for (a, b), meeting in met.items()
-        for first, totals in meeting.totals.rated.items()
+        PairedTotals(a, b, *totals.won, totals.drawn, first)
+        for (a, b), counted in duels.items()
+        for first, totals in counted.totals.rated.items()
     ]
 
 

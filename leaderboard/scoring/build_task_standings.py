@@ -9,10 +9,10 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import EligibleEntries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded
-from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups
+from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries
 from leaderboard.core.standings import Failure, Row, TaskStandings, WithdrawnScore
-from leaderboard.scoring.counting_results import FinalPlaces, Held, counting_draws, lacks_a_draw, precedence
-from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, score_or_none
+from leaderboard.scoring.counting_results import FinalPlaces, PlaceHolders, counting_results, lacks_a_draw, precedence
+from leaderboard.scoring.intervals import EstimateArrays, PooledResults, intervals, oriented, pooled_values, score_or_none
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking
 from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_beside
 from leaderboard.scoring.score_all import ScoredTasks
@@ -24,8 +24,8 @@ class CountedResult:
     """The result that counts of one entry on one task."""
 
     entry: Entry
-    draws: Draws
-    attempts: int
+    pooled_results: PooledResults
+    versions_tried: int
     """As in `Row`."""
     tries: int
     """As in `Row`."""
@@ -35,7 +35,7 @@ class CountedResult:
     @property
     def result(self) -> Result:
         """The newest draw."""
-        return self.draws[-1]
+        return self.pooled_results[-1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +48,13 @@ class SortedResults:
     waiting: Sequence[Entry]
     excluded: tuple[Excluded, ...]
     withdrawn: tuple[WithdrawnScore, ...]
-    held: Held
+    place_holders: PlaceHolders
 
     def scores(self) -> ScoredTasks:
         """What scores and intervals are computed from."""
         return ScoredTasks(
-            task=self.task, names=[m.entry.name for m in self.scored], draws=[m.draws for m in self.scored],
-            tries=[m.tries for m in self.scored],
+            task=self.task, names=[m.entry.name for m in self.scored],
+            pooled_results=[m.pooled_results for m in self.scored], tries=[m.tries for m in self.scored],
         )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def sort_results(
     final: FinalPlaces | None,
 ) -> SortedResults:
     """Sort the entries of a task by what is recorded of them; see `build_standings` for the arguments."""
-    attempts, held = _attempts(groups, recorded), final.of(task) if final else {}
+    owner_tries, place_holders = _owner_tries(groups, recorded), final.of(task) if final else {}
     scored: list[CountedResult] = []
     failed: list[CountedResult] = []
     waiting: list[Entry] = []
@@ -76,13 +76,13 @@ def sort_results(
         if not entry.submission.plays(task):
             continue
         results = recorded.get(entry.name, ())
-        draws = counting_draws(entry, final.draws(results) if final else results, official=official)
-        if not draws or (official and not final and lacks_a_draw(entry, task, draws)):
+        pooled = counting_results(entry, final.final_results(results) if final else results, official=official)
+        if not pooled or (official and not final and lacks_a_draw(entry, task, pooled)):
             waiting.append(entry)
             continue
         counted = CountedResult(
-            entry=entry, draws=draws, attempts=attempts.versions(entry.name),
-            tries=1 if final else attempts.tries(entry.name), held_by=held.get(entry.name),
+            entry=entry, pooled_results=pooled, versions_tried=owner_tries.versions(entry.name),
+            tries=1 if final else owner_tries.tries(entry.name), held_by=place_holders.get(entry.name),
         )  # fmt: skip
         if counted.result.verdict is Verdict.OK:
             scored.append(counted)
@@ -90,23 +90,29 @@ def sort_results(
             failed.append(counted)
     excluded, withdrawn = _not_ranked(task, eligible, recorded)
     return SortedResults(
-        task=task, scored=scored, failed=failed, waiting=waiting, excluded=excluded, withdrawn=withdrawn, held=held
+        task=task,
+        scored=scored,
+        failed=failed,
+        waiting=waiting,
+        excluded=excluded,
+        withdrawn=withdrawn,
+        place_holders=place_holders,
     )
 
 
-def _attempts(groups: OwnerGroups, recorded: Mapping[AgentName, Sequence[Result]]) -> OwnerAttempts:
+def _owner_tries(groups: OwnerGroups, recorded: Mapping[AgentName, Sequence[Result]]) -> OwnerTries:
     draws = (
         OwnerDraw(name, result.submission_digest, result.beacon)
         for name, results in recorded.items()
         for result in results
         if result.verdict is not Verdict.INTERNAL_ERROR
     )
-    return OwnerAttempts(groups, draws)
+    return OwnerTries(groups, draws)
 
 
 def task_standings(sorted_results: SortedResults, measured: EstimateArrays) -> TaskStandings:
     """The standings of a task from its sorted entries and their scores, in the order of `SortedResults.scored`."""
-    failures = tuple(Failure(entry=m.entry, result=m.result, attempts=m.attempts) for m in sorted_results.failed)
+    failures = tuple(Failure(entry=m.entry, result=m.result, versions_tried=m.versions_tried) for m in sorted_results.failed)
     return TaskStandings(
         task=sorted_results.task,
         rows=_rows(sorted_results.task, sorted_results.scored, measured),
@@ -114,7 +120,7 @@ def task_standings(sorted_results: SortedResults, measured: EstimateArrays) -> T
         waiting=tuple(sorted_results.waiting),
         excluded=sorted_results.excluded,
         withdrawn=sorted_results.withdrawn,
-        held=sorted_results.held,
+        place_holders=sorted_results.place_holders,
     )
 
 
@@ -151,20 +157,20 @@ def _name(row: Excluded | WithdrawnScore) -> AgentName:
 
 def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays) -> tuple[Row, ...]:
     """Ranked rows: by place, then the earlier entry first, then by name; those whose place another holds come last."""
-    draws, tries = [m.draws for m in scored], [m.tries for m in scored]
-    columns = [pooled_values(draws, task, metric) for metric in other_metrics(task)]
+    pooled, tries = [m.pooled_results for m in scored], [m.tries for m in scored]
+    columns = [pooled_values(pooled, task, metric) for metric in other_metrics(task)]
     shown = list(zip(*columns, strict=True)) or [()] * len(scored)
     better, ties = oriented(measured, ranking(task)), _tie_breaks(task, shown)
 
     def rank(chosen: Sequence[int]) -> list[RankInterval]:
-        compared = paired([draws[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None
+        compared = paired([pooled[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None
         return rank_intervals(chosen_entries(better, chosen), [ties[i] for i in chosen] if ties else (), compared)
 
     places, among_all = ranks_beside([m.entry.is_aside or m.held_by is not None for m in scored], rank)
     rows = [
         Row(
-            **place._asdict(), entry=m.entry, draws=m.draws, estimate=estimate, attempts=m.attempts, tries=m.tries,
-            held_by=m.held_by, others=others,
+            **place._asdict(), entry=m.entry, pooled_results=m.pooled_results, estimate=estimate,
+            versions_tried=m.versions_tried, tries=m.tries, held_by=m.held_by, others=others,
         )
         for m, place, estimate, others in zip(scored, places, intervals(measured), shown, strict=True)
     ]  # fmt: skip

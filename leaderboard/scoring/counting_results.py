@@ -16,22 +16,22 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import OwnerGroups, held_by_another
-from leaderboard.scoring.intervals import Draws, pooled_values
+from leaderboard.scoring.intervals import PooledResults, pooled_values
 from leaderboard.scoring.metrics import MISSING, by_value, metrics_of, ranking
 from leaderboard.scoring.ranking import Key, name_order
 from leaderboard.scoring.score_all import common_scale, counted
 
 
-def counting_draws(entry: Entry, results: Sequence[Result], *, official: bool) -> Draws:
+def counting_results(entry: Entry, results: Sequence[Result], *, official: bool) -> PooledResults:
     """The results of the entry's present version that count, oldest first; empty if there are none.
 
     The newest of each beacon counts; only official evaluations have seeds of several. If one of them failed, it is the only
     one: an agent may fail because it sees that a draw goes badly, so another draw does not make up for it.
     """
-    return pooled_draws([r for r in results if r.submission_digest == entry.digest and (is_official(r) or not official)])
+    return pooled_results([r for r in results if r.submission_digest == entry.digest and (is_official(r) or not official)])
 
 
-def pooled_draws(fitting: Sequence[Result]) -> Draws:
+def pooled_results(fitting: Sequence[Result]) -> PooledResults:
     """The same for the results of one version."""
     if len(fitting) < 2:
         return tuple(fitting)
@@ -40,18 +40,18 @@ def pooled_draws(fitting: Sequence[Result]) -> Draws:
         return (newest,)
     by_beacon = {result.beacon: result for result in sorted(filter(is_official, fitting), key=precedence)}
     measured = [result for result in by_beacon.values() if result.verdict is not Verdict.INTERNAL_ERROR]
-    draws = sorted(measured, key=precedence)
-    failed = [result for result in draws if result.verdict is not Verdict.OK]
-    return tuple(failed[-1:] or draws)
+    pooled = sorted(measured, key=precedence)
+    failed = [result for result in pooled if result.verdict is not Verdict.OK]
+    return tuple(failed[-1:] or pooled)
 
 
-def lacks_a_draw(entry: Entry, task: Task, draws: Draws) -> bool:
-    """Whether a version that came back to main was not drawn again yet: the draws before are those that it came back for.
+def lacks_a_draw(entry: Entry, task: Task, pooled: PooledResults) -> bool:
+    """Whether a version that came back to main was not drawn again yet: the results so far are those that it came back for.
 
-    A failed draw counts alone, whatever the others are.
+    A failed result counts alone, whatever the others are.
     """
-    return all(draw.verdict is Verdict.OK for draw in draws) and not entry.stays.get(task.id, frozenset()) <= {
-        draw.beacon for draw in draws
+    return all(result.verdict is Verdict.OK for result in pooled) and not entry.stays.get(task.id, frozenset()) <= {
+        result.beacon for result in pooled
     }
 
 
@@ -61,7 +61,7 @@ def precedence(result: Result) -> tuple[bool, str, str, str]:
     return (is_measured, result.provenance.evaluated_at, result.key, result.self_sha256)
 
 
-Held = Mapping[AgentName, str]
+PlaceHolders = Mapping[AgentName, str]
 """As in `held_by_another`."""
 
 
@@ -79,51 +79,53 @@ class FinalPlaces:
         self._groups, self._entries = groups, tuple(entries)
         self._recorded, self._final_beacon = recorded, final_beacon
 
-    def of(self, task: Task) -> Held:
+    def of(self, task: Task) -> PlaceHolders:
         """The versions without a place on a task."""
         return held_by_another(self._groups, self._playing([task]), partial(self._live_place, task))
 
-    def overall(self, tasks: Iterable[Task]) -> Held:
+    def overall(self, tasks: Iterable[Task]) -> PlaceHolders:
         """The versions without a place across tasks: the better live score of all tasks together decides."""
         scaled = [task for task in tasks if any(common_scale(task))]
         return held_by_another(self._groups, self._playing(scaled), partial(self._live_overall, scaled))
 
-    def draws(self, results: Sequence[Result]) -> list[Result]:
-        """The final draws among the results of an entry."""
+    def final_results(self, results: Sequence[Result]) -> list[Result]:
+        """Those of an entry's results that are of the final draw."""
         return [result for result in results if result.beacon == self._final_beacon]
 
     def _playing(self, tasks: Sequence[Task]) -> list[Entry]:
         return [entry for entry in self._entries if any(entry.submission.plays(task) for task in tasks)]
 
     def _live_place(self, task: Task, entry: Entry) -> Key:
-        draws = self._live(task, entry)
+        pooled = self._live(task, entry)
         by_name = {metric.name: metric for metric in metrics_of(task)}
         metrics = (ranking(task), *(by_name[name] for name in task.ties))
-        values = [(metric, pooled_values([draws], task, metric)[0] if _has_score(draws) else MISSING) for metric in metrics]
-        return *by_value(values), _first_recorded(draws), name_order(entry)
+        values = [
+            (metric, pooled_values([pooled], task, metric)[0] if _has_score(pooled) else MISSING) for metric in metrics
+        ]
+        return *by_value(values), _first_recorded(pooled), name_order(entry)
 
     def _live_overall(self, tasks: Sequence[Task], entry: Entry) -> Key:
-        drawn = [(task, self._live(task, entry)) for task in tasks if entry.submission.plays(task)]
-        scored = [(task, draws) for task, draws in drawn if _has_score(draws)]
-        score = math.fsum(task.weight * _counts(task, draws) for task, draws in scored)
-        return not scored, -score, max(_first_recorded(draws) for _, draws in drawn), name_order(entry)
+        played = [(task, self._live(task, entry)) for task in tasks if entry.submission.plays(task)]
+        scored = [(task, pooled) for task, pooled in played if _has_score(pooled)]
+        score = math.fsum(task.weight * _counts(task, pooled) for task, pooled in scored)
+        return not scored, -score, max(_first_recorded(pooled) for _, pooled in played), name_order(entry)
 
-    def _live(self, task: Task, entry: Entry) -> Draws:
-        """The draws of a version before its final one that count."""
+    def _live(self, task: Task, entry: Entry) -> PooledResults:
+        """The results of a version before its final draw that count."""
         results = self._recorded[task.id].get(entry.name, ())
-        return counting_draws(entry, [one for one in results if one.beacon != self._final_beacon], official=True)
+        return counting_results(entry, [one for one in results if one.beacon != self._final_beacon], official=True)
 
 
-def _has_score(draws: Draws) -> bool:
-    return bool(draws) and draws[-1].verdict is Verdict.OK
+def _has_score(pooled: PooledResults) -> bool:
+    return bool(pooled) and pooled[-1].verdict is Verdict.OK
 
 
-def _first_recorded(draws: Draws) -> tuple[bool, str]:
-    """A sort key; without draws it comes last."""
-    return not draws, draws[0].provenance.evaluated_at if draws else ""
+def _first_recorded(pooled: PooledResults) -> tuple[bool, str]:
+    """A sort key; without a result it comes last."""
+    return not pooled, pooled[0].provenance.evaluated_at if pooled else ""
 
 
-def _counts(task: Task, draws: Draws) -> float:
-    """What the score of draws counts on the overall leaderboard."""
+def _counts(task: Task, pooled: PooledResults) -> float:
+    """What the score of pooled results counts on the overall leaderboard."""
     (scale,) = common_scale(task)
-    return float(counted(scale.normalised(np.array(pooled_values([draws], task, ranking(task)))))[0])
+    return float(counted(scale.normalised(np.array(pooled_values([pooled], task, ranking(task)))))[0])

@@ -35,8 +35,8 @@ from leaderboard.scoring.metrics import (
     value_or_none,
 )
 
-Draws = tuple[Result, ...]
-"""The results of one version on one task whose episodes are pooled, oldest first; at least one."""
+PooledResults = tuple[Result, ...]
+"""One version's results on a task whose episodes are pooled, one for each draw of seeds, oldest first; at least one."""
 CONFIDENCE = 0.95
 INTERVAL_QUANTILES = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 TAIL = INTERVAL_QUANTILES[0]
@@ -245,14 +245,14 @@ def measured_estimate(results: Sequence[Result], task: Task) -> EstimateArrays:
     return pooled_estimate([(result,) for result in results], task, [1] * len(results))
 
 
-def pooled_estimate(draws: Sequence[Draws], task: Task, tries: Sequence[int]) -> EstimateArrays:
-    """Estimates of entries whose draws are pooled, by the metric that ranks, in its unit."""
+def pooled_estimate(pooled: Sequence[PooledResults], task: Task, tries: Sequence[int]) -> EstimateArrays:
+    """Estimates of entries whose results are pooled, by the metric that ranks, in its unit."""
     metric = ranking(task)
     how = episode_metric(task, metric)
-    if how and not any_sealed(result for pooled in draws for result in pooled):
-        return estimates([pooled_episodes(task, metric, pooled) for pooled in draws], how, tries)
-    score = np.array(pooled_values(draws, task, metric), dtype=np.float64)
-    error = np.array([_single_error(metric, pooled) for pooled in draws], dtype=np.float64)
+    if how and not any_sealed(result for each in pooled for result in each):
+        return estimates([pooled_episodes(task, metric, each) for each in pooled], how, tries)
+    score = np.array(pooled_values(pooled, task, metric), dtype=np.float64)
+    error = np.array([_single_error(metric, each) for each in pooled], dtype=np.float64)
     size = np.where(np.isfinite(error), float(JACKKNIFE_GROUPS), 1.0)
     among = np.array(tries, dtype=np.float64)
     # A single number of unknown spread has no interval.
@@ -260,9 +260,9 @@ def pooled_estimate(draws: Sequence[Draws], task: Task, tries: Sequence[int]) ->
     return EstimateArrays(score, score - margin, score + margin, centre=score, error=error, size=size, tries=among)
 
 
-def _single_error(metric: Metric, draws: Draws) -> float:
-    """The standard error of the mean of the draws' single numbers."""
-    return math.hypot(*(single_value_error(metric, result) for result in draws)) / len(draws)
+def _single_error(metric: Metric, pooled: PooledResults) -> float:
+    """The standard error of the mean of the results' single numbers."""
+    return math.hypot(*(single_value_error(metric, result) for result in pooled)) / len(pooled)
 
 
 def values(results: Sequence[Result], task: Task, metric: Metric) -> list[float]:
@@ -275,29 +275,29 @@ def score_or_none(task: Task, result: Result) -> float | None:
     return value_or_none(values([result], task, ranking(task))[0]) if result.verdict is Verdict.OK else None
 
 
-def pooled_values(draws: Sequence[Draws], task: Task, metric: Metric) -> list[float]:
-    """The value of a metric for every entry, from the episodes of all its draws; NaN if missing.
+def pooled_values(pooled: Sequence[PooledResults], task: Task, metric: Metric) -> list[float]:
+    """The value of a metric for every entry, from the episodes of all its results; NaN if missing.
 
-    A metric that is a single number is the mean of the draws' numbers.
+    A metric that is a single number is the mean of the results' numbers.
     """
     how = episode_metric(task, metric)
-    is_single = [how is None or any_sealed(pooled) for pooled in draws]
+    is_single = [how is None or any_sealed(each) for each in pooled]
     if how is None or any(is_single):
         return [
-            math.fsum(single_value(task, metric, result) for result in pooled) / len(pooled)
+            math.fsum(single_value(task, metric, result) for result in each) / len(each)
             if how is None or single
-            else pooled_values([pooled], task, metric)[0]
-            for pooled, single in zip(draws, is_single, strict=True)
+            else pooled_values([each], task, metric)[0]
+            for each, single in zip(pooled, is_single, strict=True)
         ]
-    points: list[float] = _points([pooled_episodes(task, metric, pooled) for pooled in draws], how.score).tolist()
+    points: list[float] = _points([pooled_episodes(task, metric, each) for each in pooled], how.score).tolist()
     return points
 
 
-def pooled_episodes(task: Task, metric: Metric, draws: Draws) -> Sequence[float]:
-    """The value of each episode of all draws."""
-    if len(draws) == 1:
-        return episode_values(task, metric, draws[0])
-    return [value for result in draws for value in episode_values(task, metric, result)]
+def pooled_episodes(task: Task, metric: Metric, pooled: PooledResults) -> Sequence[float]:
+    """The value of each episode of all results."""
+    if len(pooled) == 1:
+        return episode_values(task, metric, pooled[0])
+    return [value for result in pooled for value in episode_values(task, metric, result)]
 
 
 def oriented(measured: EstimateArrays, metric: Metric) -> EstimateArrays:

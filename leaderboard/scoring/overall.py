@@ -21,8 +21,8 @@ from leaderboard.core.standings import OverallRow, Row, TaskStandings
 from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import (
     TAIL,
-    Draws,
     EstimateArrays,
+    PooledResults,
     critical_value,
     intervals,
     normal_quantile,
@@ -75,7 +75,7 @@ class OverallEntry:
 def overall_rows(
     boards: Iterable[TaskStandings],
     columns: Mapping[AgentName, OverallSample],
-    held: Mapping[AgentName, str],
+    place_holders: Mapping[AgentName, str],
     interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
 ) -> tuple[OverallRow, ...]:
     """Rank entries across tasks by the weighted mean over all tasks that have anchors; a missing score counts 0.
@@ -83,12 +83,12 @@ def overall_rows(
     Args:
         boards: the standings of all tasks.
         columns: the uncertainty of the mean of each entry with a score on such a task.
-        held: the entries without a place, as in `TaskStandings`.
+        place_holders: as in `TaskStandings`.
         interquartile_means: of all entries with such a score, as `begin_interquartile_means` has it; None to do without.
     """
     boards = tuple(boards)
     scales = tuple(scale for board in boards for scale in common_scale(board.task))
-    contenders = _contenders(boards, scales, held)
+    contenders = _contenders(boards, scales, place_holders)
     if not contenders:
         return ()
     values = np.column_stack([_column(contenders, scale) for scale in scales])
@@ -103,7 +103,7 @@ def overall_rows(
 
 
 def _contenders(
-    boards: Iterable[TaskStandings], scales: Iterable[CommonScale], held: Mapping[AgentName, str]
+    boards: Iterable[TaskStandings], scales: Iterable[CommonScale], place_holders: Mapping[AgentName, str]
 ) -> list[OverallEntry]:
     counted = {scale.task.id for scale in scales}
     entries: dict[tuple[str, ...], Entry] = {}
@@ -116,7 +116,7 @@ def _contenders(
             entries[name] = row.entry
             rows_by_name.setdefault(name, {})[board.task.id] = row
     return [
-        OverallEntry(entry=entries[name], rows=rows, held_by=held.get(entries[name].name))
+        OverallEntry(entry=entries[name], rows=rows, held_by=place_holders.get(entries[name].name))
         for name, rows in rows_by_name.items()
     ]
 
@@ -146,7 +146,7 @@ def _rows(
 class _PlayedTask(NamedTuple):
     """What one version plays a task with."""
 
-    draws: Draws
+    pooled_results: PooledResults
     score: float
     tries: int
 
@@ -191,9 +191,11 @@ def _played(
     for board, estimates in zip(boards, measured, strict=True):
         if board.task.id not in counting:
             continue
-        for name, draws, tries, score in zip(board.names, board.draws, board.tries, estimates.score.tolist(), strict=True):
+        for name, pooled, tries, score in zip(
+            board.names, board.pooled_results, board.tries, estimates.score.tolist(), strict=True
+        ):
             if not is_missing(score):
-                played[name, draws[-1].submission_digest][board.task.id] = _PlayedTask(draws, score, tries)
+                played[name, pooled[-1].submission_digest][board.task.id] = _PlayedTask(pooled, score, tries)
     return played
 
 
@@ -219,10 +221,10 @@ def _stratum(played: _PlayedTask | None, scale: CommonScale) -> Stratum:
     metric = ranking(scale.task)
     if played is None:
         values = np.zeros(1)
-    elif any_sealed(played.draws) or episode_metric(scale.task, metric) is None:
+    elif any_sealed(played.pooled_results) or episode_metric(scale.task, metric) is None:
         values = scale.normalised(np.array([played.score]))
     else:
-        values = scale.normalised(np.array(pooled_episodes(scale.task, metric, played.draws), dtype=np.float64))
+        values = scale.normalised(np.array(pooled_episodes(scale.task, metric, played.pooled_results), dtype=np.float64))
     return Stratum(scale.task.id, values)
 
 
@@ -246,7 +248,7 @@ def _estimates(
     low = np.minimum(np.maximum(centre - margin, LEAST_COUNTED), score)
     high = np.maximum(np.minimum(centre + margin, MOST_COUNTED), score)
     # A rounded score of a sealed season has no interval; an interval of width 0 would claim certainty.
-    is_sealed = [any(any_sealed(row.draws) for row in contender.rows.values()) for contender in contenders]
+    is_sealed = [any(any_sealed(row.pooled_results) for row in contender.rows.values()) for contender in contenders]
     low[is_sealed], high[is_sealed] = np.nan, np.nan
     return EstimateArrays(score=score, low=low, high=high, centre=centre, error=error, size=size, tries=tries)
 

@@ -12,7 +12,7 @@ from evaluator.model.config.task import Task
 from leaderboard.core.entry import AgentName
 from leaderboard.core.parallel import run_in_background
 from leaderboard.scoring.bootstrap import Floats
-from leaderboard.scoring.intervals import Draws, EstimateArrays, deviation, normal_quantiles, pooled_estimate
+from leaderboard.scoring.intervals import EstimateArrays, PooledResults, deviation, normal_quantiles, pooled_estimate
 
 # A normalised score counts as the nearest number between these: as much as a missing one, or twice the reference.
 LEAST_COUNTED, MOST_COUNTED = 0.0, 2.0
@@ -57,7 +57,7 @@ class ScoredTasks:
 
     task: Task
     names: Sequence[AgentName]
-    draws: Sequence[Draws]
+    pooled_results: Sequence[PooledResults]
     """The pooled results of each name."""
     tries: Sequence[int]
     """As in `EstimateArrays`, for each name."""
@@ -74,7 +74,7 @@ class OverallSample(NamedTuple):
 
 def score_all(boards: Sequence[ScoredTasks]) -> tuple[list[EstimateArrays], dict[AgentName, OverallSample]]:
     """The estimates of every task, and what the overall leaderboard needs of each entry with a normalised score."""
-    half = len(boards) // 2 if sum(len(board.draws) for board in boards) >= BACKGROUND_DRAWS else 0
+    half = len(boards) // 2 if sum(len(board.pooled_results) for board in boards) >= BACKGROUND_DRAWS else 0
     with ExitStack() as stack:
         first = stack.enter_context(run_in_background(lambda: _estimates(boards[:half]))) if half else list
         others = _estimates(boards[half:])
@@ -83,7 +83,7 @@ def score_all(boards: Sequence[ScoredTasks]) -> tuple[list[EstimateArrays], dict
 
 
 def _estimates(boards: Sequence[ScoredTasks]) -> list[EstimateArrays]:
-    return [pooled_estimate(board.draws, board.task, board.tries) for board in boards]
+    return [pooled_estimate(board.pooled_results, board.task, board.tries) for board in boards]
 
 
 def _overall_samples(boards: Sequence[ScoredTasks], measured: Sequence[EstimateArrays]) -> dict[AgentName, OverallSample]:

@@ -22,8 +22,8 @@ from leaderboard.scoring.bootstrap import Floats, Indices, Scoring, trimmed_mean
 from leaderboard.scoring.intervals import (
     INTERVAL_QUANTILES,
     MIN_EQUAL_VALUES,
-    Draws,
     EstimateArrays,
+    PooledResults,
     normal_quantile,
     normal_quantiles,
     student_quantile,
@@ -145,16 +145,16 @@ def _in_errors(lead: Floats, variance: Floats) -> Floats:
     return statistics
 
 
-def paired(draws: Sequence[Draws], tries: Sequence[int], task: Task) -> Comparison | None:
+def paired(pooled: Sequence[PooledResults], tries: Sequence[int], task: Task) -> Comparison | None:
     """Compare every two entries of one task, episode by episode; None if they cannot be paired.
 
-    They can if all have one draw of the same secret episodes, at least two, and a mean or an interquartile mean ranks.
+    They can if all have one result of the same secret episodes, at least two, and a mean or an interquartile mean ranks.
     """
     metric = ranking(task)
     how = episode_metric(task, metric)
-    if how is None or how.score == "median" or any(len(pooled) > 1 for pooled in draws):
+    if how is None or how.score == "median" or any(len(each) > 1 for each in pooled):
         return None
-    results = [pooled[0] for pooled in draws]
+    results = [each[0] for each in pooled]
     if len({result.seeds for result in results}) != 1 or len(results[0].seeds) < 2:
         return None
     if any(result.sealed or secret_hash(result.beacon) is None for result in results):
@@ -304,17 +304,17 @@ def improvements_on_next(values: Iterable[Floats]) -> Iterator[Improvement | Non
 NO_VALUES: Floats = np.empty(0)
 
 
-def compared_values(task: Task, draws: Sequence[Result]) -> Floats:
+def compared_values(task: Task, pooled: Sequence[Result]) -> Floats:
     """The values of all episodes, signs set so that greater is better; none if they are not shown.
 
     They are those that the metric that ranks is made of, or the returns if it is made of something else.
     """
-    if any_sealed(draws):
+    if any_sealed(pooled):
         return NO_VALUES
     metric = ranking(task)
     if episode_metric(task, metric) is None:
-        return np.concatenate([np.asarray(result.returns, dtype=np.float64) for result in draws])
-    values = [np.asarray(episode_values(task, metric, result), dtype=np.float64) for result in draws]
+        return np.concatenate([np.asarray(result.returns, dtype=np.float64) for result in pooled])
+    values = [np.asarray(episode_values(task, metric, result), dtype=np.float64) for result in pooled]
     return oriented_value(metric, 1) * np.concatenate(values)
 
 

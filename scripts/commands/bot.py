@@ -15,7 +15,6 @@ from scripts.console import OK, USAGE, CommandError, say
 from scripts.git import merged_pulls
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api import pull_snapshots
-from scripts.github.due import output_what_is_due, start_due_run
 from scripts.github.official import shard_jobs
 from scripts.github.official.publish_round import PublishStep, publish_round
 from scripts.github.official.workload import official_run_of_step
@@ -26,6 +25,7 @@ from scripts.github.pull_request.bot_context import open_context
 from scripts.github.pull_request.judge_preview import WORKFLOW_DISPATCH, dispatched_pull_event
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from scripts.github.pull_request.report_previews import report_recent, wait_for_more
+from scripts.github.start_official_run import output_what_is_due, start_official_run_if_due
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import write_output
 from scripts.github.workflow.plan_context import parse_plan_context, refuse_secret, season_secret, seconds_to_wait
@@ -113,7 +113,7 @@ def reconcile() -> int:
 def due() -> int:
     """Start an official run if there is something to do."""
     context = open_context(_environment())
-    return start_due_run(context, official_run_of_step(context.workflow, os.environ, None), _site_url())
+    return start_official_run_if_due(context, official_run_of_step(context.workflow, os.environ, None), _site_url())
 
 
 @run.command()

@@ -20,7 +20,7 @@ from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_play
 from scripts.standings.recorded_standings import recorded_standings
 from scripts.static_site.build_site import build
 from scripts.static_site.site_freshness import fingerprint_of, is_current, remember
-from scripts.terminal_tables import standings_tables
+from scripts.terminal.standings_tables import standings_tables
 from scripts.verification.verify_records import SeenRecords, verify_files
 
 

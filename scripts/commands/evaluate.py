@@ -81,18 +81,21 @@ def _evaluate(evaluator: Evaluator, entry: AgentFolder, tasks: list[Task], optio
 
 def _import_tables(*, places: bool) -> None:
     """Import what prints a result: a tenth of a second, in which the evaluation waits for the sandbox's start anyway."""
-    importlib.import_module("scripts.terminal_tables")
+    for name in ("scripts.terminal.evaluation_tables", "scripts.terminal.duel_tables"):
+        importlib.import_module(name)
     if places:
         importlib.import_module("scripts.standings.expected_place")
 
 
 def _print_tables(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:
-    from scripts.terminal_tables import evaluation_table, meetings_table  # imported late, as `_play` does
+    # Imported late, as `_play` does.
+    from scripts.terminal.duel_tables import duels_table
+    from scripts.terminal.evaluation_tables import evaluation_table
 
     if results:
         evaluation_table(checkout.challenge, results)
     if duels:
-        meetings_table(entry.name, duels, [task for task in checkout.challenge.tasks if task.game is not None])
+        duels_table(entry.name, duels, [task for task in checkout.challenge.tasks if task.game is not None])
 
 
 def _say_result(result: Result, *, is_new: bool, is_only: bool) -> None:
@@ -112,12 +115,12 @@ def _say_result(result: Result, *, is_new: bool, is_only: bool) -> None:
 def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> set[str]:
     """Print the end of an evaluation, with the recorded results that there are; returns the tasks that are closed to it."""
     # Imported late, as `_play` does.
-    from scripts.standings.expected_place import expected, narrower_tasks, recorded_here, with_recorded
-    from scripts.terminal_tables import expected_places
+    from scripts.standings.expected_place import expected_comment, narrower_tasks, recorded_here, with_recorded
+    from scripts.terminal.evaluation_tables import expected_places
 
     recorded, official = recorded_here(with_recorded(checkout))
     closed = closed_here(checkout, entry)
-    state = expected(recorded, entry, results, duels, closed)
+    state = expected_comment(recorded, entry, results, duels, closed)
     is_policy = entry.folder.submission.kind is SubmissionKind.POLICY
     in_clone = (checkout.root / "challenge.yml").is_file()
     expected_places(state, official=official, in_clone=in_clone, debugged=entry.shown if is_policy else None)

@@ -8,7 +8,7 @@ import typer
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, nearest_line, parse_challenge, parse_yaml
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
-from scripts.import_evalai.convert import MAX_PAGE_BYTES, ImportedChallenge, convert
+from scripts.import_evalai.convert_challenge import MAX_PAGE_BYTES, ImportedChallenge, convert_challenge
 from scripts.options import JsonDocument
 
 MAX_IMPORT_BYTES = 1 << 20
@@ -54,7 +54,7 @@ def _convert(config: Path, env: str | None) -> ImportedChallenge:
     except LoadError as error:
         raise CommandError(USAGE, *error.lines) from error
     try:
-        return convert(document, lambda name: _read_beside(config.parent, name), env)
+        return convert_challenge(document, lambda name: _read_beside(config.parent, name), env)
     except ImportFaultError as error:
         place = str(error).partition(":")[0]
         raise CommandError(USAGE, f"{config.name}:{nearest_line(lines, _steps(place))}: {error}") from error

@@ -23,7 +23,7 @@ def run(
         print_json(standings_document(standings))
     else:
         # Imported late: only tables need rich.
-        from scripts.terminal_tables import standings_tables
+        from scripts.terminal.standings_tables import standings_tables
 
         standings_tables(standings)
         if absent := _not_here(checkout):

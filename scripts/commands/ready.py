@@ -9,7 +9,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.ratings.duel_results import duel_totals, refusal
+from leaderboard.ratings.counting_duels import duel_totals
+from leaderboard.ratings.validations import validation_refusal
 from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
@@ -19,7 +20,7 @@ from scripts.options import AgentArgument, JsonDocument
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_here, eligible_tasks
-from scripts.standings.expected_place import expected, recorded_here, with_recorded
+from scripts.standings.expected_place import expected_comment, recorded_here, with_recorded
 from scripts.standings.newest_results import duels_of, newest_results
 
 PATHS_SHOWN = 5
@@ -151,21 +152,21 @@ def _game_check(entry: AgentFolder, task: Task, duels: list[Duel]) -> ReadyCheck
     validation = next((duel for duel in duels if duel.is_validation), None)
     if validation is None:
         return ReadyCheck(what=task.id, fault=f"no validation is recorded; run 'pullrank evaluate {entry.shown}'")
-    if reason := refusal(validation):
+    if reason := validation_refusal(validation):
         return ReadyCheck(what=task.id, fault=f"it may not enter: {reason}")
     words = [f"{task.id}: validated in {len(validation.matches)} matches against itself"]
     for duel in duels:
         if not duel.is_validation and duel.verdict is Verdict.OK:
             side = duel.side_of(entry.name)
             count, other = duel_totals(duel).counts[side], duel.players[1 - side]
-            words.append(f"{count.wins}–{count.ties}–{count.losses} against {other.login}/{other.agent}")
+            words.append(f"{count.won}–{count.drawn}–{count.lost} against {other.login}/{other.agent}")
     return ReadyCheck(what="; ".join(words))
 
 
 def _places(checkout: Checkout, entry: AgentFolder) -> Iterator[dict[str, str | int]]:
     """The place that the agent would take on each task and game, where it has one."""
     recorded, _ = recorded_here(with_recorded(checkout))
-    (agent,) = expected(recorded, entry, *_recorded(checkout, entry), closed_here(checkout, entry)).agents
+    (agent,) = expected_comment(recorded, entry, *_recorded(checkout, entry), closed_here(checkout, entry)).agents
     for row in agent.rows:
         if row.place is not None:
             yield {"task": row.task.id, "place": row.place, "of": row.entries}

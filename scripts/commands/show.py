@@ -26,10 +26,11 @@ def run(
         print_json([*(result.document() for _, result in results), *(duel.model_dump(mode="json") for duel in duels)])
         return OK
     # Imported late: only tables need rich.
-    from scripts.terminal_tables import episodes_table, meetings_table
+    from scripts.terminal.duel_tables import duels_table
+    from scripts.terminal.evaluation_tables import episodes_table
 
     for each, result in results:
         episodes_table(each, result, marked_episodes(result, each, every=episodes))
     if duels:
-        meetings_table(entry.name, duels, checkout.challenge.games)
+        duels_table(entry.name, duels, checkout.challenge.games)
     return OK

@@ -14,7 +14,7 @@ from scripts.runs.local_evaluator import open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.standings.recorded_standings import recorded_standings
-from scripts.terminal_tables import game_tables
+from scripts.terminal.standings_tables import game_tables
 
 
 def run(

@@ -87,5 +87,5 @@ def report(verifications: list[Verification]) -> None:
             say(f"{verification.path}: {verification.status}: {'; '.join(verification.faults[:5])}")
     counts = {s: sum(f.status is s for f in verifications) for s in VerificationStatus}
     steps = sum(verification.steps for verification in verifications)
-    parts = [f"{count} {standing}" for standing, count in counts.items() if count or standing is VerificationStatus.VERIFIED]
+    parts = [f"{count} {status}" for status, count in counts.items() if count or status is VerificationStatus.VERIFIED]
     say(f"{', '.join(parts)}; {steps:,} environment steps replayed.")

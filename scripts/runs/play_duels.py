@@ -20,7 +20,8 @@ from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
-from leaderboard.ratings.duel_results import duel_totals, refusal, validation_fault
+from leaderboard.ratings.counting_duels import duel_totals
+from leaderboard.ratings.validations import validation_fault, validation_refusal
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, escape_commands, say
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
 from scripts.runs.eligible_tasks import eligible_tasks, find_entering
@@ -140,7 +141,7 @@ def play_everybody(
         runner.request(other, other, task) for task in games for other in others if other.folder.submission.plays(task)
     ]
     played = play_missing_duels(runner, validations, options)
-    admitted = {(duel.task, duel.players[0].name) for duel, _ in played if refusal(duel) is None}
+    admitted = {(duel.task, duel.players[0].name) for duel, _ in played if validation_refusal(duel) is None}
     return _play_some(runner, entry, games, options, lambda other, task: (task.id, other.name) in admitted)
 
 
@@ -152,7 +153,7 @@ def _play_some(
     is_wanted: Callable[[AgentFolder, Task], bool],
 ) -> list[tuple[Duel, bool]]:
     validations = list(play_missing_duels(runner, [runner.request(entry, entry, task) for task in games], options))
-    passed = {duel.task for duel, _ in validations if refusal(duel) is None}
+    passed = {duel.task for duel, _ in validations if validation_refusal(duel) is None}
     others = [other for other in runner.evaluator.checkout.read_all()[0] if other.name != entry.name]
     requests = [
         runner.request(entry, other, task)
@@ -288,7 +289,7 @@ def duel_outcome(duel: Duel) -> str:
     if duel.is_validation:
         return "refused" if validation_fault(duel) else "validated"
     count = duel_totals(duel).counts[0]
-    return f"+{count.wins} ={count.ties} -{count.losses}"
+    return f"+{count.won} ={count.drawn} -{count.lost}"
 
 
 def duel_line(duel: Duel) -> str:

@@ -9,7 +9,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.agent_reports import preview_state, without_places
+from leaderboard.comments.comment_standings import preview_state, without_places
 from leaderboard.comments.states import AgentReport, Previewed
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
@@ -72,7 +72,7 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
     return recorded, official
 
 
-def expected(
+def expected_comment(
     recorded: OfficialLeaderboard,
     entry: AgentFolder,
     results: Sequence[Result],

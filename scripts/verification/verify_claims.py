@@ -118,9 +118,9 @@ def _metric_faults(result: Result, task: Task) -> Iterator[str]:
 
 # How much the clocks of GitHub and of a runner may differ.
 CLOCK_TOLERANCE = timedelta(minutes=10)
-# Where the number of the measurement stands, and stood before.
-_PROTOCOL_FILES = ("evaluator/model/measurement_version.py", "evaluator/model/protocol.py")
-_PROTOCOL = re.compile(r"^(?:MEASUREMENT_VERSION|PROTOCOL)\b[^=\n]*= *(\d+)", re.MULTILINE)
+# Where the measurement version stands, and stood before under another name.
+_MEASUREMENT_VERSION_FILES = ("evaluator/model/measurement_version.py", "evaluator/model/protocol.py")
+_MEASUREMENT_VERSION = re.compile(r"^(?:MEASUREMENT_VERSION|PROTOCOL)\b[^=\n]*= *(\d+)", re.MULTILINE)
 _MAIN_REFS = ("refs/remotes/origin/main", "refs/heads/main")
 
 
@@ -269,8 +269,9 @@ class MainHistory:
             yield f"challenge.yml at commit {commit[:12]} has no such task in such a season"
         if fault := limit_fault(record, rules):
             yield f"{fault} at commit {commit[:12]}"
-        if (number := self._protocol(commit)) not in (None, record.protocol):
-            yield f"it says protocol {record.protocol}, and the evaluator at commit {commit[:12]} measures by {number}"
+        if (number := self._measurement_version(commit)) not in (None, record.protocol):
+            said = f"it says measurement version {record.protocol}"
+            yield f"{said}, and the evaluator at commit {commit[:12]} measures by {number}"
         if record.sandbox.is_official and record.sandbox != rules.runners.sandbox:
             named = rules.runners.sandbox
             yield f"it was played in {record.sandbox}, and challenge.yml at commit {commit[:12]} says {named}"
@@ -279,15 +280,17 @@ class MainHistory:
         if secret_hash(record.beacon) is not None and rules.sealed_beacon != record.beacon:
             yield f"challenge.yml at commit {commit[:12]} seals the season with another secret"
 
-    def _protocol(self, commit: str) -> int | None:
+    def _measurement_version(self, commit: str) -> int | None:
         """The number of the rules that the evaluator at a commit measures by; None where it holds no evaluator."""
         if commit not in self._protocols:
-            self._protocols[commit] = next(filter(None, (self._number(commit, path) for path in _PROTOCOL_FILES)), None)
+            self._protocols[commit] = next(
+                filter(None, (self._number(commit, path) for path in _MEASUREMENT_VERSION_FILES)), None
+            )
         return self._protocols[commit]
 
     def _number(self, commit: str, path: str) -> int | None:
         try:
-            match = _PROTOCOL.search(self._clone.run("show", f"{commit}:{path}").decode("utf-8", "replace"))
+            match = _MEASUREMENT_VERSION.search(self._clone.run("show", f"{commit}:{path}").decode("utf-8", "replace"))
         except GitError:
             return None
         return int(match[1]) if match else None

@@ -76,7 +76,7 @@ def board() -> tuple[Standings, SiteContext]:
         fields = {"estimate": estimates[name], "others": (NAN,)} if name in estimates else {}
         cost = {"cost": UNMEASURED} if name == "missing" else {}
         result = samples.result(who, POLE, made.result.returns, **cost)
-        solo.append(replace(made, draws=(result,), **fields))
+        solo.append(replace(made, pooled_results=(result,), **fields))
     players = [who for name, who in entries().items() if name not in ("again", "missing", "sealed", "both")]
     game = game_samples.board(game_samples.TICTACTOE, players)
     ranked = [replace(row, **marks(row.entry.agent.replace("hosted", "host"))) for row in game.rows]

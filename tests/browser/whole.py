@@ -39,7 +39,9 @@ def board() -> tuple[Standings, SiteContext]:
     pole = [samples.row(who, POLE, i + 1, 480 - 60 * i, 5.0) for i, who in enumerate([FIRST, SECOND, THIRD, LONG])]
     car = [samples.row(who, CAR, i + 1, -110.0 - 10 * i, 3.0) for i, who in enumerate([SECOND, FIRST])]
     short = [
-        samples.row(who, SHORT, i + 1, 20.0 + 40 * i, 2.0, draws=(samples.result(who, SHORT, (1.0,) * 30, lengths=lengths),))
+        samples.row(
+            who, SHORT, i + 1, 20.0 + 40 * i, 2.0, pooled_results=(samples.result(who, SHORT, (1.0,) * 30, lengths=lengths),)
+        )
         for i, (who, lengths) in enumerate([(FIRST, [20] * 30), (SECOND, list(range(45, 75)))])
     ]
     overall = [samples.overall_row(who, i + 1, 1.0 - 0.3 * i, (POLE, CAR)) for i, who in enumerate([FIRST, SECOND, THIRD])]

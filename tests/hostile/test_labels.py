@@ -212,7 +212,9 @@ def forged(document: Document, trace: bytes | None, raw: Document) -> tuple[Resu
     return with_self_hash({**document, **raw}), trace
 
 
-def standing(challenge: Challenge, root: Path, record: Result | Duel, trace: bytes | None) -> tuple[VerificationStatus, str]:
+def status_of(
+    challenge: Challenge, root: Path, record: Result | Duel, trace: bytes | None
+) -> tuple[VerificationStatus, str]:
     """What `verify` says of a record that lies where it says that it belongs."""
     for name in ("results", "traces"):
         shutil.rmtree(root / name, ignore_errors=True)
@@ -469,7 +471,7 @@ def is_verified(
     except ValueError:
         return False  # it is no file of this kind
     assert record.document() != honest, name
-    return standing(challenge, root, record, trace)[0] is VerificationStatus.VERIFIED
+    return status_of(challenge, root, record, trace)[0] is VerificationStatus.VERIFIED
 
 
 def listed(of: str) -> dict[str, str]:
@@ -487,7 +489,7 @@ def test_the_honest_records_are_verified_with_history_and_without(setting: Setti
         for record, trace in (
             setting.result, setting.script, (setting.duel, None), (setting.broken, None), (setting.failed, None)
         ):  # fmt: skip
-            assert standing(setting.challenge, root, record, trace) == (VerificationStatus.VERIFIED, "")
+            assert status_of(setting.challenge, root, record, trace) == (VerificationStatus.VERIFIED, "")
 
 
 @pytest.mark.parametrize(("of", "model"), KINDS)
@@ -540,7 +542,7 @@ def test_a_forfeit_is_that_of_all_who_failed_and_of_nobody_else(setting: Setting
 
     changed, _ = forged({**document, "players": both}, None, {})
 
-    status, why = standing(setting.challenge, tmp_path, changed, None)
+    status, why = status_of(setting.challenge, tmp_path, changed, None)
     assert status is VerificationStatus.REFUTED
     assert "is forfeited by others than the players that could not go on" in why
 
@@ -551,8 +553,8 @@ def test_a_result_without_a_score_is_compared_with_mains_history_alone(
 ) -> None:
     changed, _ = forged(change[0](setting.failed.document()), None, {})
 
-    assert standing(setting.challenge, tmp_path, changed, None)[0] is VerificationStatus.VERIFIED
-    assert standing(setting.challenge, setting.clone.path, changed, None)[0] is VerificationStatus.REFUTED
+    assert status_of(setting.challenge, tmp_path, changed, None)[0] is VerificationStatus.VERIFIED
+    assert status_of(setting.challenge, setting.clone.path, changed, None)[0] is VerificationStatus.REFUTED
 
 
 @pytest.mark.attack(
@@ -574,8 +576,8 @@ def test_another_sign_of_zero_is_refuted(setting: Setting, tmp_path: Path, name:
 
     assert honest.self_sha256 == changed.self_sha256
     assert honest.serialised() != changed.serialised(), "nothing was zero"
-    assert standing(setting.challenge, tmp_path, honest, trace)[0] is VerificationStatus.VERIFIED
-    assert standing(setting.challenge, tmp_path, changed, trace)[0] is VerificationStatus.REFUTED
+    assert status_of(setting.challenge, tmp_path, honest, trace)[0] is VerificationStatus.VERIFIED
+    assert status_of(setting.challenge, tmp_path, changed, trace)[0] is VerificationStatus.REFUTED
 
 
 @pytest.mark.attack(
@@ -597,7 +599,7 @@ def test_a_trace_that_holds_more_than_its_actions_is_refuted(setting: Setting, t
     leaf["data"] = base64.b64encode(content).decode()
     changed, packed_trace = forged(result.document(), Trace.model_validate(document).serialised(), {})
 
-    assert standing(setting.challenge, tmp_path, changed, packed_trace)[0] is VerificationStatus.REFUTED
+    assert status_of(setting.challenge, tmp_path, changed, packed_trace)[0] is VerificationStatus.REFUTED
 
 
 @pytest.mark.attack(
@@ -611,7 +613,7 @@ def test_an_erased_side_does_not_vouch_for_the_other(setting: Setting) -> None:
 
     def vouched(*players: Document) -> tuple[VerificationStatus, str]:
         changed, _ = forged({**duel, "players": list(players), "erased_sha256": "cd" * 32}, None, {})
-        return standing(setting.challenge, setting.clone.path, changed, None)
+        return status_of(setting.challenge, setting.clone.path, changed, None)
 
     assert vouched(somebody, bob) == (VerificationStatus.VERIFIED, "")
     status, why = vouched(somebody, {**bob, "login": "zed"})
@@ -639,13 +641,13 @@ def preview(setting: Setting) -> tuple[Result, bytes]:
 
 def test_a_preview_that_is_called_official_is_refused(setting: Setting, tmp_path: Path) -> None:
     result, trace = preview(setting)
-    assert standing(setting.challenge, tmp_path, result, trace) == (VerificationStatus.VERIFIED, "")
+    assert status_of(setting.challenge, tmp_path, result, trace) == (VerificationStatus.VERIFIED, "")
     where = {**result.document()["provenance"], "commit": setting.clone.head, "run_url": RUN}
     labels = {"class": "official", "sandbox": "docker", "beacon_verified": True, "login_id": 7, "provenance": where}
 
     record, forged_trace = forged({**result.document(), **labels}, trace, {})
 
-    assert standing(setting.challenge, tmp_path, record, forged_trace) == (
+    assert status_of(setting.challenge, tmp_path, record, forged_trace) == (
         VerificationStatus.REFUTED,
         "it is official, and its seeds come from 'preview', which is no commit and no sealed secret",
     )  # fmt: skip
@@ -665,7 +667,7 @@ def test_seeds_of_a_commit_that_did_not_bring_the_version_are_refuted(setting: S
     evaluation = evaluate_agent(wanted, box.kind, box.opener, now, lambda done: None)
     record = with_self_hash({**evaluation.result.document(), "sandbox": "docker"})
 
-    status, fault = standing(setting.challenge, setting.clone.path, record, evaluation.trace)
+    status, fault = status_of(setting.challenge, setting.clone.path, record, evaluation.trace)
 
     assert status is VerificationStatus.REFUTED
     assert fault.startswith(f"its seeds come from {later[:12]}, and the version came to main with ")
@@ -701,7 +703,7 @@ def test_seeds_by_the_folder_as_the_rule_was_before_are_stale_and_not_refuted(tm
     )
     record = with_self_hash({**evaluation.result.document(), "sandbox": "docker"})
 
-    status, fault = standing(parse_challenge(RULES), clone.path, record, evaluation.trace)
+    status, fault = status_of(parse_challenge(RULES), clone.path, record, evaluation.trace)
 
     assert status is VerificationStatus.STALE
     assert fault.startswith("its seeds come from the commit that brought the folder")
@@ -723,7 +725,7 @@ def test_seeds_of_a_task_that_is_named_later_cannot_be_those_that_were_known(set
             order(folder(clone, "alice", "many"), task, agent="many", **own), box.kind, box.opener, now, lambda n: None
         )
         record = with_self_hash({**one.result.document(), "sandbox": "docker"})
-        return standing(parse_challenge(RULES), clone.path, record, one.trace)
+        return status_of(parse_challenge(RULES), clone.path, record, one.trace)
 
     first = entered(b"twin")
     assert judged(first) == (VerificationStatus.REFUTED, f"no folder on main ever entered that version for {task.id}")
@@ -739,5 +741,5 @@ def test_seeds_of_a_task_that_is_named_later_cannot_be_those_that_were_known(set
 def test_limits_that_were_changed_since_leave_an_official_record_verified(setting: Setting, tmp_path: Path) -> None:
     newer = setting.challenge.model_copy(update={"limits": Limits(memory_mib=1000)})
 
-    assert standing(newer, setting.clone.path, *setting.result) == (VerificationStatus.VERIFIED, "")
-    assert standing(newer, tmp_path, *setting.result)[0] is VerificationStatus.STALE
+    assert status_of(newer, setting.clone.path, *setting.result) == (VerificationStatus.VERIFIED, "")
+    assert status_of(newer, tmp_path, *setting.result)[0] is VerificationStatus.STALE

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model.visible_text import printable_line, without_commands
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
-from scripts import terminal_tables
 from scripts.console import CommandError, escape_commands, print_json, say
 from scripts.github.workflow.outputs import write_output
 from scripts.rehearsal.rehearsal_observations import printable
+from scripts.terminal import evaluation_tables, standings_tables, terminal_output
 from tests.leaderboard.pages import samples
 from tests.scripts.github.preview.test_run_preview import PreviewBoard
 from tests.scripts.github.remotes import agent_files
@@ -124,15 +124,15 @@ NAME = "aaaaaaaaaa bbbbbbbbbb ::add-mask::1 ##[error]x cc::set-output::"
 def test_no_row_of_a_table_is_a_command(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     plain = rich.console.Console
-    monkeypatch.setattr(terminal_tables, "Console", lambda **options: plain(file=out, **{**options, "width": width}))
+    monkeypatch.setattr(terminal_output, "Console", lambda **options: plain(file=out, **{**options, "width": width}))
     who = samples.entry("evil", "mallory").submission.model_copy(update={"name": NAME})
     entry = samples.entry("evil", "mallory")
     entry = type(entry)(**{**vars(entry), "submission": who})
     fails = samples.failure(entry, samples.CAR, message=f"x\n{NAME}", log_tail=f"{NAME}\n::error::x\n\x1b[2J")
-    terminal_tables.standings_tables(
+    standings_tables.standings_tables(
         samples.board(samples.task_board(samples.POLE, [samples.row(entry, samples.POLE, 1, 4.0)], [fails]))
     )
-    terminal_tables.evaluation_table(samples.challenge(), [fails.result])
+    evaluation_tables.evaluation_table(samples.challenge(), [fails.result])
 
     assert "add-mask" in out.getvalue().replace("\n", "")
     assert commands(out.getvalue()) == []

@@ -2,7 +2,7 @@
 
 A version's seeds are known from its merge on. Whoever could change what it does and keep the version would merge it, compute
 its episodes, and then write into its description how to play them: before the official run comes to it, or for a task, a
-season or a protocol that is evaluated later.
+season or a measurement version that is evaluated later.
 """
 
 import hashlib

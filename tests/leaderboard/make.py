@@ -13,7 +13,7 @@ from evaluator.model.records.duel_record import Duel, MatchEnd, duel_with_self_h
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
-from leaderboard.comments.agent_reports import preview_state
+from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.states import TaskReport
 from leaderboard.core.entry import Entry
 from leaderboard.official_leaderboard import OfficialLeaderboard

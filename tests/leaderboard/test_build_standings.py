@@ -36,7 +36,7 @@ def test_a_scored_entry_has_a_row():
     standings = board([ALICE], [own])
 
     (row,) = standings.rows
-    assert (row.entry, row.result, row.estimate.score, row.attempts) == (ALICE, own, 2, 1)
+    assert (row.entry, row.result, row.estimate.score, row.versions_tried) == (ALICE, own, 2, 1)
     assert (row.place, row.rank_low, row.rank_high, row.with_leader) == (1, 1, 1, True)
     assert (standings.failures, standings.waiting) == ((), ())
 
@@ -125,7 +125,7 @@ def test_attempts_are_versions_evaluated_on_the_task():
         make.result(BOB, [1.0]),
     ]
 
-    assert board([ALICE], results).rows[0].attempts == 3
+    assert board([ALICE], results).rows[0].versions_tried == 3
 
 
 def test_equal_scores_share_a_place_and_the_earlier_entry_stands_first():
@@ -290,8 +290,8 @@ def test_the_draws_of_a_version_are_pooled():
 
     (row,) = board([ALICE], results).rows
 
-    assert [result.beacon for result in row.draws] == ["first", "second"]
-    assert (row.result.beacon, row.estimate.score, row.attempts, row.tries) == ("second", 3.0, 1, 2)
+    assert [result.beacon for result in row.pooled_results] == ["first", "second"]
+    assert (row.result.beacon, row.estimate.score, row.versions_tried, row.tries) == ("second", 3.0, 1, 2)
 
 
 def test_going_back_to_the_best_of_twelve_versions_is_thirteen_tries():
@@ -301,8 +301,8 @@ def test_going_back_to_the_best_of_twelve_versions_is_thirteen_tries():
 
     (row,) = board([make.entry("alice", version="7")], [*versions, again]).rows
 
-    assert (len(row.draws), row.attempts, row.tries) == (2, 12, 13)
-    alone = estimates([[value for result in row.draws for value in result.returns]], make.task())
+    assert (len(row.pooled_results), row.versions_tried, row.tries) == (2, 12, 13)
+    alone = estimates([[value for result in row.pooled_results for value in result.returns]], make.task())
     assert row.estimate.high - row.estimate.score > 1.5 * (alone.high[0] - alone.score[0])
 
 
@@ -351,7 +351,7 @@ def test_a_version_with_a_failed_draw_has_no_score(failed):
 def test_a_draw_that_succeeds_when_it_is_measured_again_did_not_fail():
     results = [drawn("alice", [], "first", at=EARLY), drawn("alice", [9.0] * 12, "first", at=LATE)]
 
-    assert [len(row.draws) for row in board([ALICE], results).rows] == [1]
+    assert [len(row.pooled_results) for row in board([ALICE], results).rows] == [1]
 
 
 def test_entries_without_a_place_are_listed_by_their_scores_not_by_their_dates():

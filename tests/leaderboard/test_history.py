@@ -33,7 +33,7 @@ def tracks(standings, results):
 
 
 def _tracks(standings, results):
-    return BoardHistory(standings, results).standing(standings.tasks[0])
+    return BoardHistory(standings, results).places_over_time(standings.tasks[0])
 
 
 def test_the_best_score_over_time_only_rises():

@@ -23,10 +23,10 @@ from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 
-# The project's own packages, for which the protocol's number stands; hosts add their code to the folder for environments.
+# The project's own packages, for which the measurement version stands; hosts add their code to the folder for environments.
 _PROJECT = ("evaluator", "leaderboard", "scripts")
 _HOST_PACKAGE = "evaluator.environments."
-# The project's modules in that folder, for which the protocol's number stands too; a test fails when a hash is outdated.
+# The project's modules in that folder, for which the measurement version stands too; a test fails when a hash is outdated.
 SHIPPED = {"evaluator.environments.quarto": "68b44c639f4a2a3d40aa85140ae9d45e3546053bba7c98c3844b302d9579443a"}
 # The measuring packages of each `extra`, in the versions of the first results, which did not name them: these versions are
 # not in the digest.

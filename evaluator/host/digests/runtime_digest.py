@@ -18,9 +18,9 @@ MAIN_PACKAGES = {"torch": ("torch",), "sb3": ("stable-baselines3", "torch"), "on
 
 
 def runtime_digest(base: str) -> str:
-    """Digest over the protocol, the packages that measure and the base image's identity (`process` if there is none).
+    """Digest over the measurement version, the packages that measure and the base image's identity (`process` without one).
 
-    The protocol's number stands for the evaluator's own code; its bytes are only in the image's name (`image_tag`).
+    The measurement version stands for the evaluator's own code; its bytes are only in the image's name (`image_tag`).
     """
     packages = {name: image_files.measuring(content.decode()) for name, content in image_files.current().items()}
     return canonical_json.digest({"protocol": MEASUREMENT_VERSION, "base": base, "packages": packages})

@@ -25,7 +25,7 @@ def check_duel_claims(duel: Duel) -> Iterator[str]:
         protocol=duel.protocol,
     )
     if wanted.key() != duel.key:
-        yield "the key does not fit the players, game, runtime, protocol, season and beacon"
+        yield "the key does not fit the players, game, runtime, measurement version, season and beacon"
     if duel.is_validation and digests[0] != digests[1]:
         yield "a player's two sides are two versions of it"
     if opening_seeds(duel.season, duel.beacon, digests, duel.task, 2 * len(duel.seeds)) != duel.seeds:

@@ -36,11 +36,11 @@ class EpisodeSpec:
 
 
 @dataclass(slots=True)
-class Slot:
-    """A lane, on which one episode after the other is played."""
+class Lane:
+    """One episode after the other is played on it."""
 
     number: int
-    """The lane's number in frames."""
+    """Its number in frames."""
     spec: EpisodeSpec
     environment: gymnasium.Env[Any, Any]
     starts: bool
@@ -61,7 +61,7 @@ class EpisodeBatch:
         self._encoder: ObservationEncoder = gym_task.encoder()
         self.decoder: ActionDecoder = gym_task.decoder()
         self._frame = 0
-        self.lanes: list[Slot] = []
+        self.lanes: list[Lane] = []
         self._observations: list[Any] = []
         for number in lanes:
             if (spec := next(specs, None)) is not None:
@@ -73,7 +73,7 @@ class EpisodeBatch:
 
     def _open(self, number: int, spec: EpisodeSpec, environment: gymnasium.Env[Any, Any]) -> None:
         limit = self._frame + self._gym_task.time_limit if self._gym_task.time_limit else NO_LIMIT_FRAME
-        self.lanes.append(Slot(number, spec, environment, True, limit, self._frame))
+        self.lanes.append(Lane(number, spec, environment, True, limit, self._frame))
         self._observations.append(self._gym_task.start(environment, spec.seed))
 
     def _settle(self) -> None:
@@ -163,7 +163,7 @@ class EpisodeBatch:
         self._settle()
         return finished
 
-    def _renew(self, index: int, lane: Slot) -> bool:
+    def _renew(self, index: int, lane: Lane) -> bool:
         spec = next(self._waiting, None)
         if spec is None or not self._gym_task.task.reusable:
             lane.environment.close()

@@ -46,7 +46,7 @@ def check_claims(result: Result, secret: SeasonSecret | None = None) -> Iterator
     """Faults that can be found without an environment: in the key and the seeds."""
     fields = {name: getattr(result, name) for name in WantedResult.model_fields}
     if WantedResult(**fields).key() != result.key:
-        yield "the key does not fit the submission, task, runtime, protocol, season and beacon"
+        yield "the key does not fit the submission, task, runtime, measurement version, season and beacon"
     first = _first(result)
     if _seeds(result, secret, len(result.seeds), first) != result.seeds:
         yield "the seeds are not those that the beacon gives"
@@ -168,7 +168,7 @@ def _script_faults(result: Result, script: ScriptRecord, gym_task: GymTask) -> I
     rules = gym_task.task.script
     assert rules is not None
     if (script.counts_from is None) != (result.protocol < COUNTS_AFTER_TRAINING):
-        yield "the script's record does not say where its episodes begin to count, as its protocol does"
+        yield "the script's record does not say where its episodes begin to count, as its measurement version does"
         return
     counted = script.counted(rules)
     are_same = counted.lengths == result.lengths and len(counted.returns) == len(result.returns)
@@ -177,7 +177,7 @@ def _script_faults(result: Result, script: ScriptRecord, gym_task: GymTask) -> I
     if script.ended_at is not None and not _may_have_ended(script, script.ended_at):
         yield "the episodes cannot have ended at the steps that the record says"
     if script.counts_from is None:
-        # Under protocol 1 every begun episode could be finished, so only steps of open episodes are beyond the budget.
+        # Under version 1 every begun episode could be finished, so only steps of open episodes are beyond the budget.
         if script.steps - sum(sorted(script.lengths)[-ENVIRONMENTS:]) >= rules.steps:
             yield f"the script took more than the {rules.steps} steps that it had"
         return

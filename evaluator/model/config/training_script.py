@@ -108,8 +108,8 @@ class ScriptRecord(Frozen):
     def counted(self, rules: ScriptRules) -> CountedEpisodes:
         """The first `last` episodes begun after the training steps; an unfinished or missing one counts the worst return.
 
-        In records of protocol 1 they are the last that were started. Loops end with a reset: where not one step was taken in
-        the very last episode, it was never played.
+        In records of measurement version 1 they are the last that were started. Loops end with a reset: where not one step
+        was taken in the very last episode, it was never played.
         """
         counted, finished = self._counted(rules.last), self.finished(rules.last)
         missing = rules.last - len(counted)

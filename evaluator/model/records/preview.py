@@ -50,10 +50,10 @@ class PreviewedAgent(Frozen):
                 raise ValueError("a duel belongs to another agent than the one it stands under")
             if duel.tier is not Tier.PREVIEW or any(player.log_tail for player in duel.players):
                 raise ValueError("a preview holds duels of class preview, without log tails")
-        met = [(duel.task, duel.players[0].name, duel.players[1].name) for duel in self.duels]
-        if len(set(met)) != len(met):
+        pairs = [(duel.task, duel.players[0].name, duel.players[1].name) for duel in self.duels]
+        if len(set(pairs)) != len(pairs):
             raise ValueError("two players met twice")
-        if any([task for task, _, _ in met].count(task) > DUELS for task in {task for task, _, _ in met}):
+        if any([task for task, _, _ in pairs].count(task) > DUELS for task in {task for task, _, _ in pairs}):
             raise ValueError(f"a preview plays {DUELS} duels of an agent in a game")
         return self
 

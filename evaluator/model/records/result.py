@@ -127,7 +127,7 @@ class StoredRecord(Frozen):
     @model_validator(mode="after")
     def _is_of_its_schema(self) -> Self:
         if self.schema_version == 1 and self.protocol != 1:
-            raise ValueError("schema 1 is of protocol 1")
+            raise ValueError("schema 1 is of measurement version 1")
         return self
 
     @model_serializer(mode="wrap")
@@ -155,12 +155,12 @@ class WantedRecord(Frozen):
 
     task_digest: Digest
     runtime_digest: Digest
-    """Which protocol, packages that measure and base image."""
+    """Which measurement version, packages that measure and base image."""
     season: Line
     beacon: str
     """Which unforeseeable value."""
     protocol: int = MEASUREMENT_VERSION
-    """By which rules; today's when left out."""
+    """The measurement version; today's when left out."""
 
 
 class Result(StoredRecord):

@@ -28,10 +28,10 @@ class TaskResult:
         return source.result if source else None
 
     @property
-    def attempts(self) -> int:
+    def versions_tried(self) -> int:
         """Number of versions of this agent that were evaluated on this task."""
         source = self.row or self.failure
-        return source.attempts if source else 0
+        return source.versions_tried if source else 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,7 +98,7 @@ class TableRows:
         if result:
             again = _REPRODUCED if result.key in self._reproduced else ""
             when = escape_line(day(result.provenance.evaluated_at))
-            end = f"<td>{entered.attempts}</td><td>{when}</td><td>{_VERDICT_HTML[result.verdict]}{again}</td>"
+            end = f"<td>{entered.versions_tried}</td><td>{when}</td><td>{_VERDICT_HTML[result.verdict]}{again}</td>"
         if row is None:
             return f"<tr>{_NO_PLACE}<td>{shared.link}</td>{_NO_ROW}{end}</tr>"
         tied = _TIED if row.with_leader and row.place > 1 else ""

@@ -21,7 +21,7 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT, TRACE, write_atomically
 from scripts.console import escape_commands, say
-from scripts.github.official.check_result import ResultOrDuel, RoundCheck, gather_facts, parse_for_item
+from scripts.github.official.expected_records import ResultOrDuel, RoundCheck, gather_facts, parse_for_item
 from scripts.github.official.record_results import AmendedRecord, amended_records, write_amended
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
 from scripts.github.official.shard_jobs import ShardAssignment

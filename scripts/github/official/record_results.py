@@ -26,8 +26,8 @@ from leaderboard.core.store import RESULT, RETRY, TRACE, ResultStore, write_atom
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_unasked
-from scripts.github.official.check_result import ResultOrDuel
 from scripts.github.official.commit_facts import CommitFacts
+from scripts.github.official.expected_records import ResultOrDuel
 from scripts.github.official.workload import OfficialRun, Workload, read_moderation
 from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
 from scripts.runs.play_duels import duel_outcome, player_names

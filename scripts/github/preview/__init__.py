@@ -1,1 +1,1 @@
-"""Preview evaluation of a pull request in the untrusted tier, and its artifact."""
+"""Preview evaluation of a pull request, untrusted, and its artifact."""

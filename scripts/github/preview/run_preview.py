@@ -1,4 +1,4 @@
-"""`pullrank bot preview`: the untrusted tier. Plays a pull request's agents and writes down the results.
+"""`pullrank bot preview`: the untrusted preview. Plays a pull request's agents and writes down the results.
 
 The evaluator is the checkout of main that this runs in; the head is only read, as git objects. The result is a claim: the
 report trusts it only if the pull request changed nothing but its author's own agents.
@@ -23,7 +23,7 @@ from evaluator.model.records.preview import AGENTS, DUELS, Preview, PreviewedAge
 from evaluator.model.records.result import Result, Tier, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.agent_reports import preview_state
+from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, NoRunReason, Refused, WithdrawnEntry
@@ -34,7 +34,7 @@ from leaderboard.core.owners import owner_groups
 from leaderboard.core.store import write_atomically
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import AdmissionContext
-from leaderboard.ratings.duel_results import validation_fault
+from leaderboard.ratings.validations import validation_fault
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
@@ -342,7 +342,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
 
 
 def _summarise(workflow: WorkflowEnvironment, session: PreviewSession, state: CommentState) -> None:
-    """Write the comment's text as the step's summary: this tier may not write comments."""
+    """Write the comment's text as the step's summary: the untrusted preview may not write comments."""
     repository = f"{workflow.server_url}/{workflow.repository}"
     context = CommentContext(run_id=workflow.run_id, repository=repository, pull=session.pull.number)
     write_summary(workflow.summary_path, render_comment(state, context))
@@ -358,24 +358,24 @@ class PreviewGames:
     standing: dict[AgentName, AgentFolder]
     """Possible opponents: the agents of main that rank, and the baselines."""
     is_over: Callable[[], bool]
-    met: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
+    played: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
     """Played pairs by game, also those whose duel did not fit into the preview."""
     late: set[tuple[AgentName, str]] = field(default_factory=set)
 
     def play(self) -> None:
         """Play validations first; then each agent's first opponent in each game, then the second."""
         for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
-            self._meet(folder, submission, task, submission)
+            self._play_duel(folder, submission, task, submission)
         for _ in range(DUELS - 1):
             for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
                 if _is_validated(folder, task) and (opponent := self._opponent(folder, submission, task)):
-                    self._meet(folder, submission, task, opponent)
+                    self._play_duel(folder, submission, task, opponent)
 
-    def _meet(self, folder: ChangedAgent, submission: AgentFolder, task: Task, other: AgentFolder) -> None:
+    def _play_duel(self, folder: ChangedAgent, submission: AgentFolder, task: Task, other: AgentFolder) -> None:
         if self.is_over():
             self._skip(submission, task)
             return
-        self.met.add((submission.name, task.id, other.name))
+        self.played.add((submission.name, task.id, other.name))
         session = self.session
         request = self.runner.request(submission, other, task)
         first, second = (
@@ -399,7 +399,7 @@ class PreviewGames:
     def _opponent(self, folder: ChangedAgent, submission: AgentFolder, task: Task) -> AgentFolder | None:
         """The next opponent: a baseline, else the one with the nearest rating; None if none is left."""
         board = next(board for board in self.recorded.now.games if board.task.id == task.id)
-        gone = {submission.name} | {other for name, game, other in self.met if (name, game) == (submission.name, task.id)}
+        gone = {submission.name} | {other for name, game, other in self.played if (name, game) == (submission.name, task.id)}
         if named := [baseline for baseline in self._baselines(task, board) if baseline.name not in gone]:
             return named[0]
         # As in the official run, agents of one login or team do not meet.

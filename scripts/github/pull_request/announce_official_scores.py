@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from evaluator.model.config.participants import People
 from evaluator.model.records.result import Provenance
-from leaderboard.comments.agent_reports import official_state
+from leaderboard.comments.comment_standings import official_state
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName, Entry

@@ -12,7 +12,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.agent_reports import preview_state
+from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.states import NoRunReason
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository, full_sha

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from leaderboard.comments.agent_reports import standing
+from leaderboard.comments.comment_standings import official_report
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, HelpText, Ranked
 from scripts.console import OK, OUR_FAULT, CommandError, say
@@ -145,5 +145,5 @@ def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha
 
 def _places(context: BotContext, pull: PullRequest) -> CommentState:
     entries = [entry for entry in context.recorded.entries if entry.login.casefold() == pull.author.casefold()]
-    shown = [standing(context.recorded, entry.login, entry.agent) for entry in entries]
+    shown = [official_report(context.recorded, entry.login, entry.agent) for entry in entries]
     return Ranked(agents=tuple(agent for agent in shown if agent and (agent.rows or agent.games)))

@@ -76,7 +76,7 @@ class WorkflowEnvironment:
     """Empty if the variable is not set: the address is then derived from `api_url`."""
     server_url: str
     token: str = field(repr=False)
-    """Empty in the untrusted tier."""
+    """Empty in the untrusted preview."""
     summary_path: Path | None
     output_path: Path | None
     workspace: Path

@@ -1,7 +1,7 @@
 """`python -m tests.evaluator.conformance.record [--force]`: measure every case anew and write it down.
 
-A recording of the same protocol and the same packages is not written over: what it holds is what results of that protocol
-were measured by. `--force` is for new cases, and for a change of what measures that no result was recorded by yet.
+A recording of the same measurement version and the same packages is not written over: what it holds is what results of that
+version were measured by. `--force` is for new cases, and for a change of what measures that no result was recorded by yet.
 """
 
 import json
@@ -31,11 +31,14 @@ def head() -> dict[str, Any]:
 def refusal(before: dict[str, Any], now: dict[str, Any]) -> str | None:
     """Why a recording may not be written over, if so."""
     if before["protocol"] > now["protocol"]:
-        return f"the recording is of protocol {before['protocol']}, the code's is {now['protocol']}; never lower it"
+        return (
+            f"the recording is of measurement version {before['protocol']}, the code's is {now['protocol']}; never lower it"
+        )
     if (before["protocol"], before["packages"]) == (now["protocol"], now["packages"]):
         return (
-            f"there is a recording of protocol {now['protocol']} with these packages; raise MEASUREMENT_VERSION in "
-            "evaluator/model/measurement_version.py where a measurement changed, or add --force where only cases were added"
+            f"there is a recording of measurement version {now['protocol']} with these packages; raise "
+            "MEASUREMENT_VERSION in evaluator/model/measurement_version.py where a measurement changed, or add --force "
+            "where only cases were added"
         )
     return None
 
@@ -43,7 +46,7 @@ def refusal(before: dict[str, Any], now: dict[str, Any]) -> str | None:
 def fault(before: dict[str, Any], now: dict[str, Any], title: str, measured: dict[str, Any] | None) -> str | None:
     """What a developer is to do where a case is not as it was recorded; None where it is."""
     if before["protocol"] != now["protocol"]:
-        return f"the recording is of protocol {before['protocol']}, the code's is {now['protocol']}: run {AGAIN}"
+        return f"the recording is of measurement version {before['protocol']}, the code's is {now['protocol']}: run {AGAIN}"
     if before["packages"] != now["packages"]:
         return f"the packages that measure have changed, which makes results stale by itself: run {AGAIN}"
     if title not in before["cases"]:
@@ -74,7 +77,7 @@ def main(words: list[str]) -> int:
         return 1
     document = {**now, "cases": {title: measured(case, process()) for title, case in CASES.items()}}
     FILE.write_text(written(document))
-    print(f"Recorded {len(CASES)} cases of protocol {MEASUREMENT_VERSION} in {FILE}.")
+    print(f"Recorded {len(CASES)} cases of measurement version {MEASUREMENT_VERSION} in {FILE}.")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""A measurement changes only where the protocol's number is raised: every case in every sandbox, against its recording."""
+"""A measurement changes only where the measurement version is raised: every case in every sandbox, against its recording."""
 
 import copy
 import json
@@ -147,7 +147,7 @@ def test_the_recording_says_what_to_do() -> None:
     assert record.refusal(RECORDED, bumped) is None
 
 
-def test_a_recording_of_the_same_protocol_is_not_written_over(
+def test_a_recording_of_the_same_measurement_version_is_not_written_over(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "recorded.json"
@@ -159,6 +159,6 @@ def test_a_recording_of_the_same_protocol_is_not_written_over(
 
     assert record.main([]) == 1
     assert target.read_bytes() == before
-    assert "Nothing is recorded: there is a recording of protocol" in capsys.readouterr().err
+    assert "Nothing is recorded: there is a recording of measurement version" in capsys.readouterr().err
     assert record.main(["--force"]) == 0
     assert json.loads(target.read_bytes())["cases"] == {TAXI: RECORDED["cases"][TAXI]}

@@ -36,7 +36,7 @@ def scripts() -> Standings:
     vouched = VerifiedEntry(login="zed", since="2026-01-01", who="h", why="w")
     who = replace(samples.entry("runner", "zed", kind="script"), verified=vouched)
     done = samples.result(who, SCRIPT, (2.0, 4.0, 6.0), lengths=[5, 5, 5], script=record)
-    row = samples.row(who, SCRIPT, 1, 4.0, others=(5.0,), draws=(done,))
+    row = samples.row(who, SCRIPT, 1, 4.0, others=(5.0,), pooled_results=(done,))
     claims = samples.failure(samples.entry("claims", "yan", kind="script"), SCRIPT, script={"claimed": 1e6})
     out = samples.excluded(samples.entry("out", "mallory"))
     left = samples.withdrawn(samples.entry("left", "ann"), SCRIPT, None)

@@ -12,7 +12,7 @@ from leaderboard.api.standings_json import standings_document
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Excluded
 from leaderboard.site_context import FormerEntry
-from scripts.terminal_tables import standings_tables
+from scripts.terminal.standings_tables import standings_tables
 from tests.leaderboard import make
 from tests.leaderboard.api.leaderboards import CONTEXT, SCRIPT, all_boards, departed, documents, scripts
 from tests.leaderboard.pages import everything, game_samples, samples

@@ -145,7 +145,7 @@ def test_a_sealed_result_shows_its_rounded_score_alone():
     sealed = open_result.model_copy(
         update={"sealed": part, "seeds": (), "returns": (), "lengths": (), "metrics": {}, "log_tail": ""}
     )
-    row = samples.row(who, samples.POLE, 1, 470.0, draws=(sealed,))
+    row = samples.row(who, samples.POLE, 1, 470.0, pooled_results=(sealed,))
 
     files = documents(samples.board(samples.task_board(samples.POLE, [row])), CONTEXT)
 

@@ -41,7 +41,9 @@ def test_the_histogram_counts_each_evaluation_once_and_its_last_bucket_holds_all
 def test_what_takes_exactly_as_long_as_a_bucket_is_in_it():
     who = samples.entry()
     result = samples.result(who, samples.POLE, (1.0,), cost={"wall_seconds": BUCKETS[1]})
-    board = samples.board(samples.task_board(samples.POLE, [samples.row(who, samples.POLE, 1, 1.0, draws=(result,))]))
+    board = samples.board(
+        samples.task_board(samples.POLE, [samples.row(who, samples.POLE, 1, 1.0, pooled_results=(result,))])
+    )
 
     metric_families = families(openmetrics_document(api_inputs(board, samples.CONTEXT)))["evaluation_duration_seconds"]
 

@@ -10,13 +10,13 @@ from leaderboard.comments.states import (
     Broken,
     CommentContext,
     CommentState,
+    DuelReport,
     GameReport,
     HelpText,
     NoRun,
     NoRunReason,
     OfficialScore,
     OverallReport,
-    PreviewDuel,
     Previewed,
     Ranked,
     Refused,
@@ -25,7 +25,7 @@ from leaderboard.comments.states import (
     WithdrawnEntry,
 )
 from leaderboard.core.entry import Estimate
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from tests.leaderboard.make import digest
 
 HEAD, EVALUATOR, MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
@@ -114,16 +114,16 @@ FOUR = Task(id="connect_four", title="Connect Four", game="pettingzoo.classic.co
 TIC = Task(id="tictactoe", title="Tic-tac-toe", game="pettingzoo.classic.tictactoe_v3")
 
 
-def meeting(opponent: str, wins: int, draws: int, losses: int, **fields: Any) -> PreviewDuel:
-    count = WinCount(wins=wins, ties=draws, losses=losses, errors=fields.pop("errors", 0))
-    return PreviewDuel(opponent=opponent, count=count, **fields)
+def duel(opponent: str, wins: int, draws: int, losses: int, **fields: Any) -> DuelReport:
+    count = MatchCount(won=wins, drawn=draws, lost=losses, errors=fields.pop("errors", 0))
+    return DuelReport(opponent=opponent, count=count, **fields)
 
 
 def rated(task: Task, elo: float, error: float, **fields: Any) -> GameReport:
     usual: dict[str, Any] = {
         "estimate": estimate(elo, error), "place": 3, "rank_low": 2, "rank_high": 5, "entries": 9, "anchor": "local/random",
         "leader": Estimate(score=610, low=480, high=740), "leader_name": "bob/search",
-        "meetings": (meeting("local/random", 97, 1, 2, is_baseline=True), meeting("bob/search", 12, 8, 80)),
+        "duels": (duel("local/random", 97, 1, 2, is_baseline=True), duel("bob/search", 12, 8, 80)),
     }  # fmt: skip
     return GameReport(task=task, **{**usual, **fields})
 
@@ -131,10 +131,10 @@ def rated(task: Task, elo: float, error: float, **fields: Any) -> GameReport:
 FOUR_ROW = rated(FOUR, 212.4, 88, own_last=Estimate(score=150, low=60, high=240))
 TIC_ROW = rated(
     TIC, 640, 300, place=1, rank_low=1, rank_high=4, with_leader=True, one_sided=True,
-    meetings=(meeting("local/random", 0, 0, 100, errors=100, fault="It did not answer in time. no move within 2 s"),),
+    duels=(duel("local/random", 0, 0, 100, errors=100, fault="It did not answer in time. no move within 2 s"),),
 )  # fmt: skip
 REFUSED = GameReport(task=TIC, refusal="match 3, move 5: the illegal move 4, after 0 4 8 2", position="X . .\n. O .\nO . X")
-NOT_MET = GameReport(task=FOUR, meetings=(meeting("local/random", 3, 1, 0),))
+NOT_MET = GameReport(task=FOUR, duels=(duel("local/random", 3, 1, 0),))
 LONE = GameReport(task=FOUR)
 GAME_OURS = GameReport(task=FOUR, failed="EngineError at container.py:88: the engine does not answer")
 GAME_LOG = "| == alice/angle-rule on tictactoe: ok\n| > I like the centre\n"
@@ -222,5 +222,5 @@ def solo_states() -> dict[str, CommentState]:
         "withdrawal": WithdrawnEntry(agents=("alice/old", "alice/older"), merged=False, head_sha=HEAD),
         "ranked": Ranked(agents=(agent(done),)),
         "unranked": Ranked(agents=()),
-        "help": HelpText(retries_left=3),
+        "help": HelpText(),
     }

@@ -9,7 +9,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.config.challenge import Challenge, Sealed
 from evaluator.model.config.phase import Phase
 from leaderboard.comments import render_comment
-from leaderboard.comments.agent_reports import official_state, standing
+from leaderboard.comments.comment_standings import official_report, official_state
 from leaderboard.comments.phrases import official_headline
 from leaderboard.comments.states import CommentContext, OfficialScore, Ranked
 from leaderboard.official_leaderboard import OfficialLeaderboard
@@ -79,7 +79,7 @@ def test_of_a_sealed_result_the_headline_has_the_rounded_score_and_nothing_more(
     plain = result(ANN, [71234.5] * 9, on=LATER, beacon=SECRET.beacon, log_tail="71234.5", message="")
     closed, _ = encrypt_result(plain, b'{"trace": 1}\n', 71230.0, SECRET)
     recorded = OfficialLeaderboard(challenge=rules, entries=(ANN,), results=(closed,), at=BEFORE)
-    own = standing(recorded, "ann", "agent")
+    own = official_report(recorded, "ann", "agent")
     assert own is not None
 
     state = official_state(recorded, [("ann", "agent")], "c" * 40)

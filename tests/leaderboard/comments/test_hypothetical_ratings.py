@@ -7,7 +7,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import SandboxKind, Tier
 from leaderboard.build_standings import build_standings
-from leaderboard.comments.agent_reports import official_state, preview_state, standing
+from leaderboard.comments.comment_standings import official_report, official_state, preview_state
 from leaderboard.comments.states import GameReport
 from leaderboard.core.entry import Entry
 from leaderboard.official_leaderboard import OfficialLeaderboard
@@ -53,10 +53,10 @@ def test_a_newcomer_gets_the_rating_and_place_that_the_board_would_give() -> Non
     assert (game.entries, game.anchor, game.one_sided) == (3, "bob/agent", False), (
         "without the baseline, which takes no place"
     )
-    assert [(m.opponent, m.is_baseline, m.count.wins, m.count.ties, m.count.losses) for m in game.meetings] == [
+    assert [(m.opponent, m.is_baseline, m.count.won, m.count.drawn, m.count.lost) for m in game.duels] == [
         ("bob/agent", True, 3, 1, 2), ("ann/agent", False, 2, 1, 3),
     ]  # fmt: skip
-    assert (game.count.wins, game.count.matches) == (5, 12)
+    assert (game.count.won, game.count.matches) == (5, 12)
     assert not game.official
 
 
@@ -84,7 +84,7 @@ def test_a_refused_player_is_shown_with_its_position_and_has_no_rating() -> None
     assert game.refusal is not None
     assert game.refusal.startswith("match 3, move 4: the illegal move 9")
     assert sum(game.position.count(sign) for sign in "XO") == 3
-    assert (game.estimate, game.meetings, game.failed) == (None, (), None)
+    assert (game.estimate, game.duels, game.failed) == (None, (), None)
 
 
 def test_a_player_that_crashed_against_itself_has_no_position() -> None:
@@ -100,14 +100,14 @@ def test_what_failed_on_our_side_is_nobodys_fault() -> None:
     game = shown(recorded(), previewing(duel(ZOE, on=GAME), broken))
 
     assert game.failed == "EngineError: no engine"
-    assert (game.refusal, game.meetings) == (None, ())
+    assert (game.refusal, game.duels) == (None, ())
 
 
 def test_an_offence_against_another_is_told() -> None:
     game = shown(recorded(), previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwiwl", on=GAME)))
 
-    assert game.meetings[0].fault == "match 4, move 4: the illegal move 9"
-    assert game.meetings[0].count.errors == 1
+    assert game.duels[0].fault == "match 4, move 4: the illegal move 9"
+    assert game.duels[0].count.errors == 1
 
 
 def test_a_board_without_duels_rates_nobody_yet() -> None:
@@ -115,7 +115,7 @@ def test_a_board_without_duels_rates_nobody_yet() -> None:
     game = shown(empty, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
 
     assert game.estimate is None
-    assert [meeting.opponent for meeting in game.meetings] == ["bob/agent"]
+    assert [duel.opponent for duel in game.duels] == ["bob/agent"]
 
 
 def test_duels_of_other_settings_are_not_shown() -> None:
@@ -134,10 +134,10 @@ def test_the_official_comment_shows_what_is_recorded_and_what_is_not() -> None:
     assert games["ann"][0].official
     assert games["ann"][0].estimate is not None
     assert not games["ann"][0].signed
-    assert {meeting.opponent for meeting in games["ann"][0].meetings} == {"bob/agent", "cyd/agent"}
+    assert {duel.opponent for duel in games["ann"][0].duels} == {"bob/agent", "cyd/agent"}
     assert games["dan"][0].refusal is not None
     assert games["zoe"] == ()
     assert state.pending == ("zoe/agent on Tic-tac-toe",)
-    official = standing(board, "ANN", "agent")
+    official = official_report(board, "ANN", "agent")
     assert official is not None
     assert official.games == games["ann"]

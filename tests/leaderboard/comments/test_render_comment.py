@@ -96,8 +96,8 @@ def hostile(text: str) -> dict[str, CommentState]:
     bad = made.agent(row, crash, name=text)
     worse = made.agent(login=text, agent=text, name=text, faults=(text, text))
     titled = dataclasses.replace(row, task=row.task.model_copy(update={"title": text}))
-    met = made.meeting(text, 1, 2, 3, is_baseline=True, fault=text or "x")
-    game = dataclasses.replace(made.FOUR_ROW, leader_name=text, anchor=text, meetings=(met,))
+    duel = made.duel(text, 1, 2, 3, is_baseline=True, fault=text or "x")
+    game = dataclasses.replace(made.FOUR_ROW, leader_name=text, anchor=text, duels=(duel,))
     named = dataclasses.replace(game, task=game.task.model_copy(update={"title": text}))
     refused = dataclasses.replace(made.REFUSED, refusal=text, position=text or "x", log=text or "x", failed=text or "x")
     player = made.agent(games=(game, refused), name=text)
@@ -242,7 +242,7 @@ def test_a_second_attempt_is_told_in_a_sentence_and_why(official: bool) -> None:
         ("withdrawn", "shows it as withdrawn"),
         ("withdrawal", "shows them as withdrawn"),
         ("withdrawing", "This withdraws 1 agent"),
-        ("help", "`/retry` can be used 3 more times here"),
+        ("help", "If your agent caused the failure, push a fix."),
     ],
 )
 def test_each_other_state_says_what_happened(state: str, words: str) -> None:

@@ -2,32 +2,32 @@
 
 from evaluator.model.records.result import PREVIEW_BEACON
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, PersonIndex, held_by_another, owner_groups
+from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, PersonIndex, held_by_another, owner_groups
 from tests.leaderboard import make
 
 ALICE, BOB = make.entry("alice"), make.entry("bob")
 A, B = AgentName("alice", "agent"), AgentName("alice", "other")
 
 
-def counted(*draws: OwnerDraw, entries: tuple[Entry, ...] = (ALICE, BOB)) -> OwnerAttempts:
-    return OwnerAttempts(owner_groups(entries, []), draws)
+def counted(*draws: OwnerDraw, entries: tuple[Entry, ...] = (ALICE, BOB)) -> OwnerTries:
+    return OwnerTries(owner_groups(entries, []), draws)
 
 
 def test_a_try_is_a_version_with_a_draw_in_any_folder() -> None:
     """Going back to the best, alternating, and parallel folders all count."""
-    attempts = counted(
+    tries = counted(
         OwnerDraw(A, "1", "a"), OwnerDraw(A, "2", "b"), OwnerDraw(A, "1", "c"), OwnerDraw(A, "1", "c"),
         OwnerDraw(B, "3", "c"),
     )  # fmt: skip
 
-    assert (attempts.versions(A), attempts.tries(A)) == (3, 4)
-    assert (attempts.tries(B), attempts.tries(BOB.name)) == (4, 1)
+    assert (tries.versions(A), tries.tries(A)) == (3, 4)
+    assert (tries.tries(B), tries.tries(BOB.name)) == (4, 1)
 
 
 def test_public_seeds_are_no_draw() -> None:
-    attempts = counted(OwnerDraw(A, "1", PREVIEW_BEACON), OwnerDraw(A, "2", PREVIEW_BEACON))
+    tries = counted(OwnerDraw(A, "1", PREVIEW_BEACON), OwnerDraw(A, "2", PREVIEW_BEACON))
 
-    assert (attempts.versions(A), attempts.tries(A)) == (2, 1)
+    assert (tries.versions(A), tries.tries(A)) == (2, 1)
 
 
 def test_an_example_has_one_try() -> None:

@@ -19,9 +19,9 @@ EARLY, LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 
 
 def board(entries: list[Entry], results: list) -> list[tuple[str, float, int]]:
-    """Name, score and attempts of each row."""
+    """Name, score and number of versions tried of each row."""
     rows = build_standings(make.challenge(TASK), entries, results, official=True).tasks[0].rows
-    return [(row.entry.shown, row.estimate.score, row.attempts) for row in rows]
+    return [(row.entry.shown, row.estimate.score, row.versions_tried) for row in rows]
 
 
 def test_a_folder_that_was_renamed_keeps_its_result() -> None:

@@ -22,7 +22,7 @@ from leaderboard.core.game_standings import (
     Rating,
     RatingSnapshot,
 )
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import AllFrames, ReplayFrames
 from tests.leaderboard.pages import samples
@@ -122,11 +122,11 @@ def player(entry: Entry, **fields: Any) -> dict[str, Any]:
     return {**who, "cost": cost, **fields}
 
 
-def counted(record: Duel, side: int) -> WinCount:
+def counted(record: Duel, side: int) -> MatchCount:
     wins = sum(m.winner == side for m in record.matches)
     draws = sum(m.winner is None and not m.offenders for m in record.matches)
     errors = sum(side in m.offenders for m in record.matches)
-    return WinCount(wins=wins, ties=draws, losses=len(record.matches) - wins - draws, errors=errors)
+    return MatchCount(won=wins, drawn=draws, lost=len(record.matches) - wins - draws, errors=errors)
 
 
 def rows(entries: list[Entry], **fields: Any) -> tuple[GameRow, ...]:
@@ -139,10 +139,10 @@ def rows(entries: list[Entry], **fields: Any) -> tuple[GameRow, ...]:
                 "with_leader": i < 2,
                 "entry": entry,
                 "rating": Rating(elo=412.4 - 130 * i, low=330.0 - 130 * i, high=497.0 - 130 * i),
-                "count": WinCount(wins=40 - 5 * i, ties=3, losses=5 * i, errors=int(i == 2)),
+                "count": MatchCount(won=40 - 5 * i, drawn=3, lost=5 * i, errors=int(i == 2)),
                 "points_place": i + 1,
                 "opponents": len(entries) - 1,
-                "attempts": 1,
+                "versions_tried": 1,
                 "since": samples.NOON,
                 **fields,
             }
@@ -178,7 +178,9 @@ def refused(task: Task = CONNECT_FOUR) -> GameFailure:
     who = samples.entry("cheat", "mallory")
     wrong = {0: {"end": "illegal", "winner": 1, "offenders": [0], "refused": 3}}
     record = duel(who, who, task, broken=wrong)
-    return GameFailure(entry=who, duel=record, reason="match 1, move 12: drops into column 4 (3) is not legal", attempts=2)
+    return GameFailure(
+        entry=who, duel=record, reason="match 1, move 12: drops into column 4 (3) is not legal", versions_tried=2
+    )
 
 
 BROKEN = {

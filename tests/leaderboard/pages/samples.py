@@ -90,17 +90,17 @@ def row(who: Entry, task: Task, place: int, score: float, width: float = 5.0, **
             "rank_high": place,
             "with_leader": place == 1,
             "entry": who,
-            "draws": (result(who, task, returns_around(score, 3 * width, seed=place)),),
+            "pooled_results": (result(who, task, returns_around(score, 3 * width, seed=place)),),
             "estimate": Estimate(score=score, low=score - width, high=score + width),
-            "attempts": 1,
+            "versions_tried": 1,
             **fields,
         }
     )
 
 
-def failure(who: Entry, task: Task, attempts: int = 1, **fields: Any) -> Failure:
+def failure(who: Entry, task: Task, versions_tried: int = 1, **fields: Any) -> Failure:
     plain = {"message": "act raised ZeroDivisionError at agent.py:12", "log_tail": "one\ntwo  spaced\n\nthree"}
-    return Failure(entry=who, result=result(who, task, (), **plain | fields), attempts=attempts)
+    return Failure(entry=who, result=result(who, task, (), **plain | fields), versions_tried=versions_tried)
 
 
 def excluded(who: Entry, **fields: Any) -> Excluded:
@@ -151,7 +151,7 @@ def tied() -> Standings:
     """Three who share the first place, constant returns, and a fourth."""
     equal = [entry(f"agent-{i}", f"user-{i}") for i in range(3)]
     rows = [row(who, POLE, 1, 500.0, 0.0, rank_high=4, with_leader=True) for who in equal]
-    last = row(entry("last", "zoe"), POLE, 4, 480.0, 25.0, rank_low=1, rank_high=4, with_leader=True, attempts=7)
+    last = row(entry("last", "zoe"), POLE, 4, 480.0, 25.0, rank_low=1, rank_high=4, with_leader=True, versions_tried=7)
     overall = [overall_row(who, 1, 1.0, (POLE,), with_leader=True) for who in equal]
     return board(task_board(POLE, [*rows, last]), overall=overall)
 

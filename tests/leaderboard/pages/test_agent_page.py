@@ -56,9 +56,11 @@ def test_a_second_attempt_is_told_and_why(verdict):
     who, done = samples.entry(), (497.0, 498.0) if verdict == "ok" else ()
     result = samples.result(who, samples.POLE, done, verdict=verdict, first_attempt=why)
     if done:
-        board = samples.task_board(samples.POLE, [replace(samples.row(who, samples.POLE, 1, 497.5), draws=(result,))])
+        board = samples.task_board(
+            samples.POLE, [replace(samples.row(who, samples.POLE, 1, 497.5), pooled_results=(result,))]
+        )
     else:
-        failure = type(samples.failure(who, samples.POLE))(entry=who, result=result, attempts=1)
+        failure = type(samples.failure(who, samples.POLE))(entry=who, result=result, versions_tried=1)
         board = samples.task_board(samples.POLE, [], [failure])
     page = render(samples.board(board), replace(CONTEXT, results=(result,)))[urls.agent_page(who.login, who.agent)]
 
@@ -112,7 +114,7 @@ def test_what_all_results_share_is_said_once():
     who = samples.entry()
     pole, car = samples.row(who, samples.POLE, 1, 1.0), samples.row(who, samples.CAR, 1, 1.0)
     other = samples.row(
-        who, samples.PONG, 1, 1.0, draws=(samples.result(who, samples.PONG, (1.0,), platform="Darwin arm64"),)
+        who, samples.PONG, 1, 1.0, pooled_results=(samples.result(who, samples.PONG, (1.0,), platform="Darwin arm64"),)
     )
     page = render(samples.board(samples.task_board(samples.POLE, [pole]), samples.task_board(samples.CAR, [car])), CONTEXT)[
         PAGE
@@ -172,7 +174,7 @@ def test_a_histogram_is_one_outline_that_ends_where_it_began():
 
 def test_a_histogram_of_one_value_has_one_label():
     who = samples.entry()
-    flat = samples.row(who, samples.POLE, 1, 500.0, draws=(samples.result(who, samples.POLE, (500.0,) * 5),))
+    flat = samples.row(who, samples.POLE, 1, 500.0, pooled_results=(samples.result(who, samples.POLE, (500.0,) * 5),))
     pages = render(samples.board(samples.task_board(samples.POLE, [flat])), samples.CONTEXT)
 
     assert '<i class="pr-ends" data-low="500.0"></i>' in pages[urls.agent_page(who.login, who.agent)]
@@ -233,7 +235,7 @@ def test_cards_and_continuations_stand_beside_the_result():
     cards = {"wanted": 1, "cards": ["NVIDIA <b>A100</b>, 550"]}
     row = samples.row(samples.entry(), samples.POLE, 1, 11.0)
     result = with_self_hash({**row.result.document(), "gpus": cards, "continued_after": [1]})
-    row = replace(row, draws=(result,))
+    row = replace(row, pooled_results=(result,))
     board = samples.board(samples.task_board(samples.POLE, [row]))
     page = render(board, replace(CONTEXT, results=(result,)))[PAGE]
 

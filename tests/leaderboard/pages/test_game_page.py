@@ -66,7 +66,7 @@ def test_the_crosstable_counts_from_the_rows_side(full):
     one = (("alice", "minimax"), ("bob", "mcts"))
     for pair in (one, one[::-1]):
         count = crosstable[pair].count
-        assert f"{count.wins}–{count.ties}–{count.losses}" in words(full[BOARD])
+        assert f"{count.won}–{count.drawn}–{count.lost}" in words(full[BOARD])
 
 
 def test_what_moving_first_is_worth_is_said_where_somebody_does(full):

@@ -139,7 +139,7 @@ def test_the_last_run_links_to_itself():
 def test_a_run_without_an_address_is_a_time():
     nowhere = {"provenance": {"commit": None, "run_url": None, "evaluated_at": samples.NOON}}
     row = samples.row(samples.entry(), samples.POLE, 1, 1.0)
-    row = dataclasses.replace(row, draws=(samples.result(row.entry, samples.POLE, (1.0,), **nowhere),))
+    row = dataclasses.replace(row, pooled_results=(samples.result(row.entry, samples.POLE, (1.0,), **nowhere),))
 
     assert "<time" in page(samples.board(samples.task_board(samples.POLE, [row]))).split("last run")[1][:60]
 

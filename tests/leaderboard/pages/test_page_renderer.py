@@ -77,7 +77,7 @@ def test_a_local_board_with_official_results_says_that_it_mixes_them():
     board = dataclasses.replace(samples.one(), official=False)
     (row,) = board.tasks[0].rows
     private = row.result.model_copy(update={"tier": Tier.LOCAL})
-    task = dataclasses.replace(board.tasks[0], rows=(dataclasses.replace(row, draws=(private,)),))
+    task = dataclasses.replace(board.tasks[0], rows=(dataclasses.replace(row, pooled_results=(private,)),))
     local = dataclasses.replace(board, tasks=(task, *board.tasks[1:]))
     over = dataclasses.replace(board, challenge=board.challenge.model_copy(update={"final": board.challenge.season}))
 
@@ -180,7 +180,9 @@ def test_an_agents_page_says_how_to_check_it():
 def test_an_unverified_beacon_is_marked():
     who = samples.entry()
     returns = samples.returns_around(1, 1)
-    row = samples.row(who, samples.POLE, 1, 1.0, draws=(samples.result(who, samples.POLE, returns, beacon_verified=False),))
+    row = samples.row(
+        who, samples.POLE, 1, 1.0, pooled_results=(samples.result(who, samples.POLE, returns, beacon_verified=False),)
+    )
     pages = render(samples.board(samples.task_board(samples.POLE, [row])), samples.CONTEXT)
 
     assert "not verified as GitHub’s" in words(pages["agents/alice/angle-rule.md"])
@@ -196,7 +198,7 @@ def test_without_a_repository_nothing_links_out(board):
 
 def test_a_single_episode_is_enough():
     who = samples.entry()
-    row = samples.row(who, samples.POLE, 1, 3.0, 0.0, draws=(samples.result(who, samples.POLE, (3.0,)),))
+    row = samples.row(who, samples.POLE, 1, 3.0, 0.0, pooled_results=(samples.result(who, samples.POLE, (3.0,)),))
     pages = render(samples.board(samples.task_board(samples.POLE, [row])), samples.CONTEXT)
 
     assert "CartPole 3.0 3.0 3.0 3.0 3.0 3.0 0.0 1 10.0" in words(pages["agents/alice/angle-rule.md"])
@@ -245,9 +247,9 @@ def hostile_board(text: str):
     )
     left = dataclasses.replace(samples.withdrawn(plain, task), agent=text)
     made = samples.board(
-        samples.task_board(task, [samples.row(who, task, 1, 1.0, draws=(ok,))]),
+        samples.task_board(task, [samples.row(who, task, 1, 1.0, pooled_results=(ok,))]),
         samples.task_board(
-            task.model_copy(update={"id": "Other"}), [], [samples.Failure(entry=who, result=bad, attempts=1)]
+            task.model_copy(update={"id": "Other"}), [], [samples.Failure(entry=who, result=bad, versions_tried=1)]
         ),
         samples.task_board(task.model_copy(update={"id": "Third"}), [], [], [who], excluded=(ruled,), withdrawn=(left,)),
         overall=[samples.overall_row(who, 1, 1.0, (task,))],

@@ -24,7 +24,7 @@ def shown(record: ScriptRecord) -> str:
     who = entry(kind="script", entry="submission.py")
     measured = result(who, LAKE, (0.8,) * 100).model_copy(update={"script": record})
     standing = row(who, LAKE, 1, 0.8)
-    ranked = type(standing)(**{**standing.__dict__, "draws": (measured,)})
+    ranked = type(standing)(**{**standing.__dict__, "pooled_results": (measured,)})
     pages = render(board(task_board(LAKE, rows=(ranked,))), CONTEXT)
     return next(text for path, text in pages.items() if path.endswith("angle-rule.md"))
 
@@ -59,7 +59,7 @@ def test_a_self_reported_score_stands_apart_from_failures_and_ranks() -> None:
     who, other = entry("own", kind="script"), entry("broken", kind="script")
     own, broken = failure(who, LAKE), failure(other, LAKE)
     claimed = own.result.model_copy(update={"verdict": Verdict.INVALID, "script": ScriptRecord(claimed=0.93)})
-    listed = type(own)(entry=who, result=claimed, attempts=1)
+    listed = type(own)(entry=who, result=claimed, versions_tried=1)
     page = render(board(task_board(LAKE, failures=(broken, listed))), CONTEXT)["tasks/lake.md"]
     page = html.unescape(page)
 

@@ -160,8 +160,8 @@ def test_what_came_out_again_is_marked_in_the_page_and_in_its_table():
 
 def test_a_place_that_several_versions_were_tried_for_says_so_on_every_page_and_document():
     first, second = crowd(2)
-    draws = (*second.draws, samples.result(second.entry, samples.POLE, (1.0, 2.0)))
-    board = samples.board(samples.task_board(samples.POLE, [first, replace(second, tries=3, draws=draws)]))
+    draws = (*second.pooled_results, samples.result(second.entry, samples.POLE, (1.0, 2.0)))
+    board = samples.board(samples.task_board(samples.POLE, [first, replace(second, tries=3, pooled_results=draws)]))
     pages = {path: words(text) for path, text in everything.render(board, samples.CONTEXT).items()}
     table = json.loads(dict(api_files(board, samples.CONTEXT))["api/tasks/CartPole-v1/table.json"])
     place = {name: [row[table["columns"].index(name)] for row in table["rows"]] for name in ("tries", "episodes")}

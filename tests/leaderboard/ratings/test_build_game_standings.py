@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.build_standings import build_standings
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from leaderboard.ratings.build_game_standings import build_game_standings, points_places
 from leaderboard.ratings.fit_ratings import RATING_TOLERANCE
 from tests.leaderboard import make
@@ -59,9 +59,9 @@ def test_the_stronger_stands_first_with_its_counts():
     first, second = standings.rows
     assert (first.entry, first.place, second.entry, second.place) == (BOB, 1, ALICE, 2)
     assert first.rating.elo > second.rating.elo
-    assert first.count == WinCount(wins=4, ties=1, losses=1, errors=0, score=3.0)
-    assert second.count == WinCount(wins=1, ties=1, losses=4, errors=1, score=-3.0)
-    assert (first.points_place, second.points_place, first.opponents, first.attempts) == (1, 2, 1, 1)
+    assert first.count == MatchCount(won=4, drawn=1, lost=1, errors=0, score=3.0)
+    assert second.count == MatchCount(won=1, drawn=1, lost=4, errors=1, score=-3.0)
+    assert (first.points_place, second.points_place, first.opponents, first.versions_tried) == (1, 2, 1, 1)
     assert first.since == LATE
     assert first.rating.low <= first.rating.elo <= first.rating.high
 
@@ -90,7 +90,7 @@ def test_a_refused_player_is_listed_with_its_reason_and_its_duels_do_not_count()
     standings = board([ALICE, BOB, CAROL], duels)
 
     assert logins(row.entry for row in standings.rows) == ["alice", "bob"]
-    assert [(one.entry, one.reason, one.attempts) for one in standings.failures] == [
+    assert [(one.entry, one.reason, one.versions_tried) for one in standings.failures] == [
         (CAROL, "match 2, move 4: the illegal move 9, after 1 0 1", 1)
     ]
     assert standings.failures[0].duel == duels[2]
@@ -103,8 +103,8 @@ def test_a_new_version_starts_anew_and_going_back_restores():
     assert board([ALICE, newer, CAROL], duels).waiting == (newer,)
     again = board([ALICE, newer, CAROL], [*duels, *admitted(newer, at=LATE), make.duel(newer, ALICE, "ww", at=LATE)])
     assert again.rows[0].entry == newer
-    assert (again.rows[0].count.wins, again.rows[0].attempts) == (2, 2)
-    assert board([ALICE, BOB, CAROL], duels).rows[0].attempts == 1
+    assert (again.rows[0].count.won, again.rows[0].versions_tried) == (2, 2)
+    assert board([ALICE, BOB, CAROL], duels).rows[0].versions_tried == 1
     assert logins(row.entry for row in board([ALICE, BOB, CAROL], duels).rows) == logins(PLAYERS[:3])
 
 
@@ -133,8 +133,8 @@ def test_in_final_ranks_the_best_live_rating_of_an_owner_holds_its_place():
         ("bob/agent", 1, None, 1), ("alice/agent", 2, None, 1), ("alice/other", None, "alice/agent", 1),
     ]  # fmt: skip
     assert ranked.rows[2].rating.elo > ranked.rows[0].rating.elo
-    assert (ranked.rows[0].since, ranked.rows[1].attempts) == (make.NOON, 2)
-    assert ranked.held == {other.name: "alice/agent"}
+    assert (ranked.rows[0].since, ranked.rows[1].versions_tried) == (make.NOON, 2)
+    assert ranked.place_holders == {other.name: "alice/agent"}
 
 
 def test_in_final_ranks_a_player_without_a_live_rating_holds_no_place_before_one_with_one():
@@ -143,9 +143,9 @@ def test_in_final_ranks_a_player_without_a_live_rating_holds_no_place_before_one
     last = [duel for one in (ALICE, other, BOB) for duel in admitted(one, beacon="final", at=LATE)]
     last += [make.duel(who, BOB, "wwll", beacon="final", at=LATE) for who in (ALICE, other)]
 
-    assert final_board([ALICE, other, BOB], [*live, *last]).held == {other.name: "alice/agent"}
+    assert final_board([ALICE, other, BOB], [*live, *last]).place_holders == {other.name: "alice/agent"}
     # Without any duel before the end the first by name is as good as another.
-    assert final_board([ALICE, other, BOB], last).held == {ALICE.name: "alice/a-newer"}
+    assert final_board([ALICE, other, BOB], last).place_holders == {ALICE.name: "alice/a-newer"}
 
 
 def final_board(entries, duels):
@@ -262,39 +262,39 @@ def test_to_be_measured_again_makes_nobody_later():
 
 
 def test_points_places_are_1_1_3_by_points_then_wins_then_score():
-    even = {"wins": 1, "losses": 1}
+    even = {"won": 1, "lost": 1}
     counts = [
-        WinCount(ties=2),
-        WinCount(**even, score=1),
-        WinCount(**even, score=1),
-        WinCount(**even, score=2),
-        WinCount(losses=2),
+        MatchCount(drawn=2),
+        MatchCount(**even, score=1),
+        MatchCount(**even, score=1),
+        MatchCount(**even, score=2),
+        MatchCount(lost=2),
     ]
 
     assert points_places(counts) == [4, 2, 2, 1, 5]
-    assert points_places([WinCount(wins=1), WinCount(wins=1), WinCount(losses=1)]) == [1, 1, 3]
+    assert points_places([MatchCount(won=1), MatchCount(won=1), MatchCount(lost=1)]) == [1, 1, 3]
 
 
 def test_the_crosstable_shows_each_pair_from_both_sides():
-    meeting = make.duel(BOB, ALICE, "wwld")
-    standings = board([ALICE, BOB], [*admitted(ALICE, BOB), meeting])
+    duel = make.duel(BOB, ALICE, "wwld")
+    standings = board([ALICE, BOB], [*admitted(ALICE, BOB), duel])
 
     ours, theirs = (standings.crosstable[pair] for pair in ((ALICE.name, BOB.name), (BOB.name, ALICE.name)))
-    assert (ours.count.wins, theirs.count.wins, ours.side, theirs.side) == (1, 2, 0, 1)
-    assert ours.duel == theirs.duel == meeting
+    assert (ours.count.won, theirs.count.won, ours.side, theirs.side) == (1, 2, 0, 1)
+    assert ours.duel == theirs.duel == duel
 
 
 def test_where_both_offend_in_all_matches_both_are_on_the_board():
     standings = board([ALICE, BOB], [*admitted(ALICE, BOB), make.duel(ALICE, BOB, "bb")])
 
-    assert [(row.count.losses, row.count.errors) for row in standings.rows] == [(2, 2), (2, 2)]
+    assert [(row.count.lost, row.count.errors) for row in standings.rows] == [(2, 2), (2, 2)]
 
 
 def test_a_cycle_is_named():
     beats = "w" * 30 + "l" * 2
-    met = [make.duel(one, other, beats) for one, other in ((ALICE, BOB), (BOB, CAROL), (CAROL, ALICE))]
+    duels = [make.duel(one, other, beats) for one, other in ((ALICE, BOB), (BOB, CAROL), (CAROL, ALICE))]
 
-    cycle = board([ALICE, BOB, CAROL], [*admitted(ALICE, BOB, CAROL), *met]).cycle
+    cycle = board([ALICE, BOB, CAROL], [*admitted(ALICE, BOB, CAROL), *duels]).cycle
 
     assert (set(cycle.names), cycle.share, cycle.triads) == ({"alice/agent", "bob/agent", "carol/agent"}, 1.0, 1)
     assert cycle.names.index("bob/agent") == (cycle.names.index("alice/agent") + 1) % 3

@@ -16,7 +16,7 @@ def row(score: float, margin: float, *, baseline: bool = False) -> Row:
     entry = replace(make.entry("a"), baseline=baseline)
     estimate = Estimate(score=score, low=score - margin, high=score + margin)
     place = {"place": 1, "rank_low": 1, "rank_high": 1, "with_leader": False}
-    return Row(entry=entry, draws=(make.result(entry, [score]),), estimate=estimate, attempts=1, **place)
+    return Row(entry=entry, pooled_results=(make.result(entry, [score]),), estimate=estimate, versions_tried=1, **place)
 
 
 def test_it_is_the_median_over_neighbours():

@@ -13,9 +13,9 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
-from scripts import terminal_tables
 from scripts.commands import check
 from scripts.repository.checkout import Checkout
+from scripts.terminal import duel_tables, evaluation_tables
 from tests.leaderboard import make
 from tests.scripts.checkouts import GAMES, LEGAL, game_board, run
 from tests.weights_server import gives, serving, weights
@@ -264,7 +264,7 @@ def test_a_fault_of_the_machine_promises_no_second_try_at_home(board: Path, caps
         update={"verdict": Verdict.INTERNAL_ERROR, "message": f"{message}; {ASKED_AGAIN}", "log_tail": ""}
     )
 
-    terminal_tables.evaluation_table(make.challenge(task), [failed])
+    evaluation_tables.evaluation_table(make.challenge(task), [failed])
 
     assert capsys.readouterr().out.endswith(
         f"\nCartPole-v1: internal_error. This machine or the evaluator failed, not the agent.\n  {message}\n"
@@ -305,9 +305,11 @@ def test_a_table_in_a_narrow_terminal_cuts_no_verdict(board: Path, monkeypatch: 
     results = [
         make.result(make.entry("a"), [-499.8, -1.0], on=task).model_copy(update={"verdict": verdict}) for verdict in Verdict
     ]
-    monkeypatch.setattr(terminal_tables, "_console", lambda: Console(highlight=False, width=80, force_terminal=False))
+    monkeypatch.setattr(
+        evaluation_tables, "output_console", lambda: Console(highlight=False, width=80, force_terminal=False)
+    )
 
-    terminal_tables.evaluation_table(make.challenge(task), results)
+    evaluation_tables.evaluation_table(make.challenge(task), results)
 
     rows = capsys.readouterr().out.split("\n\n")[0].splitlines()
     assert len(rows) == 1 + len(Verdict), "one line for each"
@@ -319,9 +321,9 @@ def test_a_heading_in_a_narrow_terminal_is_broken_between_words(monkeypatch: pyt
     one, other, task = make.entry("alice"), make.entry("somebody"), make.game("connect_four")
     for width in range(80, 100):
         console = Console(highlight=False, width=width, force_terminal=False)
-        monkeypatch.setattr(terminal_tables, "_console", lambda console=console: console)
+        monkeypatch.setattr(duel_tables, "output_console", lambda console=console: console)
 
-        terminal_tables.meetings_table(one.name, [make.duel(one, other, on=task)], [task])
+        duel_tables.duels_table(one.name, [make.duel(one, other, on=task)], [task])
 
         assert {"won", "drawn", "lost", "rules", "broken", "score"} <= set(capsys.readouterr().out.split()), width
 

@@ -1,4 +1,4 @@
-"""A board with pull requests: real git remotes, the stand-in for GitHub, and previews as the untrusted tier leaves them."""
+"""A board with pull requests: real git remotes, the stand-in for GitHub, and previews as the untrusted run leaves them."""
 
 import io
 import json

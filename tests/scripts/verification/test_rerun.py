@@ -96,9 +96,9 @@ def test_the_same_matches_need_one_more_duel() -> None:
 def test_other_moves_than_the_players_own_refute() -> None:
     recorded = duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK)
 
-    standing, faults = compare_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
+    status, faults = compare_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
 
-    assert (standing, faults[0]) == (VerificationStatus.REFUTED, NOT_REPRODUCED)
+    assert (status, faults[0]) == (VerificationStatus.REFUTED, NOT_REPRODUCED)
     assert "played again, match 1 takes another course" in faults
 
 
@@ -112,18 +112,18 @@ def test_who_draws_from_the_machine_is_not_accused() -> None:
     recorded = duelled(ENTROPY, FIRST_LEGAL, TASK)
     replayer = Replayer(ENTROPY, FIRST_LEGAL)
 
-    standing, faults = compare_duel(recorded, replayer)
+    status, faults = compare_duel(recorded, replayer)
 
-    assert (standing, faults[0], replayer.held) == (VerificationStatus.NOT_REPEATABLE, NOT_DETERMINISTIC, 2)
+    assert (status, faults[0], replayer.held) == (VerificationStatus.NOT_REPEATABLE, NOT_DETERMINISTIC, 2)
 
 
 @pytest.mark.parametrize("change", [{"platform": "Plan9 mips"}, {"runtime_digest": "cd" * 32}])
 def test_who_was_recorded_on_other_ground_is_not_accused(change: dict[str, str]) -> None:
     recorded = duel_with_self_hash({**duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document(), **change})
 
-    standing, faults = compare_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
+    status, faults = compare_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
 
-    assert (standing, faults[0]) == (VerificationStatus.NOT_REPEATABLE, OTHER_MACHINE)
+    assert (status, faults[0]) == (VerificationStatus.NOT_REPEATABLE, OTHER_MACHINE)
 
 
 def test_who_was_late_then_is_not_accused() -> None:
@@ -131,9 +131,9 @@ def test_who_was_late_then_is_not_accused() -> None:
     late = {**document["matches"][0], "end": "late", "winner": 1, "offenders": [0]}
     recorded = duel_with_self_hash({**document, "matches": [late, *document["matches"][1:]]})
 
-    standing, faults = compare_duel(recorded, Replayer(FIRST_LEGAL, FIRST_LEGAL + "# another\n"))
+    status, faults = compare_duel(recorded, Replayer(FIRST_LEGAL, FIRST_LEGAL + "# another\n"))
 
-    assert (standing, faults) == (
+    assert (status, faults) == (
         VerificationStatus.NOT_REPEATABLE,
         [LIMIT_REACHED, "played again, match 0 takes another course"],
     )
@@ -156,7 +156,7 @@ def script(board: Path, name: str, choice: str) -> None:
 
 
 def standings(board: Path, *words: str) -> tuple[int, dict[str, tuple[str, str]], str]:
-    """The exit code, each agent's standing with its first fault, and what people read."""
+    """The exit code, each agent's status with its first fault, and what people read."""
     code, out, err = run(board, "verify", *words, "--json")
     return code, {Path(one["path"]).parts[-2]: (one["standing"], *one["faults"][:1]) for one in json.loads(out)}, err
 

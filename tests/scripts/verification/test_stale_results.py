@@ -85,7 +85,7 @@ def make(**kwargs):
 
 
 def recorded_before(root: Path) -> Path:
-    """A board as it was recorded when results named no protocol."""
+    """A board as it was recorded when results named no measurement version."""
     for name, there in {"example_agents": "example_agents", "recorded": "results", "played": "traces"}.items():
         shutil.copytree(BEFORE / name, root / there)
     shutil.copy(BEFORE / "challenge.yml", root)
@@ -107,7 +107,7 @@ def findings(board: Path) -> dict[str, tuple[str, list[str]]]:
     return {Path(one["path"]).relative_to(board / "results").parts[0]: (one["standing"], one["faults"]) for one in message}
 
 
-def test_what_was_recorded_before_results_named_a_protocol_is_current_in_protocol_1_and_verified(tmp_path: Path) -> None:
+def test_what_was_recorded_before_results_named_their_version_is_current_in_version_1_and_verified(tmp_path: Path) -> None:
     board = recorded_before(tmp_path)
     before = records(board)
 
@@ -159,9 +159,9 @@ def test_a_change_of_the_hosts_own_code_makes_its_results_stale_and_no_others(
 
     assert wanted(board) == {task: "the task's settings changed"}
     after = findings(board)
-    standing, faults = after.pop(task)
-    assert (standing, faults[0].partition(":")[0]) == ("stale", "recorded under other rules")
-    assert {standing for standing, _ in after.values()} == {"verified"}
+    status, faults = after.pop(task)
+    assert (status, faults[0].partition(":")[0]) == ("stale", "recorded under other rules")
+    assert {status for status, _ in after.values()} == {"verified"}
     assert len(after) == 3
 
 
@@ -171,7 +171,7 @@ def test_what_no_task_uses_makes_nothing_stale(board: Path) -> None:
     (board / "coins" / "__pycache__" / "left.json").write_text("1")
 
     assert wanted(board) == {}
-    assert {standing for standing, _ in findings(board).values()} == {"verified"}
+    assert {status for status, _ in findings(board).values()} == {"verified"}
 
 
 def test_other_code_is_measured_anew_beside_what_was_measured_before(board: Path) -> None:

@@ -63,7 +63,7 @@ def test_the_lists_of_tasks_to_copy_keep_theirs(name: str) -> None:
 
 
 @pytest.mark.parametrize("module", SHIPPED)
-def test_what_comes_with_the_project_is_as_the_protocol_vouches_for_it(module: str) -> None:
+def test_what_comes_with_the_project_is_as_the_measurement_version_vouches_for_it(module: str) -> None:
     source = (ROOT / (module.replace(".", "/") + ".py")).read_bytes()
 
     assert hashlib.sha256(source).hexdigest() == SHIPPED[module], (

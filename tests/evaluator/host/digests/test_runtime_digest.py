@@ -1,4 +1,4 @@
-"""What makes a result stale: the protocol number, the packages that measure, the base image; and nothing else."""
+"""What makes a result stale: the measurement version, the packages that measure, the base image; and nothing else."""
 
 import shutil
 from collections.abc import Iterator
@@ -90,7 +90,7 @@ def test_the_agents_packages_count(copy: Path) -> None:
     assert not set(digests().values()) & set(BEFORE.values())
 
 
-def test_a_raised_protocol_makes_results_stale(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_raised_measurement_version_makes_results_stale(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "MEASUREMENT_VERSION", runtime.MEASUREMENT_VERSION + 1)
 
     assert not set(digests().values()) & set(BEFORE.values())

@@ -26,7 +26,7 @@ from evaluator.model.records.result import Result, SandboxKind, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
 from leaderboard.comments import render_comment
-from leaderboard.comments.agent_reports import official_state, preview_state
+from leaderboard.comments.comment_standings import official_state, preview_state
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import ResultStore
 from leaderboard.official_leaderboard import OfficialLeaderboard

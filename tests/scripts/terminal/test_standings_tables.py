@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from leaderboard.build_standings import build_standings
-from scripts.terminal_tables import standings_tables
+from scripts.terminal.standings_tables import standings_tables
 from tests.leaderboard import make
 
 

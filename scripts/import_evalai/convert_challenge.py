@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 from markdownify import MarkdownConverter
 
 from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError, KeyFate
-from scripts.import_evalai.phase_splits import (
+from scripts.import_evalai.convert_phases import (
     PhaseSplit,
     custom_fields,
     phase_document,
@@ -120,7 +120,7 @@ class ImportedChallenge:
     report: ConversionReport
 
 
-def convert(document: Any, read: ReadFile, env: str | None = None) -> ImportedChallenge:
+def convert_challenge(document: Any, read: ReadFile, env: str | None = None) -> ImportedChallenge:
     """Convert a configuration.
 
     `env`: the environment of every task; a placeholder if None, since EvalAI names no environments.

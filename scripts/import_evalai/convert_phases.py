@@ -1,4 +1,4 @@
-"""Conversion of EvalAI's phases and phase splits into phases, tasks and custom fields."""
+"""Conversion of EvalAI's phases, with dates, quotas and visibility, of phase splits into tasks, and of custom fields."""
 
 import itertools
 import re

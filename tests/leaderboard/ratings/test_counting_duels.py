@@ -1,18 +1,15 @@
-"""Recorded duels: which count, what they amount to, and what a validation says."""
+"""Recorded duels: which count, and what they amount to."""
 
 import pytest
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.trace import TraceLeaf
-from leaderboard.core.match_points import WinCount
-from leaderboard.ratings.duel_results import (
-    FAULT_MOVES,
+from leaderboard.core.match_count import MatchCount
+from leaderboard.ratings.counting_duels import (
     CountedDuel,
     counting_duels,
     duel_totals,
-    judge_duels,
     newest_duels,
-    validation_fault,
 )
 from tests.leaderboard import make
 
@@ -23,28 +20,28 @@ ALICE, BOB = make.entry("alice"), make.entry("bob")
 def rated(duel, opening=0):
     """Wins of both sides and ties, whoever moved first."""
     totals = duel_totals(duel, opening=opening).rated.values()
-    return sum(t.wins[0] for t in totals), sum(t.wins[1] for t in totals), sum(t.ties for t in totals)
+    return sum(t.won[0] for t in totals), sum(t.won[1] for t in totals), sum(t.drawn for t in totals)
 
 
 def test_each_side_has_its_own_count():
     counted = duel_totals(make.duel(ALICE, BOB, "wwldtIOF"))
 
     assert counted.counts == (
-        WinCount(wins=5, ties=2, losses=1, errors=0, score=4.0),
-        WinCount(wins=1, ties=2, losses=5, errors=3, score=-4.0),
+        MatchCount(won=5, drawn=2, lost=1, errors=0, score=4.0),
+        MatchCount(won=1, drawn=2, lost=5, errors=3, score=-4.0),
     )
     assert rated(make.duel(ALICE, BOB, "wwldtIOF")) == (5, 1, 2)
 
 
 def test_the_sides_are_ordered_whoever_is_named_first():
-    assert duel_totals(make.duel(BOB, ALICE, "wwll" + "wi")).counts[1].wins == 3
+    assert duel_totals(make.duel(BOB, ALICE, "wwll" + "wi")).counts[1].won == 3
     assert duel_totals(make.duel(BOB, ALICE, "wi")).counts[1].errors == 1
 
 
 def test_where_both_offend_both_lose_and_the_rating_learns_nothing():
     counted = duel_totals(make.duel(ALICE, BOB, "bbdw"))
 
-    assert [(one.wins, one.ties, one.losses, one.errors) for one in counted.counts] == [(1, 1, 2, 2), (0, 1, 3, 2)]
+    assert [(one.won, one.drawn, one.lost, one.errors) for one in counted.counts] == [(1, 1, 2, 2), (0, 1, 3, 2)]
     assert rated(make.duel(ALICE, BOB, "bbdw")) == (1, 0, 1)
 
 
@@ -132,47 +129,5 @@ def test_duels_on_the_seeds_of_several_stays_are_pooled():
     (pooled,) = newest_duels(counting_duels(GAME, "1", [again, other, first], official=True)).values()
 
     assert (pooled.duel, pooled.earlier) == (again, (other,))
-    assert pooled.totals.counts[0].wins == 2
+    assert pooled.totals.counts[0].won == 2
     assert pooled.totals.rated == {1: ((1, 0), 0), -1: ((0, 1), 1)}
-
-
-def test_a_validation_without_an_offence_admits():
-    assert validation_fault(make.duel(ALICE, outcomes="wldt")) is None
-
-
-@pytest.mark.parametrize(
-    ("duel", "reason"),
-    [
-        (make.duel(ALICE, outcomes="di"), "match 2, move 4: the illegal move 9, after 1 0 1"),
-        (make.duel(ALICE, outcomes="do"), "match 2, move 4: late, after 1 0 1"),
-        (make.duel(ALICE, outcomes="fF", moves=[[], []]), "match 1, move 1: forfeit"),
-        (
-            make.duel(ALICE, outcomes="ff", verdicts=("crashed", "ok")),
-            "The agent's code stopped with an error.",
-        ),
-    ],
-)
-def test_a_validation_says_match_move_and_what_was_played(duel, reason):
-    assert validation_fault(duel) == reason
-
-
-def test_of_a_long_match_the_last_moves_are_told():
-    moves = [[1] + [2] * FAULT_MOVES] * 2
-
-    assert validation_fault(make.duel(ALICE, outcomes="ii", moves=moves)).endswith("after …" + " 2" * FAULT_MOVES)
-
-
-def test_a_validation_is_of_the_present_version():
-    newer = make.entry("alice", version="2")
-    last = newest_duels(counting_duels(GAME, "1", [make.duel(ALICE), make.duel(BOB, outcomes="iI")], official=True))
-
-    judged = judge_duels([newer, ALICE, BOB], last)
-
-    assert (judged.admitted, judged.unjudged) == ((ALICE,), (newer,))
-    assert [(entry, reason.split(":")[0]) for entry, _, reason in judged.refused] == [(BOB, "match 1, move 4")]
-
-
-def test_a_validation_whose_moves_were_left_out_still_says_what_was_wrong():
-    damaged = make.duel(ALICE, outcomes="ii").model_copy(update={"moves": TraceLeaf(dtype="u1", shape=(), data="AAAA")})
-
-    assert validation_fault(damaged) == "match 1, move 4: the illegal move 9"

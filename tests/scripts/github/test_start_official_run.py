@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scripts.console import CommandError
-from scripts.github import due
+from scripts.github import start_official_run
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import PlannedShards
 from scripts.github.official.workload import OfficialRun, planned_runtime_digest
@@ -69,7 +69,7 @@ def look(scene: Scene, address: str = "", now: datetime = NOW) -> bool:
         ask=lambda shas: {},
         run_url=None,
     )
-    assert due.start_due_run(context, work, address) == 0
+    assert start_official_run.start_official_run_if_due(context, work, address) == 0
     assert scene.standin.writes() in ([], [DISPATCH])
     return scene.standin.writes() == [DISPATCH]
 
@@ -210,7 +210,11 @@ def test_what_cannot_be_told_is_due(quiet: Scene, monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> Any:
         raise error
 
-    for place, name in ((shard_jobs, "plan_shards"), (due, "read_note"), (announce_official_scores, "pulls_with_news")):
+    for place, name in (
+        (shard_jobs, "plan_shards"),
+        (start_official_run, "read_note"),
+        (announce_official_scores, "pulls_with_news"),
+    ):
         with monkeypatch.context() as here:
             here.setattr(place, name, fail)
             assert look(quiet), name

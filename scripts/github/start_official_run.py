@@ -1,4 +1,4 @@
-"""What is due: whether an official run has something to do, so that an idle hour costs one job.
+"""Starts an official run if it has something to do, so that an idle hour costs one job; and what is due in one that runs.
 
 Only what the deployed site was built from is stored; everything else is found by comparing what is there with what should
 be there. If a check fails, the part counts as due.
@@ -28,7 +28,7 @@ SCHEDULE_SLACK = timedelta(minutes=30)
 _Arguments = ParamSpec("_Arguments")
 
 
-def start_due_run(context: BotContext, work: OfficialRun, address: str) -> int:
+def start_official_run_if_due(context: BotContext, work: OfficialRun, address: str) -> int:
     """Start an official run if it has something to do and none is under way."""
     runs = list(context.github.runs_of_workflow(OFFICIAL_WORKFLOW, MAIN_BRANCH, RUNS_LOOKED_AT))
     if any(run_.conclusion is None for run_ in runs):

@@ -1,4 +1,4 @@
-"""Recorded duels: which of them count, their totals, and whether a validation was passed."""
+"""Which recorded duels of a game count, and the totals of their matches."""
 
 import math
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.match_points import WinCount
+from leaderboard.core.match_count import MatchCount
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
 
@@ -28,8 +28,6 @@ class AgentVersion(NamedTuple):
 Pair = tuple[AgentVersion, AgentVersion]
 """Two versions in the order of the sides; twice the same in a validation."""
 
-# The fault of a validation lists this many of the last moves.
-FAULT_MOVES = 40
 # Games of PettingZoo in which both players move at once; matched at the beginning of `Task.game`.
 SIMULTANEOUS = ("pettingzoo.classic.rps_",)
 
@@ -37,16 +35,16 @@ SIMULTANEOUS = ("pettingzoo.classic.rps_",)
 class RatedTotals(NamedTuple):
     """The matches of a duel as the rating weighs them: those that begin alike count as one together."""
 
-    wins: tuple[float, float]
+    won: tuple[float, float]
     """Of each side."""
-    ties: float
+    drawn: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuelTotals:
     """The totals of a duel's matches."""
 
-    counts: tuple[WinCount, WinCount]
+    counts: tuple[MatchCount, MatchCount]
     """All matches, for each side."""
     rated: Mapping[int, RatedTotals]
     """By who moved first: 1 where side 0 did, −1 where side 1 did, 0 where both move at once."""
@@ -113,23 +111,23 @@ def counting_duels(
     groups = owner_groups(entries, fitting)
     at_once = is_simultaneous(task)
     counted = [CountedDuel(duel, folders, at_once, task.opening) for duel in fitting if not groups.is_within_one_owner(duel)]
-    return sorted(counted, key=lambda meeting: (meeting.at, meeting.duel.key, meeting.duel.self_sha256))
+    return sorted(counted, key=lambda counted: (counted.at, counted.duel.key, counted.duel.self_sha256))
 
 
-def newest_duels(meetings: Iterable[CountedDuel]) -> dict[Pair, CountedDuel]:
+def newest_duels(counted_duels: Iterable[CountedDuel]) -> dict[Pair, CountedDuel]:
     """The duel that counts of every two versions: for each beacon the last one in the order of `counting_duels`, pooled."""
     newest: dict[Pair, dict[str, CountedDuel]] = {}
-    for meeting in meetings:
-        by_beacon = newest.setdefault(meeting.pair, {})
-        by_beacon.pop(meeting.duel.beacon, None)
-        by_beacon[meeting.duel.beacon] = meeting
+    for counted in counted_duels:
+        by_beacon = newest.setdefault(counted.pair, {})
+        by_beacon.pop(counted.duel.beacon, None)
+        by_beacon[counted.duel.beacon] = counted
     return {pair: _pooled(list(by_beacon.values())) for pair, by_beacon in newest.items()}
 
 
-def _pooled(meetings: Sequence[CountedDuel]) -> CountedDuel:
+def _pooled(counted_duels: Sequence[CountedDuel]) -> CountedDuel:
     """One duel with the totals of all; the last one is shown."""
-    last = meetings[-1]
-    return replace(last, earlier=tuple(meeting.duel for meeting in meetings[:-1])) if len(meetings) > 1 else last
+    last = counted_duels[-1]
+    return replace(last, earlier=tuple(counted.duel for counted in counted_duels[:-1])) if len(counted_duels) > 1 else last
 
 
 def is_simultaneous(task: Task) -> bool:
@@ -164,15 +162,15 @@ def duel_totals(*duels: Duel, simultaneous: bool = False, opening: int = 0) -> D
     )
 
 
-def count_matches(matches: Sequence[MatchRecord], side: int) -> WinCount:
+def count_matches(matches: Sequence[MatchRecord], side: int) -> MatchCount:
     """What one side did in them."""
-    wins = ties = errors = 0
+    won = drawn = errors = 0
     for match in matches:
-        wins += match.winner == side
-        ties += match.winner is None and not match.offenders
+        won += match.winner == side
+        drawn += match.winner is None and not match.offenders
         errors += side in match.offenders
     score = math.fsum(match.scores[side] for match in matches)
-    return WinCount(wins=wins, ties=ties, losses=len(matches) - wins - ties, errors=errors, score=score)
+    return MatchCount(won=won, drawn=drawn, lost=len(matches) - won - drawn, errors=errors, score=score)
 
 
 def _beginnings(duels: Iterable[Duel], opening: int) -> list[tuple[object, ...]]:
@@ -186,77 +184,3 @@ def _moves(duel: Duel) -> list[list[int]]:
         return duel.match_moves()
     except ValueError:
         return [[] for _ in duel.matches]
-
-
-def refusal(duel: Duel) -> str | None:
-    """Why a validation keeps its player out, an evaluator's failure included; None if it does not."""
-    if duel.verdict is not Verdict.OK:
-        return f"the evaluator failed: {duel.message}"
-    return validation_fault(duel)
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgedEntries:
-    """Entries sorted by their validations, each group in the order given."""
-
-    admitted: tuple[Entry, ...]
-    refused: tuple[tuple[Entry, CountedDuel, str], ...]
-    """Entries that broke a rule, with the validation and the fault."""
-    unjudged: tuple[Entry, ...]
-    """Without a recorded validation of the present version, or of one of its stays on main."""
-
-
-def judge_duels(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> JudgedEntries:
-    """Sort entries by their validations."""
-    admitted: list[Entry] = []
-    refused: list[tuple[Entry, CountedDuel, str]] = []
-    unjudged: list[Entry] = []
-    for entry in entries:
-        meeting = last.get((version_of(entry), version_of(entry)))
-        if meeting is None:
-            unjudged.append(entry)
-        elif reason := validation_fault(meeting.duel):
-            refused.append((entry, meeting, reason))
-        elif not entry.stays.get(meeting.duel.task, frozenset()) <= {d.beacon for d in (meeting.duel, *meeting.earlier)}:
-            unjudged.append(entry)
-        else:
-            admitted.append(entry)
-    return JudgedEntries(admitted=tuple(admitted), refused=tuple(refused), unjudged=tuple(unjudged))
-
-
-def validation_fault(duel: Duel) -> str | None:
-    """The rule that a player broke in its validation, in one line; None if it may enter."""
-    for player in duel.players:
-        if player.verdict is not Verdict.OK:
-            return _verdict_words(player)
-    index = next((index for index, match in enumerate(duel.matches) if match.offenders), None)
-    if index is None:
-        return None
-    match = duel.matches[index]
-    message = f"({match.message})" if match.message else ""
-    try:
-        moves = duel.match_moves()[index]
-    except ValueError:
-        moves = []
-    hidden = "… " if len(moves) > FAULT_MOVES else ""
-    before = f", after {hidden}{' '.join(map(str, moves[-FAULT_MOVES:]))}" if moves else ""
-    return _offence_words(match, index, message) + before
-
-
-def side_fault(duel: Duel, side: int) -> str:
-    """The first rule that a side broke, in one line; empty if none."""
-    if duel.players[side].verdict is not Verdict.OK:
-        return _verdict_words(duel.players[side])
-    broken = ((index, match) for index, match in enumerate(duel.matches) if side in match.offenders)
-    return next((_offence_words(match, index, match.message) for index, match in broken), "")
-
-
-def _verdict_words(player: PlayerRecord) -> str:
-    """How a player failed, in one line."""
-    return " ".join(f"{player.verdict.plain_words} {player.message}".split())
-
-
-def _offence_words(match: MatchRecord, index: int, message: str) -> str:
-    """The match, the move, and what was wrong with it, in one line."""
-    offence = f"the illegal move {match.refused}" if match.refused is not None else match.end.value
-    return " ".join(f"match {index + 1}, move {match.plies + 1}: {offence} {message}".split())

@@ -11,7 +11,7 @@ import pytest
 from evaluator.host.loading.yaml_loader import dump_yaml, read_challenge
 from evaluator.model.config.metric import Direction
 from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
-from scripts.import_evalai.convert import convert, plain_text, to_markdown
+from scripts.import_evalai.convert_challenge import convert_challenge, plain_text, to_markdown
 from tests.scripts import checkouts
 
 CONFIG: dict[str, Any] = {
@@ -66,7 +66,7 @@ def changed(**values: Any) -> dict[str, Any]:
 
 
 def warnings(config: Any) -> list[str]:
-    imported = convert(config, lambda name: b"<p>x</p>", "CartPole-v1")
+    imported = convert_challenge(config, lambda name: b"<p>x</p>", "CartPole-v1")
     return [f"{note.place}: {note.words}" for note in imported.report.with_fate(KeyFate.WARNING)]
 
 
@@ -137,7 +137,7 @@ def test_every_key_of_the_original_has_a_fate(original: Path, tmp_path: Path) ->
 
 
 def test_an_unknown_key_is_told_and_a_key_that_is_not_there_is_not() -> None:
-    imported = convert(changed(surprise=1), lambda name: None, "CartPole-v1")
+    imported = convert_challenge(changed(surprise=1), lambda name: None, "CartPole-v1")
 
     notes = {note.place: note for note in imported.report.notes}
     assert notes["surprise"].fate is KeyFate.DROPPED
@@ -157,7 +157,7 @@ def test_nothing_is_overwritten_without_being_asked(original: Path, tmp_path: Pa
 
 
 def test_without_an_environment_one_is_asked_for() -> None:
-    imported = convert(CONFIG, lambda name: None)
+    imported = convert_challenge(CONFIG, lambda name: None)
 
     assert any("names no environment" in note.words for note in imported.report.with_fate(KeyFate.WARNING))
     assert imported.challenge["tasks"][0]["env"] == "name-the-environment"
@@ -195,7 +195,7 @@ def test_a_direction_without_the_flag_is_the_metadatas() -> None:
     for split in config["challenge_phase_splits"]:
         split.pop("is_leaderboard_order_descending", None)
 
-    tasks = convert(config, lambda name: None, "CartPole-v1").challenge["tasks"]
+    tasks = convert_challenge(config, lambda name: None, "CartPole-v1").challenge["tasks"]
     assert {task["metrics"][0]["direction"] for task in tasks} == {"lower"}
     assert not [line for line in warnings(config) if "sort_ascending" in line or "disagree" in line]
 
@@ -205,19 +205,19 @@ def test_a_split_on_two_leaderboards_is_a_task_of_each() -> None:
     splits = [{"challenge_phase_id": 1, "leaderboard_id": board, "dataset_split_id": 1, "visibility": 3} for board in (1, 2)]
     config = changed(leaderboard=[*CONFIG["leaderboard"], second], challenge_phase_splits=splits)
 
-    challenge = convert(config, lambda name: None, "CartPole-v1").challenge
+    challenge = convert_challenge(config, lambda name: None, "CartPole-v1").challenge
     assert [(task["id"], task["metrics"][0]["name"]) for task in challenge["tasks"]] == [
         ("dev-all-board1", "Score"), ("dev-all-board2", "Steps"),
     ]  # fmt: skip
     assert challenge["phases"][0]["tasks"] == ["dev-all-board1", "dev-all-board2"]
     with pytest.raises(ImportFaultError, match="two of them are 'dev-all-board1'"):
-        convert(changed(challenge_phase_splits=[splits[0], splits[0]]), lambda name: None, "CartPole-v1")
+        convert_challenge(changed(challenge_phase_splits=[splits[0], splits[0]]), lambda name: None, "CartPole-v1")
 
 
 def test_dates_may_have_single_digits() -> None:
     phases = [{**phase, "start_date": "2025-8-1 9:05:00", "end_date": "2025-08-3"} for phase in CONFIG["challenge_phases"]]
 
-    [phase, _] = convert(changed(challenge_phases=phases), lambda name: None, "CartPole-v1").challenge["phases"]
+    [phase, _] = convert_challenge(changed(challenge_phases=phases), lambda name: None, "CartPole-v1").challenge["phases"]
     assert (phase["start"], phase["end"]) == ("2025-08-01T09:05:00Z", "2025-08-03T00:00:00Z")
 
 
@@ -226,7 +226,7 @@ def test_a_phase_with_one_hidden_split_is_hidden() -> None:
     datasets = [*CONFIG["dataset_splits"], {"id": 2, "name": "Rest", "codename": "rest"}]
     config = changed(challenge_phase_splits=splits, dataset_splits=datasets)
 
-    [phase] = convert(config, lambda name: None, "CartPole-v1").challenge["phases"]
+    [phase] = convert_challenge(config, lambda name: None, "CartPole-v1").challenge["phases"]
     assert phase["public_from"] == phase["end"]
     assert any("here all of it is hidden until its end" in line for line in warnings(config))
 
@@ -253,7 +253,7 @@ def test_what_does_not_contradict_itself_is_not_warned_of() -> None:
 )  # fmt: skip
 def test_what_cannot_be_understood_is_one_clear_line(config: Any, words: str) -> None:
     with pytest.raises(ImportFaultError) as caught:
-        convert(config, lambda name: None, "CartPole-v1")
+        convert_challenge(config, lambda name: None, "CartPole-v1")
 
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -10,7 +10,7 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
-from leaderboard.comments.agent_reports import official_state, preview_state, standing
+from leaderboard.comments.comment_standings import official_report, official_state, preview_state
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.core.entry import AgentName, Entry, Estimate
@@ -122,7 +122,7 @@ def ended(*others: Result) -> OfficialLeaderboard:
 
 
 def test_a_comment_tells_which_version_of_an_owner_holds_its_place() -> None:
-    second, first = (standing(ended(), "bob", agent) for agent in ("second", "agent"))
+    second, first = (official_report(ended(), "bob", agent) for agent in ("second", "agent"))
 
     assert second is not None
     assert first is not None
@@ -291,7 +291,7 @@ def test_merged_agents_have_their_official_place_and_what_is_still_missing() -> 
 def test_a_failed_official_result_is_shown_too() -> None:
     bob = entry("bob")
 
-    shown = standing(recorded((bob, result(bob, on=ONE))), "bob", "agent")
+    shown = official_report(recorded((bob, result(bob, on=ONE))), "bob", "agent")
 
     assert shown is not None
     assert [row.result.verdict for row in shown.rows] == ["crashed"]
@@ -299,5 +299,5 @@ def test_a_failed_official_result_is_shown_too() -> None:
 
 
 def test_an_agent_that_is_not_on_main_has_no_standing() -> None:
-    assert standing(BOARD, "zoe", "agent") is None
+    assert official_report(BOARD, "zoe", "agent") is None
     assert digest("x")

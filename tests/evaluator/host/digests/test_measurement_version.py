@@ -1,4 +1,4 @@
-"""Records name the protocol that they were measured by: older ones stay verifiable, newer ones are none of ours to judge."""
+"""Records name their measurement version: older ones stay verifiable, newer ones are none of ours to judge."""
 
 import hashlib
 import json
@@ -61,7 +61,7 @@ def of_duel(**changes: Any) -> Verification:
 KINDS = pytest.mark.parametrize(("judged", "document"), [(of_result, result_before()[0]), (of_duel, duel_before())])
 
 
-def test_new_records_name_todays_protocol_and_old_ones_none() -> None:
+def test_new_records_name_todays_measurement_version_and_old_ones_none() -> None:
     result = evaluated(ANGLE_RULE, POLE).result.document()
     duel = duelled(FIRST_LEGAL, None, TICTACTOE).document()
 
@@ -74,7 +74,7 @@ def test_new_records_name_todays_protocol_and_old_ones_none() -> None:
 
 
 @KINDS
-def test_an_old_record_has_todays_key_in_protocol_1(judged: Any, document: dict[str, Any]) -> None:
+def test_an_old_record_has_todays_key_in_measurement_version_1(judged: Any, document: dict[str, Any]) -> None:
     assert judged(key=document["key"]).status is VerificationStatus.VERIFIED
     assert judged(schema=2, protocol=1, key=document["key"]).status is VerificationStatus.VERIFIED
 
@@ -90,12 +90,14 @@ def test_a_record_is_verified_by_its_own_number_when_the_number_was_raised(
 
 
 @KINDS
-def test_a_record_of_a_newer_protocol_is_stale_here_and_says_why(judged: Any, document: dict[str, Any]) -> None:
+def test_a_record_of_a_newer_measurement_version_is_stale_here_and_says_why(judged: Any, document: dict[str, Any]) -> None:
     newer = MEASUREMENT_VERSION + 1
     finding = judged(schema=2, protocol=newer)
 
     assert finding.status is VerificationStatus.STALE
-    assert finding.faults == (f"recorded under other rules: protocol {newer} is newer than this evaluator; update it",)
+    assert finding.faults == (
+        f"recorded under other rules: measurement version {newer} is newer than this evaluator; update it",
+    )
 
 
 @KINDS
@@ -107,8 +109,8 @@ def test_another_number_does_not_fit_the_key(judged: Any, document: dict[str, An
 
 
 @KINDS
-def test_schema_1_is_of_protocol_1(judged: Any, document: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="schema 1 is of protocol 1"):
+def test_schema_1_is_of_measurement_version_1(judged: Any, document: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="schema 1 is of measurement version 1"):
         judged(schema=1, protocol=2)
     # Named where the form has no place for it, the number would be a second form of the same record.
     whole = {**document, "protocol": 1}

@@ -1,19 +1,19 @@
-"""Wins, ties and losses of a player, and the points that they are worth in a game's table."""
+"""How many matches a player won, drew and lost, and the points that they are worth in a game's table."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-WIN_POINTS, TIE_POINTS = 2, 1
+WIN_POINTS, DRAW_POINTS = 2, 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class WinCount:
+class MatchCount:
     """Matches counted for one player; a forfeit counts as a win or a loss too."""
 
-    wins: int = 0
-    ties: int = 0
-    losses: int = 0
+    won: int = 0
+    drawn: int = 0
+    lost: int = 0
     errors: int = 0
     """Losses by breaking a rule or failing to go on."""
     score: float = 0.0
@@ -22,12 +22,12 @@ class WinCount:
     @property
     def matches(self) -> int:
         """All of them."""
-        return self.wins + self.ties + self.losses
+        return self.won + self.drawn + self.lost
 
     @property
     def points(self) -> int:
-        """Those of its wins and ties."""
-        return WIN_POINTS * self.wins + TIE_POINTS * self.ties
+        """Those of the matches that it won and drew."""
+        return WIN_POINTS * self.won + DRAW_POINTS * self.drawn
 
     @property
     def points_share(self) -> float:
@@ -35,11 +35,11 @@ class WinCount:
         return self.points / (WIN_POINTS * self.matches) if self.matches else 0.5
 
     @classmethod
-    def total(cls, counts: Iterable["WinCount"]) -> "WinCount":
+    def total(cls, counts: Iterable["MatchCount"]) -> "MatchCount":
         """The sum of some counts; that of the scores is exactly rounded."""
         counts = list(counts)
         return cls(
-            wins=sum(count.wins for count in counts), ties=sum(count.ties for count in counts),
-            losses=sum(count.losses for count in counts), errors=sum(count.errors for count in counts),
+            won=sum(count.won for count in counts), drawn=sum(count.drawn for count in counts),
+            lost=sum(count.lost for count in counts), errors=sum(count.errors for count in counts),
             score=math.fsum(count.score for count in counts),
         )  # fmt: skip

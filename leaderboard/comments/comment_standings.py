@@ -1,4 +1,4 @@
-"""Standings for a comment: where a preview's agents would rank if merged, and where merged agents rank."""
+"""What a comment tells of the standings: score, place and difference, of merged agents or of a preview's as if merged."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,10 +13,10 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
 from leaderboard.comments.states import (
     AgentReport,
+    DuelReport,
     GameReport,
     OfficialScore,
     OverallReport,
-    PreviewDuel,
     Previewed,
     TaskReport,
 )
@@ -27,8 +27,9 @@ from leaderboard.core.standings import Failure, OverallRow, Row, Standings, Task
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.refusal_reasons import Reason, reason_in_words
-from leaderboard.ratings.duel_results import count_matches, side_fault, validation_fault
-from leaderboard.scoring.counting_results import counting_draws
+from leaderboard.ratings.counting_duels import count_matches
+from leaderboard.ratings.validations import side_fault, validation_fault
+from leaderboard.scoring.counting_results import counting_results
 from leaderboard.scoring.intervals import intervals, measured_estimate
 from leaderboard.visibility import anonymous_name
 
@@ -63,20 +64,20 @@ def redact(agent: AgentReport, recorded: OfficialLeaderboard) -> AgentReport:
     def shown(name: str | None) -> str | None:
         return name and anonymous_name(challenge, name, at)
 
-    def standing(report: _AnyReport) -> _AnyReport:
+    def redacted(report: _AnyReport) -> _AnyReport:
         if report.task.id in hidden:
             return replace(report, **_NOWHERE)
         return replace(report, leader_name=shown(report.leader_name), held_by=shown(report.held_by))
 
     games = []
-    for game in map(standing, agent.games):
-        meetings = [replace(met, opponent=anonymous_name(challenge, met.opponent, at)) for met in game.meetings]
+    for game in map(redacted, agent.games):
+        duels = [replace(duel, opponent=anonymous_name(challenge, duel.opponent, at)) for duel in game.duels]
         if game.task.id in hidden:
-            baselines = tuple(met for met in meetings if met.is_baseline)
-            games.append(replace(game, meetings=baselines, estimate=None, anchor=None, one_sided=False))
+            baselines = tuple(duel for duel in duels if duel.is_baseline)
+            games.append(replace(game, duels=baselines, estimate=None, anchor=None, one_sided=False))
         else:
-            games.append(replace(game, meetings=tuple(meetings), anchor=shown(game.anchor)))
-    return replace(agent, rows=tuple(map(standing, agent.rows)), games=tuple(games))
+            games.append(replace(game, duels=tuple(duels), anchor=shown(game.anchor)))
+    return replace(agent, rows=tuple(map(redacted, agent.rows)), games=tuple(games))
 
 
 def without_places(agent: AgentReport, tasks: Collection[str]) -> AgentReport:
@@ -102,7 +103,7 @@ def preview_state(
         head_sha=preview.head_sha,
         evaluator_sha=preview.evaluator_sha,
         agents=tuple(
-            redact(_agent(recorded, then, agent, overall=not preview.skipped and not recorded.hidden), recorded)
+            redact(_preview_report(recorded, then, agent, overall=not preview.skipped and not recorded.hidden), recorded)
             for agent in preview.agents
         ),
         skipped=preview.skipped,
@@ -153,20 +154,20 @@ def _entry(agent: PreviewedAgent) -> Entry:
     return Entry(login=agent.login, agent=agent.agent, submission=submission, digest=agent.submission_digest or "")
 
 
-def _agent(recorded: OfficialLeaderboard, then: Standings, agent: PreviewedAgent, *, overall: bool) -> AgentReport:
+def _preview_report(recorded: OfficialLeaderboard, then: Standings, agent: PreviewedAgent, *, overall: bool) -> AgentReport:
     rows, name = [], AgentName.folded(agent.login, agent.agent)
     played = {result.task: result for result in agent.results}
     for board, now in zip(then.tasks, recorded.now.tasks, strict=True):
         result = played.get(board.task.id)
         if result and result.task_digest == board.task.digest():
-            last = _row(now.rows, name)
-            row = _shown(board, result, last.estimate if last else None, last.place if last else None)
+            last = _row_of(now.rows, name)
+            row = _task_report(board, result, last.estimate if last else None, last.place if last else None)
             failed = _failed_before(recorded, agent, board.task)
             if recorded.final_beacon or failed:
                 row = replace(row, **_NO_PLACE)
             rows.append(replace(row, failed_before=failed))
     overall = overall and recorded.final_beacon is None and not any(row.failed_before for row in rows)
-    shown = _overall(then, name) if overall and _scored(rows) > 1 else None
+    shown = _overall_report(then, name) if overall and _scored(rows) > 1 else None
     return AgentReport(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
         games=_preview_games(then, recorded.now, agent, is_placed=recorded.final_beacon is None),
@@ -175,14 +176,14 @@ def _agent(recorded: OfficialLeaderboard, then: Standings, agent: PreviewedAgent
 
 def _failed_before(recorded: OfficialLeaderboard, agent: PreviewedAgent, task: Task) -> Verdict | None:
     """How an official evaluation of the version that a preview played has failed, in whatever folder."""
-    drawn = [
+    recorded_before = [
         result
         for result in recorded.results
         if (result.login.casefold(), result.submission_digest) == (agent.login.casefold(), agent.submission_digest)
         and (result.task, result.task_digest, result.season) == (task.id, task.digest(), recorded.challenge.season)
     ]
-    draws = counting_draws(_entry(agent), drawn, official=True)
-    verdict = draws[-1].verdict if draws else Verdict.OK
+    counting = counting_results(_entry(agent), recorded_before, official=True)
+    verdict = counting[-1].verdict if counting else Verdict.OK
     return None if verdict in (Verdict.OK, Verdict.INTERNAL_ERROR) else verdict
 
 
@@ -190,30 +191,30 @@ def _scored(rows: Iterable[TaskReport]) -> int:
     return sum(row.estimate is not None for row in rows)
 
 
-def _row(rows: Iterable[_RankedRow], name: AgentName) -> _RankedRow | None:
+def _row_of(rows: Iterable[_RankedRow], name: AgentName) -> _RankedRow | None:
     return next((row for row in rows if row.entry.name == name), None)
 
 
-def _places(rows: Iterable[_RankedRow], own: _RankedRow) -> int:
+def _count_places(rows: Iterable[_RankedRow], own: _RankedRow) -> int:
     """How many places there are: baselines and hosts take none, unless the row is one of theirs."""
     return sum(row is own or not row.is_aside for row in rows)
 
 
-def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskReport:
+def _task_report(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskReport:
     """One result with its place on a leaderboard that contains it."""
-    row = _row(board.rows, AgentName.folded(result.login, result.agent))
+    row = _row_of(board.rows, AgentName.folded(result.login, result.agent))
     if result.verdict is not Verdict.OK or row is None:
         return TaskReport(task=board.task, result=result)
     return TaskReport(
         task=board.task, result=result, others=row.others, own_last=own_last, own_place=own_place,
-        tries=1 if row.estimate.is_missing else row.tries, **_standing(row, board.rows),
+        tries=1 if row.estimate.is_missing else row.tries, **_place_fields(row, board.rows),
     )  # fmt: skip
 
 
-def _standing(row: _RankedRow, rows: Iterable[_RankedRow]) -> dict[str, Any]:
+def _place_fields(row: _RankedRow, rows: Iterable[_RankedRow]) -> dict[str, Any]:
     """Where a row stands among all rows of its leaderboard, as fields of a `Report`."""
     placed = [other for other in rows if other.held_by is None]
-    fields: dict[str, Any] = {"estimate": row.estimate, "entries": _places(placed, row), "held_by": row.held_by}
+    fields: dict[str, Any] = {"estimate": row.estimate, "entries": _count_places(placed, row), "held_by": row.held_by}
     if row.estimate.is_missing:
         return fields
     leader = next((other for other in placed if other is not row and not other.estimate.is_missing), None)
@@ -224,14 +225,14 @@ def _standing(row: _RankedRow, rows: Iterable[_RankedRow]) -> dict[str, Any]:
     return fields | {"with_leader": row.with_leader}
 
 
-def _overall(board: Standings, name: AgentName) -> OverallReport | None:
-    row = _row(board.overall, name)
+def _overall_report(board: Standings, name: AgentName) -> OverallReport | None:
+    row = _row_of(board.overall, name)
     if row is None or row.held_by is not None:
         return None
     placed = [other for other in board.overall if other.held_by is None]
     return OverallReport(
-        estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high, entries=_places(placed, row),
-        played=row.played, tasks=len(row.normalised),
+        estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high,
+        entries=_count_places(placed, row), played=row.played, tasks=len(row.normalised),
     )  # fmt: skip
 
 
@@ -253,10 +254,10 @@ def official_state(
     """
     agents, held = list(agents), held or {}
     names = [AgentName.folded(*name) for name in agents]
-    waiting = {key: line for name in names for key, line in _waiting(recorded.now, name)}
+    waiting = {key: line for name in names for key, line in _waiting_lines(recorded.now, name)}
     return OfficialScore(
         merge_sha=merge_sha,
-        agents=tuple(shown for name in agents if (shown := standing(recorded, *name))),
+        agents=tuple(shown for name in agents if (shown := official_report(recorded, *name))),
         pending=tuple(line for key, line in waiting.items() if key not in held),
         held=tuple(f"{waiting[key]}: {reason_in_words(reason)}" for key, reason in held.items() if key in waiting),
         unshown=sum(_unshown(recorded, name) for name in names),
@@ -270,7 +271,7 @@ def _unshown(recorded: OfficialLeaderboard, name: AgentName) -> int:
     return sum(row.entry.name == name for board in hidden_boards for row in board.rows)
 
 
-def _waiting(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName, str], str]]:
+def _waiting_lines(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName, str], str]]:
     """Agent and task, and how to name both, for each task on which an agent has no record yet."""
     for board in now.boards:
         for entry in board.waiting:
@@ -280,8 +281,8 @@ def _waiting(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName,
                 yield (name, board.task.id), f"{line} ({words})" if words else line
 
 
-def standing(recorded: OfficialLeaderboard, login: str, agent: str) -> AgentReport | None:
-    """Where an agent ranks officially; None if it is not on main."""
+def official_report(recorded: OfficialLeaderboard, login: str, agent: str) -> AgentReport | None:
+    """An agent's official scores and places; None if it is not on main."""
     name = AgentName.folded(login, agent)
     entry = next((entry for entry in recorded.entries if entry.name == name), None)
     if entry is None:
@@ -291,16 +292,16 @@ def standing(recorded: OfficialLeaderboard, login: str, agent: str) -> AgentRepo
         outcomes: tuple[Row | Failure, ...] = (*board.rows, *board.failures)
         measured = next((outcome for outcome in outcomes if outcome.entry.name == name), None)
         if measured:
-            rows.append(_shown(board, measured.result, _before(recorded, board.task, measured.result), None))
-    overall = _overall(recorded.now, name) if _scored(rows) > 1 and not recorded.hidden else None
-    preview = AgentReport(
+            rows.append(_task_report(board, measured.result, _previous_score(recorded, board.task, measured.result), None))
+    overall = _overall_report(recorded.now, name) if _scored(rows) > 1 and not recorded.hidden else None
+    report = AgentReport(
         login=entry.login, agent=entry.agent, name=entry.submission.name, rows=tuple(rows), overall=overall,
         games=_official_games(recorded.now, entry),
     )  # fmt: skip
-    return redact(without_hidden_scores(preview, recorded.hidden), recorded)
+    return redact(without_hidden_scores(report, recorded.hidden), recorded)
 
 
-def _before(recorded: OfficialLeaderboard, task: Task, result: Result) -> Estimate | None:
+def _previous_score(recorded: OfficialLeaderboard, task: Task, result: Result) -> Estimate | None:
     """The score of the version that counted before this one."""
     earlier = [
         other
@@ -324,7 +325,7 @@ def _preview_games(then: Standings, now: Standings, agent: PreviewedAgent, *, is
     for board, before in zip(then.games, now.games, strict=True):
         duels = [duel for duel in agent.duels if (duel.task, duel.task_digest) == (board.task.id, board.task.digest())]
         if duels:
-            old = _row(before.rows, name)
+            old = _row_of(before.rows, name)
             shown = _played_game(board, name, duels, baselines)
             shown = replace(shown, own_last=old.estimate if old else None)
             games.append(shown if is_placed else replace(shown, **_NO_PLACE))
@@ -337,7 +338,7 @@ def _official_games(now: Standings, entry: Entry) -> tuple[GameReport, ...]:
     games = []
     for board in now.games:
         failure = next((failure for failure in board.failures if failure.entry.name == entry.name), None)
-        met = [crossing.duel for (name, _), crossing in board.crosstable.items() if name == entry.name]
+        duels = [crossing.duel for (name, _), crossing in board.crosstable.items() if name == entry.name]
         if failure:
             games.append(
                 GameReport(
@@ -345,9 +346,9 @@ def _official_games(now: Standings, entry: Entry) -> tuple[GameReport, ...]:
                     log=failure.duel.players[0].log_tail, official=True,
                 )
             )  # fmt: skip
-        elif _row(board.rows, entry.name) or met:
-            signed = all(duel.beacon_verified is not False for duel in met)
-            games.append(replace(_rated_game(board, entry.name, met, baselines), official=True, signed=signed))
+        elif _row_of(board.rows, entry.name) or duels:
+            signed = all(duel.beacon_verified is not False for duel in duels)
+            games.append(replace(_rated_game(board, entry.name, duels, baselines), official=True, signed=signed))
     return tuple(games)
 
 
@@ -363,27 +364,27 @@ def _played_game(board: GameStandings, name: AgentName, duels: list[Duel], basel
     refusal = validation_fault(validation) if validation and validation.verdict is Verdict.OK else None
     if refusal is not None:
         return GameReport(task=board.task, refusal=refusal, position=_position(board.task, validation), failed=failed)
-    met = [duel for duel in duels if not duel.is_validation and duel.verdict is Verdict.OK]
-    return replace(_rated_game(board, name, met, baselines), failed=failed)
+    counting = [duel for duel in duels if not duel.is_validation and duel.verdict is Verdict.OK]
+    return replace(_rated_game(board, name, counting, baselines), failed=failed)
 
 
-def _rated_game(board: GameStandings, name: AgentName, met: Iterable[Duel], baselines: set[AgentName]) -> GameReport:
-    row = _row(board.rows, name)
-    meetings = tuple(_meeting(duel, name, baselines) for duel in met)
+def _rated_game(board: GameStandings, name: AgentName, duels: Iterable[Duel], baselines: set[AgentName]) -> GameReport:
+    row = _row_of(board.rows, name)
+    reports = tuple(_duel_report(duel, name, baselines) for duel in duels)
     if row is None:
-        return GameReport(task=board.task, meetings=meetings, anchor=board.anchor)
+        return GameReport(task=board.task, duels=reports, anchor=board.anchor)
     return GameReport(
-        task=board.task, meetings=meetings, anchor=board.anchor, one_sided=row.entry.shown in board.prior,
-        **_standing(row, board.rows),
+        task=board.task, duels=reports, anchor=board.anchor, one_sided=row.entry.shown in board.prior,
+        **_place_fields(row, board.rows),
     )  # fmt: skip
 
 
-def _meeting(duel: Duel, name: AgentName, baselines: set[AgentName]) -> PreviewDuel:
+def _duel_report(duel: Duel, name: AgentName, baselines: set[AgentName]) -> DuelReport:
     # A folder may have been renamed since; then the login tells, as two agents of one login meet in no duel that counts.
     named = [player.name for player in duel.players]
     side = named.index(name) if name in named else [login for login, _ in named].index(name[0])
     other = duel.players[1 - side]
-    return PreviewDuel(
+    return DuelReport(
         opponent=f"{other.login}/{other.agent}", count=count_matches(duel.matches, side),
         is_baseline=other.name in baselines, fault=side_fault(duel, side),
     )  # fmt: skip

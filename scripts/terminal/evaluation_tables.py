@@ -1,0 +1,170 @@
+"""Tables of an evaluation: its results, one result's episodes, and the places that the agent would take."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
+from leaderboard.charts.table_bars import is_other_claim
+from leaderboard.comments import phrases
+from leaderboard.comments.states import Previewed
+from leaderboard.scoring.intervals import measured_estimate, values
+from leaderboard.scoring.metrics import digits
+from leaderboard.text.escape_markdown import unmarked
+from leaderboard.text.format import NONE
+from scripts.terminal.terminal_output import (
+    cost_cells,
+    interval_text,
+    new_table,
+    number_text,
+    output_console,
+    print_failure,
+    print_log,
+    print_table,
+    typed,
+)
+
+# Of a message about an exception; a process that ended by itself would end the debugger's, too.
+_RAISED = re.compile(r"\braised\b")
+
+
+def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
+    """Print an evaluation: one row per task, metrics, and the reason and log of failures."""
+    table = new_table(None, ("task", "verdict"), ("score", "95 % interval", "episodes", "steps", "cpu s", "memory"))
+    for result in results:
+        table.add_row(result.task, result.verdict, *_number_cells(challenge, result))
+    print_table(output_console(), table)
+    _metrics_table(challenge, results)
+    for result in results:
+        if result.verdict is not Verdict.OK:
+            print_failure(output_console(), result.task, result)
+        elif task := challenge.task(result.task):
+            for line in script_remarks(task, result):
+                output_console().print(typed(f"{task.id}: {line}"))
+
+
+def episodes_table(task: Task, result: Result, episodes: Sequence[tuple[int, str]]) -> None:
+    """Print a result: its numbers, episodes with their marks, the message and the end of its log."""
+    out = output_console()
+    cost = ", ".join(filter(None, cost_cells(result)))
+    when = f"{result.tier}, {result.provenance.evaluated_at}, in {result.sandbox}"
+    out.print(
+        typed(f"\n{task.id}: {result.verdict}, {len(result.returns)} episodes ({when}; cpu s, memory: {cost})"),
+        soft_wrap=True,
+    )
+    table = new_table(None, (), ("episode", "return", "length", "seed"))
+    table.add_column("")
+    for index, mark in episodes:
+        values = f"{result.returns[index]:g}", str(result.lengths[index]), result.seeds[index]
+        table.add_row(str(index), *values, mark)
+    if episodes:
+        out.print(table, soft_wrap=True)
+    if result.message:
+        out.print(typed(f"  {result.message}"), soft_wrap=True)
+    print_log(out, result.log_tail.splitlines())
+
+
+def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, debugged: str | None = None) -> None:
+    """Print the end of an evaluation as a pull request's comment has it: headline, places, what to do about failures.
+
+    Args:
+        state: the comment's state, with one agent.
+        official: whether its places are among official results.
+        in_clone: whether there is a board around it, and not only an installed command.
+        debugged: the folder that `--pdb` can play; None where it cannot.
+    """
+    out, (agent,) = output_console(), state.agents
+    out.print(_plain(f"\n{phrases.comment_headline(state)}"), soft_wrap=True)
+    rows = [row for row in agent.rows if row.estimate]
+    if rows:
+        table = new_table(None, ("task",), ("score", "would take", "data allow", "to the best other", "reference"))
+        for row in rows:
+            reference = row.task.reference
+            table.add_row(
+                typed(row.task.id), phrases.score(row), _plain(phrases.place(row)), _plain(phrases.rank_interval(row)),
+                _plain(phrases.to_leader(row)), f"{reference.score:g}".replace("-", "\N{MINUS SIGN}") if reference else NONE,
+            )  # fmt: skip
+        print_table(out, table)
+    for game in agent.games:
+        if game.estimate:
+            ahead = unmarked(phrases.to_leader(game))
+            out.print(_plain(f"{game.task.id}: {phrases.score(game)} Elo, {phrases.place(game)}, {ahead}"), soft_wrap=True)
+    for verdict in dict.fromkeys(row.result.verdict for row in agent.rows if row.estimate is None):
+        advice = phrases.advice(verdict)
+        if verdict is Verdict.CRASHED:  # a comment tells to run what has just been run here
+            raised = any(_RAISED.search(row.result.message) for row in agent.rows if row.result.verdict is verdict)
+            advice = (
+                f"'pullrank evaluate {debugged} --pdb' opens the debugger where it failed." if debugged and raised else ""
+            )
+        if verdict is Verdict.INTERNAL_ERROR:
+            advice = "The same command tries it again. It does not count against the agent."
+        if advice:
+            out.print(_plain(f"{verdict}: {advice}"), soft_wrap=True)
+    if rows or any(game.estimate for game in agent.games):
+        here = "submissions and baselines that were evaluated in this clone" if in_clone else "results in this folder"
+        among = "on the leaderboard as it was fetched" if official else f"among the {here}"
+        out.print(f"Places are {among}; the official score is computed after the merge, on other seeds.", soft_wrap=True)
+
+
+def _plain(markup: str) -> Text:
+    """A phrase of a comment as text for the terminal."""
+    return typed(unmarked(markup))
+
+
+def script_remarks(task: Task, result: Result) -> Iterator[str]:
+    """Remarks for the author of a training script, beside its score."""
+    record, rules = result.script, task.script
+    if record is None or rules is None:
+        return
+    counted = record.counted(rules)
+    mean = sum(counted.returns) / len(counted.returns)
+    end = counted.first + rules.last
+    missing = max(0, end - len(record.returns))
+    unfinished = sum(counted.first <= number < end for number in record.unfinished) + missing
+    if missing == rules.last:
+        yield "it ended before its training steps did, and only episodes begun after them count: train until they are over"
+    if record.exhausted:
+        yield f"it asked for more when the run had ended, after {record.steps:,} of {rules.steps:,} steps"
+    if unfinished:
+        yield f"{unfinished} of the {rules.last} episodes that count were not played to their end: {rules.worst:g} for each"
+    if record.claimed is not None and is_other_claim(record.claimed, mean, digits(task)):
+        yield f"it printed the score {record.claimed:g}, and the episodes that count have the mean {mean:g}"
+    yield from record.notices
+
+
+def _number_cells(challenge: Challenge, result: Result) -> list[str]:
+    task = challenge.task(result.task)
+    cost = cost_cells(result)
+    if result.verdict is not Verdict.OK or task is None:
+        return ["", "", "", "", *cost]
+    estimate = measured_estimate([result], task)
+    score, low, high = (
+        number_text(float(value[0]), digits(task)) for value in (estimate.score, estimate.low, estimate.high)
+    )
+    return [
+        score,
+        interval_text(low, high),
+        "" if result.sealed else str(len(result.returns)),
+        "" if result.sealed else str(result.cost.steps),
+        *cost,
+    ]
+
+
+def _metrics_table(challenge: Challenge, results: list[Result]) -> None:
+    """Print every metric of tasks whose metrics are set in challenge.yml."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("task", "metric", "value", "better"):
+        table.add_column(name, justify="right" if name == "value" else "left")
+    for result in results:
+        task = challenge.task(result.task)
+        for metric in task.metrics if task and result.verdict is Verdict.OK else ():
+            value = number_text(values([result], task, metric)[0], metric.decimals) if task else NONE
+            table.add_row(result.task, typed(metric.name), value, metric.direction.value)
+    if table.row_count:
+        output_console().print()
+        print_table(output_console(), table)

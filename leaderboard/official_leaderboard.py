@@ -11,7 +11,7 @@ from evaluator.model.records.result import Result
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
-from leaderboard.visibility import hidden
+from leaderboard.visibility import hidden_tasks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,4 +44,4 @@ class OfficialLeaderboard:
     @cached_property
     def hidden(self) -> frozenset[str]:
         """The tasks whose leaderboards are not shown."""
-        return frozenset(task.id for task in hidden(self.challenge, self.at)) if self.at else frozenset()
+        return frozenset(task.id for task in hidden_tasks(self.challenge, self.at)) if self.at else frozenset()

@@ -39,7 +39,7 @@ class StandingsInput:
     """As in `build_standings`."""
 
 
-def hidden(challenge: Challenge, now: datetime) -> tuple[Task, ...]:
+def hidden_tasks(challenge: Challenge, now: datetime) -> tuple[Task, ...]:
     """The tasks whose leaderboards are not shown yet."""
     phases = ((task, challenge.phase_of(task.id)) for task in challenge.tasks)
     return tuple(task for task, phase in phases if phase and not phase.is_shown(now))
@@ -78,7 +78,7 @@ def anonymous_name(challenge: Challenge, name: str, now: datetime) -> str:
 
 def as_shown(board: StandingsInput, now: datetime) -> StandingsInput:
     """What may be shown at a moment, with the hosts' flags on the entries."""
-    challenge, gone = board.challenge, {task.id for task in hidden(board.challenge, now)}
+    challenge, gone = board.challenge, {task.id for task in hidden_tasks(board.challenge, now)}
     if gone:
         tasks = tuple(task for task in challenge.tasks if task.id not in gone)
         challenge = challenge.model_copy(update={"tasks": tasks})

@@ -131,7 +131,7 @@ def rescores(standings: Standings, results: Iterable[Result]) -> list[Rescore]:
     tasks = {board.task.id: board.task for board in standings.tasks}
     pairs: dict[tuple[str, str, str], list[tuple[Result, Result]]] = defaultdict(list)
     for before, after in _pairs(results, tasks, official=standings.official):
-        pairs[after.provenance.evaluated_at[:10], after.task, reason(before, after)].append((before, after))
+        pairs[after.provenance.evaluated_at[:10], after.task, rescore_reason(before, after)].append((before, after))
     groups = [_rescore(day, tasks[task], why, changed) for (day, task, why), changed in pairs.items()]
     order = {task: index for index, task in enumerate(tasks)}
     groups.sort(key=lambda rescore: (order[rescore.task.id], rescore.why))
@@ -149,7 +149,7 @@ def _pairs(results: Iterable[Result], tasks: Mapping[str, Task], *, official: bo
         yield from ((a, b) for a, b in pairwise(measured) if a.key != b.key)
 
 
-def reason(before: Result, after: Result) -> str:
+def rescore_reason(before: Result, after: Result) -> str:
     """What changed between two results of one version on one task, in words."""
     changed = [
         (before.season != after.season, "another season"),

@@ -94,7 +94,7 @@ class AdmissionPlan:
     held: tuple[Deferred, ...]
 
 
-def refusals(challenge: Challenge, entries: Iterable[Entry], gate: AdmissionContext) -> Refusals:
+def refused_entries(challenge: Challenge, entries: Iterable[Entry], gate: AdmissionContext) -> Refusals:
     """Where entries are not evaluated because of their people or a phase; quotas are not looked at."""
     participants = [entry for entry in entries if is_participant(challenge.people, entry)]
     one_team_each = challenge.people.one_team_each
@@ -114,7 +114,7 @@ def refusals(challenge: Challenge, entries: Iterable[Entry], gate: AdmissionCont
     return refused
 
 
-def admit(
+def admit_work(
     challenge: Challenge,
     entries: Sequence[Entry],
     results: Sequence[Result],
@@ -123,7 +123,7 @@ def admit(
     gate: AdmissionContext,
 ) -> AdmissionPlan:
     """Split the missing work into what may be done now and what is held back."""
-    refused = refusals(challenge, entries, gate)
+    refused = refused_entries(challenge, entries, gate)
     wanted = missing_work(challenge, entries, results, where, duels)
     held: list[Deferred] = []
     if refused:

@@ -16,7 +16,7 @@ from leaderboard.scoring.intervals import EstimateArrays, PooledResults, interva
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking
 from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_beside
 from leaderboard.scoring.score_all import ScoredTasks
-from leaderboard.scoring.significance import paired
+from leaderboard.scoring.significance import compare_same_episodes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +163,7 @@ def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays)
     better, ties = oriented(measured, ranking(task)), _tie_breaks(task, shown)
 
     def rank(chosen: Sequence[int]) -> list[RankInterval]:
-        compared = paired([pooled[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None
+        compared = compare_same_episodes([pooled[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None
         return rank_intervals(chosen_entries(better, chosen), [ties[i] for i in chosen] if ties else (), compared)
 
     places, among_all = ranks_beside([m.entry.is_aside or m.held_by is not None for m in scored], rank)

@@ -19,7 +19,7 @@ from leaderboard.core.owners import OwnerGroups, held_by_another
 from leaderboard.scoring.intervals import PooledResults, pooled_values
 from leaderboard.scoring.metrics import MISSING, by_value, metrics_of, ranking
 from leaderboard.scoring.ranking import Key, name_order
-from leaderboard.scoring.score_all import common_scale, counted
+from leaderboard.scoring.score_all import common_scale, counted_scores
 
 
 def counting_results(entry: Entry, results: Sequence[Result], *, official: bool) -> PooledResults:
@@ -128,4 +128,4 @@ def _first_recorded(pooled: PooledResults) -> tuple[bool, str]:
 def _counts(task: Task, pooled: PooledResults) -> float:
     """What the score of pooled results counts on the overall leaderboard."""
     (scale,) = common_scale(task)
-    return float(counted(scale.normalised(np.array(pooled_values([pooled], task, ranking(task)))))[0])
+    return float(counted_scores(scale.normalised(np.array(pooled_values([pooled], task, ranking(task)))))[0])

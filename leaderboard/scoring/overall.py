@@ -40,7 +40,7 @@ from leaderboard.scoring.score_all import (
     OverallSample,
     ScoredTasks,
     common_scale,
-    counted,
+    counted_scores,
 )
 from leaderboard.scoring.stratified_iqm import Stratum, stratified_iqm
 
@@ -105,11 +105,11 @@ def overall_rows(
 def _contenders(
     boards: Iterable[TaskStandings], scales: Iterable[CommonScale], place_holders: Mapping[AgentName, str]
 ) -> list[OverallEntry]:
-    counted = {scale.task.id for scale in scales}
+    counting = {scale.task.id for scale in scales}
     entries: dict[tuple[str, ...], Entry] = {}
     rows_by_name: dict[tuple[str, ...], dict[str, Row]] = {}
     for board in boards:
-        for row in board.rows if board.task.id in counted else ():
+        for row in board.rows if board.task.id in counting else ():
             name = name_order(row.entry)
             if row.estimate.is_missing:
                 continue
@@ -242,7 +242,7 @@ def _estimates(
 ) -> EstimateArrays:
     """The mean over tasks, with its interval."""
     centre, error, size = np.array([drawn[contender.entry.name] for contender in contenders]).T
-    score = _weighted(counted(values), scales)
+    score = _weighted(counted_scores(values), scales)
     tries = np.array([contender.tries for contender in contenders], dtype=np.float64)
     margin = critical_value(size, tries) * np.where(np.isfinite(error), error, np.nan)
     low = np.minimum(np.maximum(centre - margin, LEAST_COUNTED), score)

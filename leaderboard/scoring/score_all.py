@@ -39,7 +39,7 @@ class CommonScale:
         return (score - self.zero) / (self.one - self.zero)
 
 
-def counted(normalised: Floats) -> Floats:
+def counted_scores(normalised: Floats) -> Floats:
     """What normalised scores count in the overall score; a missing one (NaN) counts 0."""
     values: Floats = np.clip(np.nan_to_num(normalised, nan=0.0, posinf=np.inf, neginf=-np.inf), LEAST_COUNTED, MOST_COUNTED)
     return values
@@ -104,7 +104,7 @@ def _overall_samples(boards: Sequence[ScoredTasks], measured: Sequence[EstimateA
         middle, freedom = scale.normalised(estimates.centre[scored]), np.maximum(estimates.size[scored] - 1, 1)
         share = scale.task.weight / total
         part = (share * _counted_error(middle, estimates.error[scored] / abs(scale.one - scale.zero))) ** 2
-        centre[rows] += share * counted(middle)
+        centre[rows] += share * counted_scores(middle)
         variance[rows] += part
         spread[rows] += part**2 / freedom
         least[rows] = np.minimum(least[rows], freedom)
@@ -121,4 +121,4 @@ def _counted_error(centre: Floats, error: Floats) -> Floats:
     is_known = np.isfinite(error)
     drawn = centre[:, None] + np.where(is_known, error, 0)[:, None] * _NORMAL_VALUES
     is_clipped = (drawn[:, 0] < LEAST_COUNTED) | (drawn[:, -1] > MOST_COUNTED)
-    return np.where(is_known & is_clipped, deviation(counted(drawn)), error)
+    return np.where(is_known & is_clipped, deviation(counted_scores(drawn)), error)

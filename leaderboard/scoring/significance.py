@@ -145,7 +145,7 @@ def _in_errors(lead: Floats, variance: Floats) -> Floats:
     return statistics
 
 
-def paired(pooled: Sequence[PooledResults], tries: Sequence[int], task: Task) -> Comparison | None:
+def compare_same_episodes(pooled: Sequence[PooledResults], tries: Sequence[int], task: Task) -> Comparison | None:
     """Compare every two entries of one task, episode by episode; None if they cannot be paired.
 
     They can if all have one result of the same secret episodes, at least two, and a mean or an interquartile mean ranks.

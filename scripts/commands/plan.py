@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result, Tier
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
-from leaderboard.planning.admission import admit
+from leaderboard.planning.admission import admit_work
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.planning.quota import Deferred, OwnerAccounts
 from leaderboard.planning.refusal_reasons import reason_in_words
@@ -40,7 +40,7 @@ def run(
     context = MeasurementContext(runtime_digest=runtime_digest(selected.base), beacon=PREVIEW_BEACON, locks=lock_digests())
     entries = list(checkout.with_quarantines(agent.entry() for agent in agents))
     admission = admission_context(checkout, entries, datetime.now(UTC))
-    admitted = admit(checkout.challenge, entries, results, duels, context, admission)
+    admitted = admit_work(checkout.challenge, entries, results, duels, context, admission)
     items, deferred = list(admitted.items), admitted.held
     if over := checkout.seasons.over(checkout.challenge.season):
         say(f"Nothing is wanted: {over}.")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from scripts.console import OK, say
-from scripts.git.data_branches import export_files, newest_results
+from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import Credentials, GitError, GitRepository
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import open_checkout
@@ -22,7 +22,7 @@ def run(
     """Fetch the recorded results into results/; it is no error if there are none yet."""
     checkout = open_checkout(Path.cwd())
     clone = GitRepository(checkout.root, Credentials(server_url=server, token=token) if token else None)
-    sha = newest_results(clone)
+    sha = results_commit(clone)
     count = export_files(clone, sha, checkout.root / "results")
     say(f"{count} results of {sha[:12]} are in results/." if sha else "Nothing is recorded yet.")
     if episodes:

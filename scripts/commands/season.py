@@ -12,7 +12,7 @@ import typer
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SecretError, new_secret, read_secret
 from leaderboard.core.store import write_atomically
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, print_json, say
-from scripts.git.data_branches import BranchCommit, newest_results, open_branches, read_recorded
+from scripts.git.data_branches import BranchCommit, open_branches, read_recorded, results_commit
 from scripts.git.git_repository import Credentials, GitRepository
 from scripts.github.doctor.protection_checks import SEASON_ENVIRONMENT
 from scripts.options import GITHUB_SERVER, ServerAddress
@@ -172,7 +172,7 @@ def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, me
     """
     for _ in range(PUSHES):
         other_files: dict[str, bytes] = {}
-        read_recorded(clone, newest_results(clone), other_files)
+        read_recorded(clone, results_commit(clone), other_files)
         seasons = parse_seasons(other_files[SEASON_FILE]) if SEASON_FILE in other_files else SeasonFile()
         with open_branches(clone, season) as branches:
             commit = BranchCommit(message=message, files=((SEASON_FILE, change(seasons).serialised()),))

@@ -89,7 +89,7 @@ def _periods(
     return {where: tuple(_beacon(period.began) for period in of_task) for where, of_task in periods.items() if of_task}
 
 
-def returns(
+def beacons_of_stays(
     repository: GitRepository,
     main_sha: str,
     digests: Mapping[AgentName, str],

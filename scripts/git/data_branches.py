@@ -140,7 +140,7 @@ def tip_of(repository: GitRepository, branch: str) -> str:
     return line.split("\t")[0] if line else ""
 
 
-def newest_results(clone: GitRepository) -> str:
+def results_commit(clone: GitRepository) -> str:
     """The newest commit of the results branch; empty before the first."""
     return tip_of(clone, RESULTS_BRANCH)
 

@@ -35,7 +35,7 @@ def write_confirmed(clone: GitRepository, main: str, merged: Iterable[PullReques
     return len(numbers)
 
 
-def merged_pulls(root: Path) -> dict[AgentName, int]:
+def merged_pull_numbers(root: Path) -> dict[AgentName, int]:
     """By agent: the number of the pull request that changed its folder last; empty without git history."""
     form = f"--format={_COMMIT_MARK}%H{_COMMIT_MARK}%P{_COMMIT_MARK}%s"
     arguments = ("log", "--first-parent", "-m", "--name-only", form, "HEAD", "--", SUBMISSIONS)

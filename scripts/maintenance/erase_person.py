@@ -23,7 +23,7 @@ from leaderboard.visibility import StandingsInput
 from scripts.console import USAGE, CommandError
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SeasonFile
-from scripts.standings.recorded_standings import erased_entries, rank, recorded_input
+from scripts.standings.recorded_standings import erased_entries, rank_recorded, recorded_input
 
 ERASED_MESSAGE = "erased"
 
@@ -144,7 +144,9 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
         if entry.login.casefold() == folded and shown.moderation.of(*entry.version) is None and not entry.baseline
     )  # fmt: skip
     after = _without_person(shown, renaming, erasures)
-    _refuse_moved_ranks(_ranks(rank(shown, official=True), folded), _ranks(rank(after, official=True), renaming.mark))
+    _refuse_moved_ranks(
+        _ranks(rank_recorded(shown, official=True), folded), _ranks(rank_recorded(after, official=True), renaming.mark)
+    )
     return ErasedPerson(
         renaming=renaming,
         erasures=erasures,

@@ -26,7 +26,7 @@ from leaderboard.core.eligibility import is_official, quarantine_of
 from leaderboard.core.store import RETRY, write_atomically
 from leaderboard.core.version_folders import version_folders
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
-from leaderboard.planning.admission import admit
+from leaderboard.planning.admission import admit_work
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.text import bibtex
 from leaderboard.text.format import counted, shown_phases
@@ -125,7 +125,7 @@ def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Ite
     entries = [entry for entry in final.entries if moderation.of(*entry.version) is None]
     results, duels = checkout.results, checkout.duels
     where = MeasurementContext(runtime_digest="0" * 64, beacon=final.beacon, locks=lock_digests())
-    admitted = admit(challenge, entries, results, duels, where, admission_context(checkout, entries, now))
+    admitted = admit_work(challenge, entries, results, duels, where, admission_context(checkout, entries, now))
     folders = version_folders(entries)
     digests = {task.id: task.digest() for task in challenge.tasks}
     records: list[Result | Duel] = [*results, *duels]

@@ -15,7 +15,7 @@ from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from scripts.console import CommandError, say
-from scripts.git.data_branches import export_files, newest_results
+from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.standings.recorded_standings import final_entries, with_stays
@@ -36,7 +36,7 @@ def with_recorded(checkout: Checkout) -> Checkout:
         return checkout
     clone = GitRepository(checkout.root)
     try:
-        if sha := newest_results(clone):
+        if sha := results_commit(clone):
             export_files(clone, sha, checkout.store.results)
     except CommandError as error:
         say(f"The recorded results could not be fetched ({error}); places are among the results in this clone.")

@@ -15,11 +15,11 @@ from evaluator.model.records.result import Result, Tier
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings
-from leaderboard.planning.admission import refusals, tasks_by_name
+from leaderboard.planning.admission import refused_entries, tasks_by_name
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_flags
 from scripts.console import CommandError, say
-from scripts.git.beacon import admission_context, returns
+from scripts.git.beacon import admission_context, beacons_of_stays
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits, season_commits
@@ -32,7 +32,7 @@ def recorded_standings(
     checkout: Checkout, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None
 ) -> Standings:
     """The standings of the recorded results and duels; see `recorded_input`."""
-    return rank(recorded_input(checkout, official=official, tasks=tasks, now=now), official=official)
+    return rank_recorded(recorded_input(checkout, official=official, tasks=tasks, now=now), official=official)
 
 
 def recorded_input(
@@ -75,7 +75,9 @@ def recorded_input(
 def refusals_in_words(checkout: Checkout, entries: Sequence[Entry], now: datetime) -> dict[AgentName, dict[str, str]]:
     """By entry and task why a version is not evaluated there, by a phase or the rules for participants."""
     words: dict[AgentName, dict[str, str]] = defaultdict(dict)
-    for (name, task_id), reason in refusals(checkout.challenge, entries, admission_context(checkout, entries, now)).items():
+    for (name, task_id), reason in refused_entries(
+        checkout.challenge, entries, admission_context(checkout, entries, now)
+    ).items():
         words[name][task_id] = reason_in_words(reason)
     return words
 
@@ -92,7 +94,7 @@ def with_stays(clone: GitRepository, commit: str, challenge: Challenge, entries:
             return entries
         digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
         since = season_commits(clone, main, challenge.season).began
-        beacons_of = returns(clone, main, digests, tasks_by_name(challenge, entries), since)
+        beacons_of = beacons_of_stays(clone, main, digests, tasks_by_name(challenge, entries), since)
     except CommandError:  # Not a clone, or a shallow one.
         return entries
     stays: dict[AgentName, dict[str, frozenset[str]]] = defaultdict(dict)
@@ -145,7 +147,7 @@ def erased_entries(moderation: Moderation) -> Iterator[Entry]:
         yield Entry(login=erased.login, agent=erased.agent, submission=submission, digest=erased.digest)
 
 
-def rank(shown: StandingsInput, *, official: bool) -> Standings:
+def rank_recorded(shown: StandingsInput, *, official: bool) -> Standings:
     """The standings of an input."""
     return build_standings(
         shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels,

@@ -28,13 +28,13 @@ from leaderboard.pages.episode_replays import posters, typical_episode
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext, former_entries, reproduced
 from leaderboard.text.escape_markdown import escape
-from leaderboard.visibility import hidden
+from leaderboard.visibility import hidden_tasks
 from scripts.console import OUR_FAULT, CommandError, say, stderr_console
 from scripts.git.git_repository import GitRepository
-from scripts.git.merged_pulls import merged_pulls
+from scripts.git.merged_pulls import merged_pull_numbers
 from scripts.processes import bounded_process
 from scripts.repository.checkout import Checkout
-from scripts.standings.recorded_standings import rank, recorded_input
+from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from scripts.static_site import search_index, site_freshness
 from scripts.static_site.game_frames import frames
 from scripts.static_site.render_episodes import middle_frame, pictures, poster_files, rendered_replays
@@ -47,17 +47,17 @@ MKDOCS_BYTES = 1 << 20
 
 def build(checkout: Checkout, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
-    site_freshness.forget(checkout.root)
-    table, context = gather(checkout, official=official)
+    site_freshness.forget_fingerprint(checkout.root)
+    table, context = gather_site_inputs(checkout, official=official)
     with stderr_console().status("Building the site …"):
-        return make(table, context, checkout.root)
+        return build_in_folder(table, context, checkout.root)
 
 
-def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, SiteContext]:
+def gather_site_inputs(checkout: Checkout, *, official: bool) -> tuple[Standings, SiteContext]:
     """All that pages, feeds and documents are built from."""
     now = datetime.now(UTC)
     shown = recorded_input(checkout, official=official, now=now)
-    table = rank(shown, official=official)
+    table = rank_recorded(shown, official=official)
     site_url = os.environ.get("PULLRANK_SITE_URL", "")
     return table, SiteContext(
         commit=GitRepository(checkout.root).resolve("HEAD"),
@@ -69,15 +69,15 @@ def gather(checkout: Checkout, *, official: bool) -> tuple[Standings, SiteContex
         frames=frames(table, checkout.root / "build" / "frames"),
         networks=networks(checkout, table),
         episodes=rendered_replays(checkout, table),
-        pulls=merged_pulls(checkout.root),
+        pulls=merged_pull_numbers(checkout.root),
         reproduced=reproduced(checkout.results),
         now=now,
         quarantines=shown.moderation.quarantines,
-        hidden=hidden(checkout.challenge, now) if official else (),
+        hidden=hidden_tasks(checkout.challenge, now) if official else (),
     )
 
 
-def make(table: Standings, context: SiteContext, root: Path) -> Path:
+def build_in_folder(table: Standings, context: SiteContext, root: Path) -> Path:
     """Build the site in a folder that has mkdocs.yml and site/; returns the site's folder.
 
     Two processes share the work. First one writes the documents of the leaderboards, which takes as long as the pages for

@@ -11,9 +11,9 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.preview import Sha
 from leaderboard.pages.home_page import season_end
 from leaderboard.text.format import shown_phases
-from leaderboard.visibility import hidden, is_anonymous
+from leaderboard.visibility import hidden_tasks, is_anonymous
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.data_branches import newest_results, read_note_file, replace_note_file
+from scripts.git.data_branches import read_note_file, replace_note_file, results_commit
 from scripts.git.git_repository import GitRepository
 
 DEPLOYED_BRANCH = "deployed"
@@ -50,7 +50,7 @@ def current_site_inputs(clone: GitRepository, challenge: Challenge, address: str
     if main is None:
         raise CommandError(OUR_FAULT, "there is no commit here; run this in a clone of the board")
     return SiteInputs(
-        main=main, results=newest_results(clone) or None, address=address, dated=time_dependent_state(challenge, now)
+        main=main, results=results_commit(clone) or None, address=address, dated=time_dependent_state(challenge, now)
     )
 
 
@@ -96,5 +96,5 @@ def time_dependent_state(challenge: Challenge, now: datetime) -> tuple[str, ...]
     states = (
         f"{shown.phase.id}: {shown.state}, hidden until {shown.hidden_until}" for shown in shown_phases(challenge, now)
     )
-    left_out = (f"hidden: {task.id}" for task in hidden(challenge, now))
+    left_out = (f"hidden: {task.id}" for task in hidden_tasks(challenge, now))
     return (season_end(challenge, now), *states, *left_out, f"anonymous: {is_anonymous(challenge, now)}")

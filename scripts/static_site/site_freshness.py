@@ -22,12 +22,12 @@ def is_current(root: Path, fingerprint: str) -> bool:
         return False
 
 
-def remember(root: Path, fingerprint: str) -> None:
+def remember_fingerprint(root: Path, fingerprint: str) -> None:
     """Note what the site was built from."""
     write_atomically(root / _STAMP, fingerprint.encode())
 
 
-def forget(root: Path) -> None:
+def forget_fingerprint(root: Path) -> None:
     """Note that the site is about to be another one."""
     (root / _STAMP).unlink(missing_ok=True)
 

@@ -29,7 +29,7 @@ def standings_tables(standings: Standings) -> None:
     if standings.overall:
         print_table(console, _overall_table(standings))
     for task in standings.tasks:
-        print_table(console, task_table(task))
+        print_table(console, _task_table(task))
         _print_uncounted(console, task)
     for game in standings.games:
         game_tables(game)
@@ -65,7 +65,7 @@ def _overall_table(standings: Standings) -> Table:
     return table
 
 
-def task_table(standings: TaskStandings) -> Table:
+def _task_table(standings: TaskStandings) -> Table:
     """The standings of one task."""
     task = standings.task
     table = Table(box=None, pad_edge=False, title=f"\n{task.title or task.id}", title_justify="left")

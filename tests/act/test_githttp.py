@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.git.data_branches import export_files, newest_results
+from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import Credentials, GitError, GitRepository
 from tests.act.githttp import GitServer
 from tests.github.world import NAME, OWNER
@@ -50,7 +50,7 @@ def clone_of(server: GitServer, place: Path, token: str = "") -> GitRepository:
 def test_a_private_repository_is_read_with_its_token(serve: Served, remote: Remote, tmp_path: Path) -> None:
     clone = clone_of(serve(True), tmp_path / "clone", "right")
 
-    sha = newest_results(clone)
+    sha = results_commit(clone)
     assert sha == remote.tip("refs/heads/results")
     assert export_files(clone, sha, tmp_path / "out") == 1
     assert (tmp_path / "out" / "CartPole-v1" / "a.json").read_text() == "{}\n"
@@ -61,14 +61,14 @@ def test_a_private_repository_tells_nobody_else_anything(serve: Served, tmp_path
     server = serve(True)
 
     with pytest.raises(GitError, match="git ls-remote failed"):
-        newest_results(clone_of(server, tmp_path / "clone", token))
+        results_commit(clone_of(server, tmp_path / "clone", token))
     assert {request.status for request in server.requests} == {401}
 
 
 def test_a_public_repository_is_read_by_everybody_and_written_with_a_token(serve: Served, tmp_path: Path) -> None:
     server = serve(False)
     anonymous = clone_of(server, tmp_path / "anonymous")
-    sha = newest_results(anonymous)
+    sha = results_commit(anonymous)
     anonymous.fetch(sha)
 
     with pytest.raises(GitError, match="git push failed"):

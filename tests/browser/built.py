@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.static_site.build_site import gather, make
+from scripts.static_site.build_site import build_in_folder, gather_site_inputs
 
 URL = "https://board.example/board/"
 # Looks at a page, 40 ms apart, that find it waiting for nothing.
@@ -81,9 +81,9 @@ class _Pages(http.server.SimpleHTTPRequestHandler):
 def serve(place: Path, fill: Callable[[Path], Checkout]) -> Iterator[Site]:
     """Builds the site of a board that `fill` puts on disk; yields it as long as it is served."""
     board = fill(place / "clone")
-    table, context = gather(open_checkout(board.root, is_lean=True), official=True)
+    table, context = gather_site_inputs(open_checkout(board.root, is_lean=True), official=True)
     (place / "served").mkdir()
-    built = make(table, replace(context, site_url=URL, pulls={("alice", "angle-rule"): 41}), board.root)
+    built = build_in_folder(table, replace(context, site_url=URL, pulls={("alice", "angle-rule"): 41}), board.root)
     folder = built.rename(place / "served" / "board")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Pages, directory=str(place / "served")))
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from scripts.static_site.build_site import make
+from scripts.static_site.build_site import build_in_folder
 from tests.browser.conftest import _Quiet
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ def served(whole, place: Path) -> Iterator[str]:
     shutil.copytree(ROOT / "site", place / "site")
     shutil.copy(ROOT / "mkdocs.yml", place)
     (place / "served").mkdir()
-    shutil.move(make(*whole, place), place / "served" / "board")
+    shutil.move(build_in_folder(*whole, place), place / "served" / "board")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(place / "served")))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/board/"

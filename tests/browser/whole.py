@@ -16,7 +16,7 @@ from evaluator.model.config.metric import Metric
 from evaluator.model.config.participants import CustomField, People
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import EpisodeReplay, SiteContext
-from scripts.static_site.build_site import make
+from scripts.static_site.build_site import build_in_folder
 from tests.leaderboard.pages import game_samples, samples
 
 HOSTILE = "</b><img src=x onerror=alert(1)>"
@@ -88,7 +88,7 @@ def serve(folder: Path) -> Iterator[str]:
             path = folder / "build" / one.file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(_picture())
-    shutil.move(make(table, context, folder), served / "board")
+    shutil.move(build_in_folder(table, context, folder), served / "board")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(served)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/board/"

@@ -10,7 +10,7 @@ from evaluator.host.docker.engine import OWNER_LABEL, Engine
 from leaderboard.games.playable_network import playable_document
 from leaderboard.pages.page_renderer import render_pages
 from scripts.repository.checkout import open_checkout
-from scripts.static_site.build_site import gather
+from scripts.static_site.build_site import gather_site_inputs
 from tests.docker.onnx_file import FLOAT, _field, _value
 from tests.docker.test_hostile_models import graph_of, model, node, tensor
 from tests.scripts.checkouts import LAST_LEGAL, duels, game_board, run, start, submit
@@ -60,7 +60,7 @@ def test_a_network_plays_a_duel_and_its_leading_page_has_it(engine: Engine, tmp_
     (held,) = (json.loads(text) for name, text in duels(board).items() if "network" in name and "random" in name)
     side = [player["agent"] for player in held["players"]].index("network")
     assert [match["winner"] for match in held["matches"]] == [side] * 4
-    pages = render_pages(*gather(open_checkout(board, is_lean=True), official=False))
+    pages = render_pages(*gather_site_inputs(open_checkout(board, is_lean=True), official=False))
     assert pages["tasks/tictactoe/network.json"] == playable_document(content)
 
 

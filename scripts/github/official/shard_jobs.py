@@ -33,7 +33,7 @@ from leaderboard.planning.missing import DuelWorkItem, WorkItem, work_in_words
 from leaderboard.planning.pack_shards import minutes
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
-from scripts.git.data_branches import newest_results
+from scripts.git.data_branches import results_commit
 from scripts.git.main_entries import submission_at
 from scripts.github.official.nothing_missing import PLANNED_BRANCH, is_noted, note_nothing_missing
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_rules, read_workload
@@ -133,7 +133,7 @@ def plan_shards(official: OfficialRun) -> PlannedShards:
     sha = official.clone.resolve("HEAD")
     if sha is None:
         raise CommandError(OUR_FAULT, "there is no commit here; run this in a clone of the board")
-    results_sha = newest_results(official.clone)
+    results_sha = results_commit(official.clone)
     challenge, _ = read_rules(official.clone, sha)
     if is_noted(official, challenge, sha, results_sha):
         say(f"Nothing is missing, as the branch {PLANNED_BRANCH} says of the same commits; tomorrow all is read again.")
@@ -167,7 +167,7 @@ def _nothing(official: OfficialRun, challenge: Challenge, sha: str, results_sha:
 
 def is_more_wanted(official: OfficialRun, now: datetime) -> bool:
     """Whether main asks for more than is recorded now: who passed a validation gets opponents. If not, that is noted."""
-    sha, results_sha = official.clone.resolve("HEAD") or "", newest_results(official.clone)
+    sha, results_sha = official.clone.resolve("HEAD") or "", results_commit(official.clone)
     work = read_workload(official, sha, results_sha)
     note_nothing_missing(official, work, results_sha, now)
     return bool(work.items)

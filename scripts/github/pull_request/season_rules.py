@@ -7,7 +7,7 @@ from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.official_leaderboard import OfficialLeaderboard
-from leaderboard.planning.admission import phase_refusal, refusals
+from leaderboard.planning.admission import phase_refusal, refused_entries
 from leaderboard.planning.quota import OwnerAccounts
 from leaderboard.planning.refusal_reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc
@@ -74,7 +74,7 @@ def rules_after_merge(
         return {}, tuple(hidden_until(challenge, now))
     members = members_of(challenge, [entry.login for entry in mine], lookup)
     gate = admission_at(now, origins, members)
-    refused = refusals(challenge, recorded.entries, gate)
+    refused = refused_entries(challenge, recorded.entries, gate)
     accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
     held: dict[tuple[AgentName, str], Reason] = {}
     for entry in mine:

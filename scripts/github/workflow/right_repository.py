@@ -30,7 +30,7 @@ def is_here(named: str, actual: str) -> bool:
     return bool(named) and named.casefold() == actual.casefold()
 
 
-def advice(named: str, actual: str, server: str = "https://github.com") -> str:
+def wrong_repository_summary(named: str, actual: str, server: str = "https://github.com") -> str:
     """The summary of a run that did nothing: why, and what to do; Markdown."""
     owner = actual.partition("/")[0]
     why = f"`challenge.yml` names the repository `{named}`" if named else "`challenge.yml` names no `repository:`"
@@ -60,7 +60,7 @@ def main(environ: Mapping[str, str], root: Path) -> int:
     if not here:
         _append(
             environ.get("GITHUB_STEP_SUMMARY"),
-            advice(named, actual, environ.get("GITHUB_SERVER_URL") or "https://github.com"),
+            wrong_repository_summary(named, actual, environ.get("GITHUB_SERVER_URL") or "https://github.com"),
         )
         print(
             f"::warning::Nothing was run: challenge.yml names {named or 'no repository'}, this is {actual}; see the summary"

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from evaluator.model.config.moderation import VerifiedEntry
-from leaderboard.pages.moderation_log import LISTED_CHANGES, moderation_log, reason, rescores
+from leaderboard.pages.moderation_log import LISTED_CHANGES, moderation_log, rescore_reason, rescores
 from leaderboard.site_context import FormerEntry
 from tests.leaderboard.pages import game_samples, samples
 
@@ -133,4 +133,4 @@ def test_a_local_board_counts_what_it_ranks():
 def test_a_reason_names_all_that_changed(changed, words):
     before = samples.result(WHO, samples.POLE, (1.0,))
 
-    assert reason(before, before.model_copy(update=changed)) == words
+    assert rescore_reason(before, before.model_copy(update=changed)) == words

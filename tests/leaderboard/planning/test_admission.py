@@ -10,7 +10,7 @@ from evaluator.model.config.participants import Ban, CustomField, People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from leaderboard.core.owners import participant_faults, team_conflicts
-from leaderboard.planning.admission import AdmissionContext, admit
+from leaderboard.planning.admission import AdmissionContext, admit_work
 from leaderboard.planning.missing import MeasurementContext
 from leaderboard.planning.refusal_reasons import reason_in_words
 from tests.leaderboard.make import challenge, digest, entry, result, task
@@ -33,7 +33,7 @@ def planned(rules, entries, *, results=(), arrived=AT, members=None, now=AT):
     gate = AdmissionContext(
         now=now, arrived={e.name: arrived for e in entries}, members=members if members is not None else {}
     )
-    admission = admit(rules, entries, results, [], WHERE, gate)
+    admission = admit_work(rules, entries, results, [], WHERE, gate)
     return [item.task_id for item in admission.items], [reason_in_words(held.reason) for held in admission.held]
 
 
@@ -87,7 +87,7 @@ def test_what_is_recorded_is_not_spoken_of_again() -> None:
 
 def wanted(one, of):
     gate = AdmissionContext(now=AT)
-    return next(i.wanted.key() for i in admit(RULES, [of], [], [], WHERE, gate).items if i.task_id == one.id)
+    return next(i.wanted.key() for i in admit_work(RULES, [of], [], [], WHERE, gate).items if i.task_id == one.id)
 
 
 PEOPLE = People(
@@ -175,8 +175,8 @@ def test_an_added_task_runs_alone_and_a_changed_one_alone() -> None:
     other = challenge(A, task("b", episodes=7))
 
     gate = AdmissionContext(now=AT)
-    assert [(i.task_id, i.reason) for i in admit(more, [ann], done, [], WHERE, gate).items] == [("c", "new")]
-    assert [(i.task_id, i.reason) for i in admit(other, [ann], done, [], WHERE, gate).items] == [
+    assert [(i.task_id, i.reason) for i in admit_work(more, [ann], done, [], WHERE, gate).items] == [("c", "new")]
+    assert [(i.task_id, i.reason) for i in admit_work(other, [ann], done, [], WHERE, gate).items] == [
         ("b", "the task's settings changed")
     ]
 

@@ -9,7 +9,7 @@ from scipy import stats
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.records.result import Result, with_self_hash
 from leaderboard.build_standings import build_standings
-from leaderboard.scoring.significance import compare_paired, paired
+from leaderboard.scoring.significance import compare_paired, compare_same_episodes
 from tests.leaderboard import make
 
 BEACON = "sealed-" + "a" * 64
@@ -81,7 +81,7 @@ def test_where_less_is_better_the_sign_turns() -> None:
         revealed("bob", [x + 1 + 0.1 * (i % 3) for i, x in enumerate(luck)], on=task),
     ]
 
-    comparison = paired([(result,) for result in results], [1, 1], task)
+    comparison = compare_same_episodes([(result,) for result in results], [1, 1], task)
 
     assert comparison is not None
     assert (comparison.better.tolist(), comparison.worse.tolist()) == ([0, 1], [1, 0])
@@ -102,7 +102,7 @@ def test_other_episodes_are_not_paired(other: dict[str, object]) -> None:
     results = [revealed("alice", [1.0, 2.0, 3.0]), revealed("bob", [2.0, 3.0, 4.0])]
 
     def is_paired(*results: Result) -> bool:
-        return paired([(result,) for result in results], [1] * len(results), task) is not None
+        return compare_same_episodes([(result,) for result in results], [1] * len(results), task) is not None
 
     assert is_paired(*results)
     assert not is_paired(results[0], results[1].model_copy(update=other))

@@ -88,7 +88,7 @@ def test_a_row_is_the_same_in_all_documents(name: str) -> None:
         assert {key: document[key] for key in printed} == printed
         assert list(document["metrics"]) == [name, "Length"]
         assert dict(zip(table["columns"], cells, strict=True))["metric:Length"] == printed["metrics"]["Length"]
-        context = AgentContext(entry=row.entry, facts=api_inputs(standings, CONTEXT))
+        context = AgentContext(entry=row.entry, inputs=api_inputs(standings, CONTEXT))
         [(entered, outcome)] = agents[row.entry.name]
         agent = task_document_of_agent(entered.task, outcome, context)
         assert {key: agent[key] for key in printed.keys() & agent.keys()} == {

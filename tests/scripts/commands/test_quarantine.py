@@ -22,7 +22,7 @@ from leaderboard.core.store import ResultStore
 from leaderboard.pages.agent.agent_page import render_agent_pages
 from leaderboard.pages.page_renderer import render_pages
 from scripts.repository.checkout import open_checkout
-from scripts.static_site.build_site import gather
+from scripts.static_site.build_site import gather_site_inputs
 from tests.docs.blocks import blocks_of
 from tests.leaderboard.make import duel, result
 from tests.scripts.checkouts import ILLEGAL, LEGAL, ROOT, game_board, records, run, submit
@@ -92,7 +92,7 @@ def ranked(board: Path) -> list[str]:
 
 def site_of(board: Path) -> dict[str, str]:
     """Every page and document of the site that is made from results."""
-    table, context = gather(open_checkout(board), official=True)
+    table, context = gather_site_inputs(open_checkout(board), official=True)
     context = replace(context, generated_at="now", now=None)
     files = {name: content.decode("utf-8", "replace") for name, content in api_files(table, context)}
     agents = {name: str(page) for name, page in render_agent_pages(table, context)}

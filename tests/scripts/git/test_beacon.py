@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
-from leaderboard.planning.admission import refusals
+from leaderboard.planning.admission import refused_entries
 from scripts.console import CommandError
 from scripts.git.beacon import SeedBeacon, admission_at, admission_context, known_origins, version_origins
 from scripts.git.git_repository import GitRepository
@@ -412,7 +412,7 @@ def left_out(board: Clone) -> list[str]:
     """Owners whose agents on main are not evaluated."""
     checkout = Checkout(board.path)
     entries, _ = read_entries(board.repository, board.head, checkout.challenge)
-    refused = refusals(checkout.challenge, entries, admission_context(checkout, entries, datetime.now(UTC)))
+    refused = refused_entries(checkout.challenge, entries, admission_context(checkout, entries, datetime.now(UTC)))
     return sorted({name.login for name, _ in refused})
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from scripts.console import OUR_FAULT, CommandError
 from scripts.static_site import build_site
-from scripts.static_site.build_site import make
+from scripts.static_site.build_site import build_in_folder
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.test_page_renderer import hostile_board
 
@@ -47,7 +47,7 @@ def build(board, place: Path, context=samples.CONTEXT, *, config="") -> Path:
     """What `pullrank site build` does, in a place of its own; `config`: more lines of mkdocs.yml."""
     shutil.copytree(ROOT / "site", place / "site")
     (place / "mkdocs.yml").write_text((ROOT / "mkdocs.yml").read_text() + config)
-    return make(board, context, place)
+    return build_in_folder(board, context, place)
 
 
 @pytest.fixture(scope="module")

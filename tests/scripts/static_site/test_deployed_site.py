@@ -10,7 +10,7 @@ from leaderboard.core.standings import Standings
 from leaderboard.pages.agent.agent_page import render_agent_pages as agent_pages
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext
-from leaderboard.visibility import hidden
+from leaderboard.visibility import hidden_tasks
 from scripts.static_site.deployed_site import time_dependent_state
 from tests.leaderboard.pages import samples
 
@@ -35,7 +35,7 @@ def site(table: Standings, now: datetime) -> dict[str, str]:
     """Pages and documents at a moment, without the moment itself."""
     context = SiteContext(
         generated_at="2026-01-02 03:04 UTC", repository=samples.REPOSITORY, now=now,
-        hidden=hidden(table.challenge, now),
+        hidden=hidden_tasks(table.challenge, now),
     )  # fmt: skip
     files = {
         **render_pages(table, context),

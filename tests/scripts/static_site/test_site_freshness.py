@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.static_site.site_freshness import fingerprint_of, forget, is_current, remember
+from scripts.static_site.site_freshness import fingerprint_of, forget_fingerprint, is_current, remember_fingerprint
 
 
 @pytest.fixture
@@ -22,13 +22,13 @@ def mark(root: Path, day: str = "2026-05-01") -> str:
 
 def test_site_stays_current_until_it_is_built_again_or_removed(checkout: Path) -> None:
     assert not is_current(checkout, mark(checkout))
-    remember(checkout, mark(checkout))
+    remember_fingerprint(checkout, mark(checkout))
     assert is_current(checkout, mark(checkout))
 
     (checkout / "build/site/index.html").unlink()
     assert not is_current(checkout, mark(checkout))
     (checkout / "build/site/index.html").write_text("")
-    forget(checkout)
+    forget_fingerprint(checkout)
     assert not is_current(checkout, mark(checkout))
 
 

@@ -21,7 +21,7 @@ from evaluator.model.records.trace import MAX_TRACE_BYTES
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
-from scripts.git.data_branches import export_files, newest_results, read_recorded, traces_branch
+from scripts.git.data_branches import export_files, read_recorded, results_commit, traces_branch
 from scripts.github.official import check_shards, record_results
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
 from scripts.repository.checkout import Checkout
@@ -98,11 +98,11 @@ def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: R
 def test_publishing_again_changes_nothing(begun: Round) -> None:
     begun.check()
     begun.record()
-    tip = newest_results(begun.clone.repository)
+    tip = results_commit(begun.clone.repository)
     again = begun.record()
 
     assert (again.recorded, again.known) == ((), 4)
-    assert newest_results(begun.clone.repository) == tip
+    assert results_commit(begun.clone.repository) == tip
 
 
 def test_what_is_recorded_already_wins(begun: Round) -> None:
@@ -122,7 +122,7 @@ def test_results_are_read_and_exported_from_the_branch(begun: Round, tmp_path: P
     assert export_files(begun.clone.repository, "", tmp_path / "none") == 0
     begun.check()
     begun.record()
-    tip = newest_results(begun.clone.repository)
+    tip = results_commit(begun.clone.repository)
     written = export_files(begun.clone.repository, tip, tmp_path / "results")
     store = ResultStore(results=tmp_path / "results", traces=tmp_path / "traces")
 

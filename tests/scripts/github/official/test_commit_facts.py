@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.model.records.parse import parse_record, parse_result
-from scripts.git.data_branches import newest_results, read_recorded
+from scripts.git.data_branches import read_recorded, results_commit
 from scripts.github.api.client import GitHub
 from scripts.github.official import check_shards, commit_facts, record_results, shard_jobs
 from scripts.github.official.commit_facts import POINTS_RESERVED, CommitFacts
@@ -283,7 +283,7 @@ def test_a_round_of_many_new_agents_is_recorded_whatever_is_left_of_the_limit(
     standin.world.left["graphql"] = left
     checked = check_shards.check_shards(run, assignment, [tmp_path / "in"], tmp_path / "accepted", datetime.now(UTC))
     published = record_results.record_accepted(run, "1", tmp_path / "accepted", datetime.now(UTC), ALONE)
-    recorded = read_recorded(clone.repository, newest_results(clone.repository))[0]
+    recorded = read_recorded(clone.repository, results_commit(clone.repository))[0]
     ids = {person.login: person.id for person in standin.world.people.values()}
 
     assert len({item.wanted.beacon for item in work.items}) == NEW
@@ -374,11 +374,11 @@ def test_filling_in_twice_or_after_somebody_else_changes_nothing(
     later = following(begun, tmp_path / "later")
     later.check(later.place)
     later.record()
-    tip = newest_results(begun.clone.repository)
+    tip = results_commit(begun.clone.repository)
     again = later.record()
 
     assert (again.recorded, again.amended, again.known) == ((), 0, 0)
-    assert newest_results(begun.clone.repository) == tip
+    assert results_commit(begun.clone.repository) == tip
 
 
 def test_a_commit_is_asked_about_once_ever(begun: Round, standin: GitHubStandIn, tmp_path: Path) -> None:

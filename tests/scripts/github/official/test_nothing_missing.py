@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scripts.git.data_branches import newest_results, read_note_file, replace_note_file
+from scripts.git.data_branches import read_note_file, replace_note_file, results_commit
 from scripts.github.official import shard_jobs
 from scripts.github.official.nothing_missing import PLANNED_BRANCH, PLANNED_FILE, note_nothing_missing
 from scripts.github.official.workload import OfficialRun, read_workload
@@ -70,7 +70,7 @@ def test_an_idle_board_is_planned_without_reading_it(board: Clone, unread: None)
 
     assert (planned.count, planned.left, planned.unasked, planned.held, planned.shards) == (0, 0, 0, (), ())
     assert planned.sha == board.head
-    assert planned.results_sha == newest_results(board.repository)
+    assert planned.results_sha == results_commit(board.repository)
 
 
 def test_its_plan_is_that_of_a_board_that_is_read(board: Clone) -> None:
@@ -142,7 +142,7 @@ def test_nothing_is_noted_while_something_is_wanted(board: Clone) -> None:
 
 @pytest.mark.parametrize("field", ["held", "unasked"])
 def test_nothing_is_noted_while_something_waits(board: Clone, field: str) -> None:
-    run, results = open_run(board), newest_results(board.repository)
+    run, results = open_run(board), results_commit(board.repository)
     work = read_workload(run, board.head, results)
     waiting: dict[str, Any] = {"held": ("something",)} if field == "held" else {"unasked": {"path": (board.head,)}}
 
@@ -152,7 +152,7 @@ def test_nothing_is_noted_while_something_waits(board: Clone, field: str) -> Non
 
 def test_where_members_of_teams_count_nothing_is_noted_or_believed(board: Clone, unread: None) -> None:
     board.commit({"challenge.yml": TEAMS})
-    run, results = open_run(board), newest_results(board.repository)
+    run, results = open_run(board), results_commit(board.repository)
     work = read_workload(replace(run, is_member=lambda *_: True), board.head, results)
     idle = replace(work, items=(), held=(), unasked={})
 

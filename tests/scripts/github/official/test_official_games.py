@@ -17,7 +17,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
-from scripts.git.data_branches import newest_results, read_recorded
+from scripts.git.data_branches import read_recorded, results_commit
 from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import Workload, read_workload
@@ -120,7 +120,7 @@ def test_the_seeds_come_from_whoever_came_later(board: Clone, tmp_path: Path) ->
     newest, alice, first = git(board.path, "rev-list", "--first-parent", "HEAD").splitlines()
     works = []
     for number in range(2):
-        works.append(read_workload(open_run(board), board.head, newest_results(board.repository)))
+        works.append(read_workload(open_run(board), board.head, results_commit(board.repository)))
         whole_round(board, tmp_path / str(number))
     beacons = {
         "--".join(f"{e.login}+{e.agent}" for e in item.entries): item.wanted.beacon  # type: ignore[union-attr]
@@ -166,7 +166,7 @@ def test_nothing_that_a_player_says_is_in_the_log(board: Clone, tmp_path: Path, 
 
 def test_planning_reads_the_branch_without_logs_and_times(board: Clone, tmp_path: Path) -> None:
     whole_round(board, tmp_path / "1")
-    results, duels = read_recorded(board.repository, newest_results(board.repository))
+    results, duels = read_recorded(board.repository, results_commit(board.repository))
 
     assert (results, len(duels)) == ([], 4)
     assert all(duel.milliseconds is None and not duel.players[0].log_tail for duel in duels)

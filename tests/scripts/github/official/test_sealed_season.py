@@ -35,7 +35,7 @@ from leaderboard.scoring.metrics import is_missing
 from leaderboard.site_context import SiteContext
 from scripts.commands import bot, season
 from scripts.console import CommandError
-from scripts.git.data_branches import export_files, newest_results
+from scripts.git.data_branches import export_files, results_commit
 from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.preview_artifact import ArtifactError, read_artifact
@@ -130,7 +130,7 @@ def open_board(played: Round, place: Path, *, revealed: bool) -> Checkout:
     """A clone of the board with the branches checked out."""
     shutil.copytree(played.clone.path, place / "clone")
     board = Checkout(place / "clone")
-    export_files(played.clone.repository, newest_results(played.clone.repository), board.root / "results")
+    export_files(played.clone.repository, results_commit(played.clone.repository), board.root / "results")
     origin = played.clone.path.parent / "origin.git"
     packed = subprocess.run(["git", "-C", str(origin), "archive", "traces-1"], capture_output=True, check=True).stdout
     (board.root / "traces").mkdir()
@@ -256,7 +256,7 @@ def shard_results(played: Round) -> list[Path]:
 
 
 def test_what_is_recorded_is_not_wanted_again_and_a_version_more_changes_no_episode(played: Round) -> None:
-    work = read_workload(open_run(played.clone), played.clone.head, newest_results(played.clone.repository))
+    work = read_workload(open_run(played.clone), played.clone.head, results_commit(played.clone.repository))
 
     assert work.items == ()
 
@@ -286,7 +286,7 @@ def test_a_hash_that_changes_in_a_season_ends_the_plan(played: Round, tmp_path: 
     clone.commit({"challenge.yml": other})
 
     with pytest.raises(CommandError, match=r"season 1 has results of other episodes: .*give the season another name"):
-        read_workload(open_run(clone), clone.head, newest_results(clone.repository))
+        read_workload(open_run(clone), clone.head, results_commit(clone.repository))
 
 
 def test_a_preview_refuses_the_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -455,14 +455,14 @@ def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, c
     clone = Clone(tmp_path / "board" / "clone")
     git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
     clone.commit(agent_files("dora"))
-    before = read_workload(open_run(clone), clone.head, newest_results(clone.repository))
+    before = read_workload(open_run(clone), clone.head, results_commit(clone.repository))
     season.record_on_branch(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
-    after = read_workload(open_run(clone), clone.head, newest_results(clone.repository))
+    after = read_workload(open_run(clone), clone.head, results_commit(clone.repository))
 
     assert (len(before.items), len(after.items)) == (1, 0)
     assert "was revealed" in capsys.readouterr().err
     assert ResultStore(results=tmp_path / "r", traces=tmp_path / "t").read() == ([], [])
-    assert export_files(clone.repository, newest_results(clone.repository), tmp_path / "r") == 5
+    assert export_files(clone.repository, results_commit(clone.repository), tmp_path / "r") == 5
     assert (tmp_path / "r" / "season.json").exists()
 
 

@@ -13,7 +13,7 @@ from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce_official_scores
 from scripts.github.pull_request.season_rules import rules_before_merge
 from scripts.github.workflow.plan_context import PlanContext, parse_plan_context
-from scripts.standings.recorded_standings import rank, recorded_input
+from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from tests.leaderboard import make
 from tests.scripts.github.preview.test_run_preview import PreviewBoard
 from tests.scripts.github.remotes import CHALLENGE, Clone, agent_files, make_board
@@ -198,7 +198,7 @@ def test_after_the_end_comments_rank_the_versions_that_stood_then_as_the_site_do
 
     announce_official_scores.announce_merged(context)
 
-    site = rank(recorded_input(context.checkout, official=True), official=True)
+    site = rank_recorded(recorded_input(context.checkout, official=True), official=True)
     assert [(row.entry.login, row.place) for row in site.tasks[0].rows] == [("carol", 1), ("alice", 2)]
     assert context.recorded.now.tasks == site.tasks
     (body,) = scene.bodies()

@@ -382,7 +382,7 @@ def test_a_sealed_result_without_a_value_to_rank_by_counts_and_is_not_played_aga
     assert shown["zoe"] is not None
     assert (shown["erin"].score, shown["zoe"].score is None) == (None, False)
     begun.record()
-    assert read_workload(open_run(clone), clone.head, newest_results(clone.repository)).items == ()
+    assert read_workload(open_run(clone), clone.head, results_commit(clone.repository)).items == ()
     table = recorded_standings(open_board(begun, tmp_path, revealed=False), official=False)
     assert [(row.entry.login, is_missing(row.estimate.score)) for row in table.tasks[1].rows] == [("erin", True)]
 

@@ -370,6 +370,11 @@ def of_one_item(folder: Path, kind: str) -> Path:
     return next(folder.glob(f"{kind}/{CARTPOLE}/*/*/*.json"))
 
 
+def set_returns(path: Path, returns: list[float]) -> None:
+    """Returns that the model of results refuses, so that no hash can be made anew."""
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"returns": returns}))
+
+
 def replaced(path: Path, make: Callable[[Path], object]) -> None:
     path.unlink()
     make(path)
@@ -410,7 +415,8 @@ def spoiled_time(folder: Path, at: str) -> None:
         lambda f: spoiled_time(f, "2026-13-45T99:99:99Z"),
         lambda f: spoiled_time(f, "٢٠٢٦-٠١-٠١T٠٠:٠٠:٠٠Z"),
         lambda f: forge(f, CARTPOLE, lambda d: d | {"lengths": [2**53 - 1] * 3}),
-        lambda f: forge(f, CARTPOLE, lambda d: d | {"returns": [1.7e308] * 3}),
+        lambda f: forge(f, CARTPOLE, lambda d: d | {"returns": [1e100] * 3}),
+        lambda f: set_returns(of_one_item(f, "results"), [1.7e308] * 3),
         lambda f: of_one_item(f, "traces").unlink(),
         lambda f: replaced(of_one_item(f, "traces"), Path.mkdir),
         lambda f: replaced(of_one_item(f, "traces"), os.mkfifo),
@@ -423,7 +429,7 @@ def spoiled_time(folder: Path, at: str) -> None:
     ],
     ids=[
         "folder", "pipe", "link", "link-to-itself", "huge", "no-utf-8", "deep", "long-number", "half-a-character-as-key",
-        "half-a-character", "command", "month-13", "other-digits", "long-lengths", "far-returns", "no-trace", "trace-folder",
+        "half-a-character", "command", "month-13", "other-digits", "long-lengths", "far-returns", "returns-beyond-any-sum", "no-trace", "trace-folder",
         "trace-pipe", "huge-trace", "deep-trace", "large-shape", "negative-shape", "no-base64", "objects",
     ],
 )  # fmt: skip

@@ -20,6 +20,7 @@ from evaluator.model.records.verdict import Verdict
 from scripts.git.data_branches import read_recorded, results_commit
 from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.commit_facts import CommitFacts
+from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
 from scripts.github.official.workload import Workload, read_workload
 from scripts.repository.layout import RESULTS_BRANCH
 from tests.scripts.github import rounds
@@ -325,7 +326,7 @@ def test_a_file_that_was_not_asked_is_told_and_never_recorded(begun: Round, path
 def test_too_large_a_duel_costs_that_duel_alone(begun: Round) -> None:
     pair = "alice+a--local+first"
     path = next((holder(begun, pair) / "results" / TIC / pair).iterdir())
-    path.write_bytes(b" " * ((8 << 20) + 1))
+    path.write_bytes(b" " * (MAX_RESULT_BYTES + 1))
 
     checked = begun.check()
 

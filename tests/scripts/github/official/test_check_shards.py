@@ -429,8 +429,9 @@ def spoiled_time(folder: Path, at: str) -> None:
     ],
     ids=[
         "folder", "pipe", "link", "link-to-itself", "huge", "no-utf-8", "deep", "long-number", "half-a-character-as-key",
-        "half-a-character", "command", "month-13", "other-digits", "long-lengths", "far-returns", "returns-beyond-any-sum", "no-trace", "trace-folder",
-        "trace-pipe", "huge-trace", "deep-trace", "large-shape", "negative-shape", "no-base64", "objects",
+        "half-a-character", "command", "month-13", "other-digits", "long-lengths", "far-returns", "returns-beyond-any-sum",
+        "no-trace", "trace-folder", "trace-pipe", "huge-trace", "deep-trace", "large-shape", "negative-shape", "no-base64",
+        "objects",
     ],
 )  # fmt: skip
 def test_one_surprising_file_costs_that_result_alone(begun: Round, spoil: Callable[[Path], object]) -> None:

@@ -136,7 +136,7 @@ def _attribute(attribute: _Fields) -> tuple[str, float | tuple[float, ...] | Ten
     name = _text(attribute, 1)
     match _number(attribute, 20):
         case 1:
-            return name, float(_packed(attribute, 2, "<f4")[0]) if _packed(attribute, 2, "<f4").size else 0.0
+            return name, (_finite(_packed(attribute, 2, "<f4").tolist()) or (0.0,))[0]
         case 2:
             return name, _exact(_signed(_number(attribute, 3)))
         case 3:
@@ -144,10 +144,17 @@ def _attribute(attribute: _Fields) -> tuple[str, float | tuple[float, ...] | Ten
         case 4:
             return name, _tensor(_messages(attribute, 5)[0] if _messages(attribute, 5) else [])
         case 6:
-            return name, tuple(_packed(attribute, 7, "<f4").tolist())
+            return name, _finite(_packed(attribute, 7, "<f4").tolist())
         case 7:
             return name, tuple(map(_exact, _varints(attribute, 8)))
     raise NetworkRefused("an operator has a graph or something else inside that is not read here")
+
+
+def _finite(numbers: list[float]) -> tuple[float, ...]:
+    """The numbers, which are written as JSON."""
+    if not all(map(math.isfinite, numbers)):
+        raise NetworkRefused("a number of an operator is infinite or none")
+    return tuple(numbers)
 
 
 def _tensor(tensor: _Fields) -> Tensor:

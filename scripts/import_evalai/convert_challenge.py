@@ -22,8 +22,13 @@ ReadFile = Callable[[str], bytes | None]
 
 ENV_PLACEHOLDER = "name-the-environment"
 MAX_PAGE_BYTES = 1 << 20
-# Markdown syntax to remove from plain text; group 1 is a link's or image's text, group 2 an escaped character.
-_MARKDOWN_SYNTAX = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)|\\([!-/:-@\[-`{-~])|[#*`]|^ *(?:-|\d+\.) ", re.MULTILINE)
+# How much longer Markdown may be than the plain text that is made of it.
+MARKUP_SHARE = 100
+# Markdown syntax to remove from plain text; group 1 is a link's or image's text, group 2 an escaped character. Texts and
+# addresses of links are bounded, and the page is cut: for brackets that nothing closes the time grows with its square.
+_MARKDOWN_SYNTAX = re.compile(
+    r"!?\[([^\]\n]{0,500})\]\([^)\n]{0,2000}\)|\\([!-/:-@\[-`{-~])|[#*`]|^ *(?:-|\d+\.) ", re.MULTILINE
+)
 _ACTIVE_TAGS = (
     "script", "style", "iframe", "object", "embed", "form", "noscript", "svg", "math", "template", "link", "meta",
 )  # fmt: skip
@@ -99,7 +104,8 @@ def read_page(section: ConfigSection, key: str, read: ReadFile) -> str | None:
 
 def plain_text(text: str | None, length: int) -> str:
     """The beginning of a Markdown page as plain text."""
-    return truncated(_MARKDOWN_SYNTAX.sub(lambda match: match[1] or match[2] or "", text or ""), length)
+    beginning = (text or "")[: MARKUP_SHARE * length]
+    return truncated(_MARKDOWN_SYNTAX.sub(lambda match: match[1] or match[2] or "", beginning), length)
 
 
 def truncated(text: str, length: int) -> str:

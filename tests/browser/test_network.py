@@ -82,10 +82,17 @@ def test_a_position_is_shown_as_the_environment_shows_it(task):
 ELSEWHERE = tensor("w", [4, 2], FLOAT, elsewhere="/etc/passwd")
 LOOP = node("Loop", ["x"], ["y"], _field(5, _field(1, "body") + _field(6, b"") + _field(20, 5)))
 
+NO_NUMBER = node(
+    "LeakyRelu", ["x"], ["y"], _field(5, _field(1, "alpha") + _field(7, np.float32("nan").tobytes()) + _field(20, 6))
+)
+
 
 @pytest.mark.parametrize(
     ("content", "why"),
     [
+        pytest.param(model(graph_of([NO_NUMBER], [], ENDS)), "infinite or none",
+            marks=pytest.mark.attack("page_network_without_a_number", family="pages", outcome="refused at the build",
+            tries="Leads a game by a network with NaN in an operator, which no page reads: nobody plays.")),
         pytest.param(model(graph_of([node("RandomNormal", ["x"], ["y"])], [], ENDS)),
             "an operator that a page does not play",
             marks=pytest.mark.attack("page_network_of_unknown_operators", family="pages", outcome="refused at the build",

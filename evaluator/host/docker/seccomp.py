@@ -83,6 +83,9 @@ SOCKET_OPTIONS = {
 }  # fmt: skip
 # Levels whose options are all allowed to who may open internet sockets.
 _INTERNET_LEVELS = (socket.IPPROTO_IP, socket.IPPROTO_TCP, socket.IPPROTO_UDP, socket.IPPROTO_IPV6)
+# The only protocols of such sockets; zero is the usual one of the type. No agent needs Multipath TCP, UDP-Lite or ping, and
+# each is more of the kernel that an agent reaches.
+_INTERNET_PROTOCOLS = (0, socket.IPPROTO_TCP, socket.IPPROTO_UDP)
 # The bit by which a futex belongs to one process. Others in a page of the image's files are the same for all containers,
 # since the kernel has that page once: who waits there is woken from another one, thousands of times in a second. Libraries
 # wait so for the ends of threads; they all look again after EAGAIN, so they are slower and none fails. The newer calls,
@@ -106,7 +109,7 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
         loopback: whether IPv4 and IPv6 sockets may be made. Without a network they reach only the container's own loopback.
         is_gvisor: whether the profile is for gVisor, whose other calls fail with EPERM.
     """
-    families = [socket.AF_UNIX, *((socket.AF_INET, socket.AF_INET6) if loopback else ())]
+    families = (socket.AF_INET, socket.AF_INET6) if loopback else ()
     levels = _INTERNET_LEVELS if loopback else ()
     document = {
         "defaultAction": "SCMP_ACT_ERRNO",
@@ -114,7 +117,12 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
         "archMap": [{"architecture": name, "subArchitectures": []} for name in _ARCHITECTURES],
         "syscalls": [
             _rule(_ALLOWED),
-            *(_rule(("socket",), (0, int(family), "SCMP_CMP_EQ")) for family in families),
+            _rule(("socket",), (0, int(socket.AF_UNIX), "SCMP_CMP_EQ")),
+            *(
+                _rule(("socket",), (0, int(family), "SCMP_CMP_EQ"), (2, int(protocol), "SCMP_CMP_EQ"))
+                for family in families
+                for protocol in _INTERNET_PROTOCOLS
+            ),
             *(_rule(("setsockopt",), (1, int(level), "SCMP_CMP_EQ")) for level in levels),
             *(
                 _rule(("setsockopt",), (1, int(socket.SOL_SOCKET), "SCMP_CMP_EQ"), (2, option, "SCMP_CMP_EQ"))

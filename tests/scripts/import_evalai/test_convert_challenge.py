@@ -3,6 +3,7 @@
 import copy
 import json
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -309,3 +310,16 @@ def test_a_description_is_words_and_not_their_markup() -> None:
 
     assert plain_text(page, 100) == "A_b Go there now. one 2-3"
     assert plain_text(page, 12) == "A_b Go…"
+
+
+@pytest.mark.attack(
+    "evalai_page_of_open_brackets", family="supply", outcome="its words are read at once",
+    tries="Describes an EvalAI challenge by a million brackets that nothing closes, which took minutes to be read.",
+)  # fmt: skip
+@pytest.mark.parametrize("brackets", ["[", "[a](", "![a](x"])
+def test_a_page_of_open_brackets_takes_no_time(brackets: str) -> None:
+    begun = time.monotonic()
+
+    assert plain_text(brackets * (1_000_000 // len(brackets)), 300).startswith(brackets)
+
+    assert time.monotonic() - begun < 30

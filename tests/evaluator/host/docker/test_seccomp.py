@@ -35,15 +35,21 @@ def test_the_profile_lets_through_only_what_it_names(is_gvisor: bool) -> None:
     assert [name for rule in profile["syscalls"] for name in rule["names"] if not rule.get("args")].count("socket") == 0
 
 
-def families(*, loopback: bool) -> set[int]:
+def sockets(*, loopback: bool) -> set[tuple[int, int | None]]:
+    """Family and protocol of the sockets that may be made; None for any protocol."""
     rules = [rule for rule in json.loads(seccomp_profile(loopback=loopback))["syscalls"] if rule["names"] == ["socket"]]
-    assert all(len(rule["args"]) == 1 and rule["args"][0]["op"] == "SCMP_CMP_EQ" for rule in rules)
-    return {rule["args"][0]["value"] for rule in rules}
+    assert {argument["op"] for rule in rules for argument in rule["args"]} == {"SCMP_CMP_EQ"}
+    wanted = [{argument["index"]: argument["value"] for argument in rule["args"]} for rule in rules]
+    return {(rule[0], rule.get(2)) for rule in wanted}
 
 
 def test_only_who_asks_for_the_loopback_makes_internet_sockets() -> None:
-    assert families(loopback=False) == {1}
-    assert families(loopback=True) == {1, 2, 10}
+    assert sockets(loopback=False) == {(socket.AF_UNIX, None)}
+
+
+def test_internet_sockets_are_those_of_tcp_and_udp() -> None:
+    both = {(family, protocol) for family in (socket.AF_INET, socket.AF_INET6) for protocol in (0, 6, 17)}
+    assert sockets(loopback=True) == {(socket.AF_UNIX, None)} | both
 
 
 def test_no_container_wakes_or_waits_for_another() -> None:

@@ -38,7 +38,7 @@ NOT_DETERMINISTIC = (
 )
 LIMIT_REACHED = "the replay fits, but a limit of time or memory was reached, which depends on the machine"
 INTERRUPTED = "the replay fits, but the evaluation was interrupted, and its episodes were played by several processes"
-OTHER_MACHINE = "the replay fits, but the record was made with another evaluator version, base image or processor than here"
+OTHER_MACHINE = "the replay fits, but the record was made with another evaluator, sandbox, card or processor than here"
 # Verdicts that depend on the machine.
 LIMIT_VERDICTS = (Verdict.TIMEOUT, Verdict.OUT_OF_MEMORY)
 
@@ -52,7 +52,7 @@ def compare_runs(
     play: Callable[[], Record],
     differences: Callable[[Record, Record], list[str]],
     excuse: Callable[[Record], str | None],
-    machine: Callable[[Record], tuple[str, str]],
+    machine: Callable[[Record], object],
 ) -> tuple[VerificationStatus, list[str]]:
     """The status of a verified record after its agents are played again, and the reasons.
 
@@ -60,7 +60,7 @@ def compare_runs(
     second, all were made on the same kind of machine, and none of them has an excuse.
 
     `differences`: what differs in the second of two runs, each in one sentence. `excuse`: why an agent may legitimately act
-    otherwise in a run. `machine`: runtime digest and platform, on which an agent's actions may depend.
+    otherwise in a run. `machine`: what of it an agent's actions may depend on.
 
     Raises:
         _RerunError: by `play`, if playing again failed on our side.
@@ -157,7 +157,7 @@ def _result_job(evaluator: Evaluator, path: Path, find_entry: FindEntry) -> Reru
                 play,
                 differences=lambda before, now: list(_differences(before, now)),
                 excuse=lambda run: _excuse(run[0]),
-                machine=lambda run: (run[0].runtime_digest, run[0].platform),
+                machine=lambda run: (run[0].runtime_digest, run[0].sandbox, run[0].platform, run[0].gpus),
             )
         )
 
@@ -207,7 +207,7 @@ def compare_duel(recorded: Duel, play_once: Callable[[], Duel]) -> tuple[Verific
         play,
         differences=_different_matches,
         excuse=_excuse_of_duel,
-        machine=lambda duel: (duel.runtime_digest, duel.platform),
+        machine=lambda duel: (duel.runtime_digest, duel.sandbox, duel.platform),
     )
 
 

@@ -130,7 +130,7 @@ def test_who_draws_from_the_machine_is_not_accused() -> None:
     assert (standing, faults[0], replayer.held) == (VerificationStatus.NOT_REPEATABLE, NOT_DETERMINISTIC, 2)
 
 
-@pytest.mark.parametrize("change", [{"platform": "Plan9 mips"}, {"runtime_digest": "cd" * 32}])
+@pytest.mark.parametrize("change", [{"platform": "Plan9 mips"}, {"runtime_digest": "cd" * 32}, {"sandbox": "gvisor"}])
 def test_who_was_recorded_on_other_ground_is_not_accused(change: dict[str, str]) -> None:
     recorded = duel_with_self_hash({**duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document(), **change})
 

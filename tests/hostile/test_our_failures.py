@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,12 @@ from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 from leaderboard.build_standings import build_standings
 from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
+from scripts.runs.parallel_jobs import FreeResources, ParallelJob, run_jobs
 from tests.evaluator.host.training_scripts.test_script_env_server import Wire
 from tests.evaluator.script_runs import script
 from tests.hostile.arena import order_of, write_agent
 from tests.leaderboard import make
-from tests.rooms import FIRST_LEGAL, duelled, evaluated, played, process
+from tests.rooms import FIRST_LEGAL, duelled, evaluated, folder, order, played, process
 
 
 class Open(gymnasium.Env[Any, Any]):
@@ -124,6 +126,27 @@ def test_returns_that_no_sum_holds_do_not_stop_the_board(action: float) -> None:
     assert result.verdict is (Verdict.INTERNAL_ERROR if action > 1e100 else Verdict.OK)
     assert {row.entry.login for row in board.rows} == ({"alice", "mallory"} if result.returns else {"alice"})
     assert all(math.isfinite(row.estimate.low) and math.isfinite(row.estimate.high) for row in board.rows)
+
+
+@pytest.mark.attack(
+    "returns_that_no_display_shows", family="cheating", outcome="that evaluation fails alone; the others are played",
+    tries="Earns returns whose mean is no number, while others are evaluated beside it and a display shows each one's mean.",
+)  # fmt: skip
+@pytest.mark.parametrize("action", ["1e308", "1e308 if observation[0] <= 0 else -1e308", "5e307"])
+def test_returns_that_no_sum_holds_end_no_others_evaluation(action: str) -> None:
+    """The command's own process ended while it showed them, and with it everybody's evaluations."""
+    box = process()
+    jobs = [
+        ParallelJob(
+            title="", processors=1, memory_mib=1,
+            play=partial(evaluate_agent, order(folder(source), OPEN), box.kind, box.opener, lambda: datetime.now(UTC)),
+        )
+        for source in (GREEDY.format(action=action), GREEDY.format(action="1.0"))
+    ]  # fmt: skip
+
+    done = dict(run_jobs(jobs, 2, quiet=True, free=FreeResources(processors=(0, 1), memory_mib=4000)))
+
+    assert {index: one.result.verdict for index, one in done.items()} == {0: Verdict.INTERNAL_ERROR, 1: Verdict.OK}
 
 
 @pytest.mark.attack(

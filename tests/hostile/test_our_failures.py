@@ -134,7 +134,7 @@ def test_returns_that_no_sum_holds_do_not_stop_the_board(action: float) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("action", ["1e308", "1e308 if observation[0] <= 0 else -1e308", "5e307"])
 def test_returns_that_no_sum_holds_end_no_others_evaluation(action: str) -> None:
-    """The command's own process ended while it showed them, and with it everybody's evaluations."""
+    """The command's own process ended while it showed them, and with it what else was being played."""
     box = process()
     jobs = [
         ParallelJob(
@@ -299,7 +299,7 @@ class Boundless(tictactoe.raw_env):  # type: ignore[misc]
     tries="Plays the move of a host's game whose reward is no number, which no record of a duel holds.",
 )  # fmt: skip
 def test_a_duel_whose_rewards_are_no_numbers_ends_alone() -> None:
-    """It ended the whole job, with everybody's duels in it, and left no record."""
+    """It ended the job with what was left to be played in it, and left no record."""
     last = "class Agent:\n    def act(self, seen):\n        return int(seen['action_mask'].nonzero()[0][-1])\n"
     task = Task.model_validate({"id": "game", "game": f"{__name__}:Boundless", "matches": 2, "opening": 0})
 

@@ -138,9 +138,11 @@ def progress_in_words(played: PlayProgress) -> str:
 
 
 def mean_in_words(scores: Sequence[float]) -> str:
-    """The mean of two scores or more, with its 95 % interval."""
+    """The mean of two scores or more, with its 95 % interval; no result holds one beyond ±1e100."""
     import statistics  # imported late: it takes as long as a small command
 
+    if not all(abs(score) <= 1e100 for score in scores):
+        return "no number"
     spread = 1.96 * statistics.stdev(scores) / math.sqrt(len(scores))
     return f"{statistics.fmean(scores):.4g} ± {spread:.2g}"
 

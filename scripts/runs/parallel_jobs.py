@@ -100,7 +100,7 @@ def run_jobs(
     before each is started, with its position; False leaves it out.
 
     Raises:
-        CommandError: processes ended before their evaluations; the others have been played by then.
+        CommandError: some were not played to their ends; the others have been by then.
     """
     free = free or FreeResources.here()
     most = min(len(jobs), len(free.processors), at_once or len(jobs))
@@ -158,7 +158,7 @@ class _Schedule(Generic[Value]):
         self._count = len(free.processors)
         self._waiting = sorted(range(len(jobs)), key=lambda index: -jobs[index].processors)
         self.faults: list[str] = []
-        """A line for each job whose process ended before it."""
+        """A line for each job that failed, or whose process ended before it."""
 
     def run(self, may_start: Callable[[int], bool]) -> Iterator[tuple[int, Value]]:
         """The position and value of each job as it ends."""
@@ -178,8 +178,11 @@ class _Schedule(Generic[Value]):
                     worker.report(payload)
                     continue
                 index = self._release(worker)
-                if kind == "error":
+                if kind == "error" and isinstance(payload, CommandError):
                     raise payload
+                if kind == "error":  # Of one evaluation, which must not keep the others from being played.
+                    self.faults.append(f"{self._jobs[index].title}: {payload}")
+                    continue
                 yield index, payload
 
     def _replace(self, worker: _Worker) -> None:

@@ -37,7 +37,8 @@ NOT_DETERMINISTIC = (
     "secrets or uuid, a random generator without a seed, the order of a set of objects"
 )
 LIMIT_REACHED = "the replay fits, but a limit of time or memory was reached, which depends on the machine"
-OTHER_MACHINE = "the replay fits, but the record was made with another evaluator version, base image or processor than here"
+INTERRUPTED = "the replay fits, but the evaluation was interrupted, and its episodes were played by several processes"
+OTHER_MACHINE = "the replay fits, but the record was made with another evaluator, sandbox, card or processor than here"
 # Verdicts that depend on the machine.
 LIMIT_VERDICTS = (Verdict.TIMEOUT, Verdict.OUT_OF_MEMORY)
 
@@ -50,16 +51,16 @@ def compare_runs(
     recorded: Record,
     play: Callable[[], Record],
     differences: Callable[[Record, Record], list[str]],
-    at_a_limit: Callable[[Record], bool],
-    machine: Callable[[Record], tuple[str, str]],
+    excuse: Callable[[Record], str | None],
+    machine: Callable[[Record], object],
 ) -> tuple[VerificationStatus, list[str]]:
     """The status of a verified record after its agents are played again, and the reasons.
 
     A record is refuted only if its agents are deterministic: the second run differs from the record, a third run equals the
-    second, all were made on the same kind of machine, and no time or memory limit was reached.
+    second, all were made on the same kind of machine, and none of them has an excuse.
 
-    `differences`: what differs in the second of two runs, each in one sentence. `machine`: runtime digest and platform, on
-    which an agent's actions may depend.
+    `differences`: what differs in the second of two runs, each in one sentence. `excuse`: why an agent may legitimately act
+    otherwise in a run. `machine`: what of it an agent's actions may depend on.
 
     Raises:
         _RerunError: by `play`, if playing again failed on our side.
@@ -70,8 +71,8 @@ def compare_runs(
         return VerificationStatus.VERIFIED, []
     if machine(recorded) != machine(second):
         return VerificationStatus.NOT_REPEATABLE, [OTHER_MACHINE, *different]
-    if at_a_limit(recorded) or at_a_limit(second):
-        return VerificationStatus.NOT_REPEATABLE, [LIMIT_REACHED, *different]
+    if reason := excuse(recorded) or excuse(second):
+        return VerificationStatus.NOT_REPEATABLE, [reason, *different]
     if differences(second, play()):
         return VerificationStatus.NOT_REPEATABLE, [NOT_DETERMINISTIC, *different]
     return VerificationStatus.REFUTED, [NOT_REPRODUCED, *different]
@@ -131,7 +132,8 @@ def _result_job(evaluator: Evaluator, path: Path, find_entry: FindEntry) -> Reru
         return None
     # Sealed results that were not revealed never get here: they do not verify.
     secret = evaluator.checkout.seasons.secret_of(recorded.season, recorded.beacon)
-    request = dataclasses.replace(evaluator.request(agent, task, recorded.beacon), secret=secret)
+    request = evaluator.request(agent, task, recorded.beacon)
+    request = dataclasses.replace(request, secret=secret, season=recorded.season, limits=recorded.limits)
 
     def compare(report: ReportProgress) -> RerunOutcome:
         if recorded.verdict is Verdict.INTERNAL_ERROR:
@@ -154,8 +156,8 @@ def _result_job(evaluator: Evaluator, path: Path, find_entry: FindEntry) -> Reru
                 (before, trace),
                 play,
                 differences=lambda before, now: list(_differences(before, now)),
-                at_a_limit=lambda run: run[0].verdict in LIMIT_VERDICTS,
-                machine=lambda run: (run[0].runtime_digest, run[0].platform),
+                excuse=lambda run: _excuse(run[0]),
+                machine=lambda run: (run[0].runtime_digest, run[0].sandbox, run[0].platform, run[0].gpus),
             )
         )
 
@@ -181,6 +183,7 @@ def _duel_job(runner: DuelRunner, path: Path, find_entry: FindEntry) -> RerunJob
     if one is None or other is None or task is None:
         return None
     request = runner.request(one, other, task, recorded.beacon)
+    request = dataclasses.replace(request, season=recorded.season, limits=recorded.limits)
 
     def compare(report: ReportProgress) -> RerunOutcome:
         if recorded.verdict is not Verdict.OK:
@@ -203,8 +206,8 @@ def compare_duel(recorded: Duel, play_once: Callable[[], Duel]) -> tuple[Verific
         recorded,
         play,
         differences=_different_matches,
-        at_a_limit=_at_a_limit,
-        machine=lambda duel: (duel.runtime_digest, duel.platform),
+        excuse=_excuse_of_duel,
+        machine=lambda duel: (duel.runtime_digest, duel.sandbox, duel.platform),
     )
 
 
@@ -214,9 +217,15 @@ def _different_matches(before: Duel, now: Duel) -> list[str]:
     return [f"played again, match {index} takes another course" for index, (one, other) in pairs if one != other]
 
 
-def _at_a_limit(duel: Duel) -> bool:
+def _excuse(result: Result) -> str | None:
+    if result.verdict in LIMIT_VERDICTS:
+        return LIMIT_REACHED
+    return INTERRUPTED if result.continued_after else None
+
+
+def _excuse_of_duel(duel: Duel) -> str | None:
     is_late = any(match.end is MatchEnd.LATE for match in duel.matches)
-    return is_late or any(player.verdict in LIMIT_VERDICTS for player in duel.players)
+    return LIMIT_REACHED if is_late or any(player.verdict in LIMIT_VERDICTS for player in duel.players) else None
 
 
 def _match_summaries(duel: Duel) -> list[MatchSummary]:

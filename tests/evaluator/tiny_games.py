@@ -71,6 +71,29 @@ class OneLeaves(Tiny):
             self._skip_agent_selection = "right"
 
 
+class Dealt(Tiny):
+    """Each player holds a card from the seed; the right one wins by guessing the left one's."""
+
+    def __init__(self) -> None:
+        super().__init__(length=2)
+
+    def observe(self, agent: str) -> Any:
+        seen = super().observe(agent)
+        seen["observation"][2] = self._card(agent)
+        return seen
+
+    def step(self, action: Any) -> None:
+        if not self.terminations[self.agent_selection] and self.moves:
+            action, guess = 0, action
+            super().step(action)
+            self.rewards["right"] = 1 if guess == self._card("left") else -1
+            return
+        super().step(0 if not self.terminations[self.agent_selection] else action)
+
+    def _card(self, agent: str) -> int:
+        return self.start // (3 if agent == "left" else 9) % 3
+
+
 class Three(Tiny):
     """Not a game of two."""
 

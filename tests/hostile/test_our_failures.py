@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,24 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
+from pettingzoo.classic.tictactoe import tictactoe
 
 from evaluator import wire
+from evaluator.host.envs import episode_recorder
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.seeds.encryption import encrypt_result
 from evaluator.host.seeds.season_secret import SeasonSecret
+from evaluator.host.solo import make_result
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import replay_episode, verify_result
 from evaluator.host.training_scripts import script_env_server
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.host.verification import VerificationStatus
-from evaluator.model.config.task import Task
+from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.config.training_script import EPISODES, MAX_NOTICES, ScriptRecord, ScriptRules
 from evaluator.model.records import trace
 from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL, SandboxKind, with_self_hash
@@ -36,11 +40,12 @@ from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 from leaderboard.build_standings import build_standings
 from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
+from scripts.runs.parallel_jobs import FreeResources, ParallelJob, run_jobs
 from tests.evaluator.host.training_scripts.test_script_env_server import Wire
 from tests.evaluator.script_runs import script
 from tests.hostile.arena import order_of, write_agent
 from tests.leaderboard import make
-from tests.rooms import evaluated
+from tests.rooms import FIRST_LEGAL, duelled, evaluated, folder, order, played, process
 
 
 class Open(gymnasium.Env[Any, Any]):
@@ -124,6 +129,27 @@ def test_returns_that_no_sum_holds_do_not_stop_the_board(action: float) -> None:
 
 
 @pytest.mark.attack(
+    "returns_that_no_display_shows", family="cheating", outcome="that evaluation fails alone; the others are played",
+    tries="Earns returns whose mean is no number, while others are evaluated beside it and a display shows each one's mean.",
+)  # fmt: skip
+@pytest.mark.parametrize("action", ["1e308", "1e308 if observation[0] <= 0 else -1e308", "5e307"])
+def test_returns_that_no_sum_holds_end_no_others_evaluation(action: str) -> None:
+    """The command's own process ended while it showed them, and with it what else was being played."""
+    box = process()
+    jobs = [
+        ParallelJob(
+            title="", processors=1, memory_mib=1,
+            play=partial(evaluate_agent, order(folder(source), OPEN), box.kind, box.opener, lambda: datetime.now(UTC)),
+        )
+        for source in (GREEDY.format(action=action), GREEDY.format(action="1.0"))
+    ]  # fmt: skip
+
+    done = dict(run_jobs(jobs, 2, quiet=True, free=FreeResources(processors=(0, 1), memory_mib=4000)))
+
+    assert {index: one.result.verdict for index, one in done.items()} == {0: Verdict.INTERNAL_ERROR, 1: Verdict.OK}
+
+
+@pytest.mark.attack(
     "actions_that_no_file_holds", family="cheating", outcome="`output_limit`, once and for all",
     tries="Lets the last digits of its actions grow until no file holds them, when its episodes went badly.",
 )  # fmt: skip
@@ -142,6 +168,145 @@ def test_a_trace_that_is_too_large_is_the_agents_own_end(
     assert (large.result.verdict, large.result.returns, large.trace) == (Verdict.OUTPUT_LIMIT, (), None)
     assert "digits" in large.result.message
     assert small.result.verdict is Verdict.OK
+
+
+@pytest.mark.attack(
+    "actions_that_unpack_to_too_much", family="cheating", outcome="`output_limit`, once and for all",
+    tries="Repeats one action until its trace, small when it is packed, holds more than a verification unpacks.",
+)  # fmt: skip
+def test_a_trace_that_unpacks_to_too_much_is_the_agents_own_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Publish refused it, which counted as a failure of ours."""
+    for missing in (1, 0):
+        for module in (trace, make_result):
+            monkeypatch.setattr(module, "MOST_UNPACKED", OPEN.episodes * 3 * 8 - missing)
+        end = evaluated(GREEDY.format(action="0.0"), OPEN)
+        if missing:
+            assert (end.result.verdict, end.result.returns, end.trace) == (Verdict.OUTPUT_LIMIT, (), None)
+        else:
+            checked(OPEN, end)
+
+
+WALKS_ON = """
+import numpy
+class Agent:
+    def act_batch(self, observations):
+        return numpy.zeros(len(observations), int)
+"""
+WALKING_SCRIPT = """
+env = gym.make("CliffWalking-v1")
+env.reset()
+while True:
+    env.step(0)
+"""
+
+
+@pytest.mark.attack(
+    "episodes_without_end", family="exhaustion", outcome="`output_limit`, once and for all",
+    tries="Never ends an episode of a task without a time limit, until the kept actions fill the referee's memory.",
+)  # fmt: skip
+def test_who_plays_on_for_ever_does_not_fill_the_referees_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A referee that is killed leaves no record, so that the evaluation was played anew, without end."""
+    monkeypatch.setattr(episode_recorder, "MOST_UNPACKED", 3000)
+    cliff = Task.model_validate({"id": "CliffWalking-v1", "episodes": 10})
+    rules = {"steps": 10_000, "last": 2, "worst": 0}
+    taught = Task.model_validate({"id": "CliffWalking-v1", "max_episode_steps": 4000, "script": rules})
+
+    ends = [evaluated(WALKS_ON, cliff).result, script(WALKING_SCRIPT, taught).result]
+
+    assert {(end.verdict, end.returns) for end in ends} == {(Verdict.OUTPUT_LIMIT, ())}, [end.message for end in ends]
+
+
+def test_actions_are_kept_in_few_bytes() -> None:
+    """A task without a time limit may have hundreds of millions of them."""
+    (episode, *_) = played(WALKS_ON, Task.model_validate({"id": "CliffWalking-v1", "max_episode_steps": 5}), process())
+
+    assert episode.actions[0].dtype.itemsize == 1
+
+
+class Changing(Open):
+    """Changes the action that it is given, which the host's own environments may do."""
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if action[0] > 0.5:
+            action *= 0.9
+        return np.array([action[0]]), float(action[0]), False, False, {}
+
+
+gymnasium.register("Changing-v0", Changing)
+
+
+@pytest.mark.attack(
+    "action_that_the_environment_changes", family="cheating", outcome="recorded as it is",
+    tries="Plays an action that the host's environment changes in place, so that the replay begins with the changed one.",
+)  # fmt: skip
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_an_environment_does_to_its_action_is_not_recorded_as_the_agents(count: int) -> None:
+    """Publish refused it, which counted as a failure of ours."""
+    own = [{"name": "Own", "kind": "tests.evaluator.own_metrics:replayed_return", "direction": "higher"}]
+    task = Task.model_validate({"id": "c", "env": "Changing-v0", "episodes": 20, "max_episode_steps": 3, "metrics": own})
+    task = task.model_copy(update={"lanes": ParallelEpisodes(shared=count, separate=count)})
+
+    checked(task, evaluated(GREEDY.format(action="1.0"), task))
+
+
+class Many(Open):
+    """Takes several numbers at once, and pays a multiple of the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = spaces.MultiDiscrete([100, 100])
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return np.zeros(1), float(action[0] * 10), False, False, {}
+
+
+gymnasium.register("Many-v0", Many)
+
+
+@pytest.mark.attack(
+    "script_of_small_numbers_for_a_metric", family="cheating", outcome="recorded as it is",
+    tries="Plays small integers only, which are kept in one byte each, where the host's metric steps the environment again.",
+)  # fmt: skip
+def test_a_hosts_metric_gets_a_scripts_actions_as_the_environment_got_them() -> None:
+    """The metric overflowed. Publish refused it, which counted as a failure of ours: another draw for a script's luck."""
+    own = [{"name": "Own", "kind": "tests.evaluator.own_metrics:replayed_return", "direction": "higher"}]
+    rules = {"steps": 20, "last": 2, "worst": 0}
+    task = Task.model_validate({"id": "m", "env": "Many-v0", "max_episode_steps": 3, "script": rules, "metrics": own})
+    source = """
+    import numpy as np
+    env = gym.make("m")
+    while True:
+        play(env, 1, act=lambda observation: np.array([50, 1]))
+    """
+
+    done = script(source, task)
+
+    checked(task, done)
+    assert done.result.metrics[own[0]["kind"]] == 1250.0
+
+
+class Boundless(tictactoe.raw_env):  # type: ignore[misc]
+    """A game whose last field is worth no number."""
+
+    def step(self, action: Any) -> None:
+        super().step(action)
+        if action == 8:
+            self.rewards = dict.fromkeys(self.rewards, float("nan"))
+
+
+@pytest.mark.attack(
+    "match_that_is_worth_no_number", family="cheating", outcome="that duel fails alone; the board goes on",
+    tries="Plays the move of a host's game whose reward is no number, which no record of a duel holds.",
+)  # fmt: skip
+def test_a_duel_whose_rewards_are_no_numbers_ends_alone() -> None:
+    """It ended the job with what was left to be played in it, and left no record."""
+    last = "class Agent:\n    def act(self, seen):\n        return int(seen['action_mask'].nonzero()[0][-1])\n"
+    task = Task.model_validate({"id": "game", "game": f"{__name__}:Boundless", "matches": 2, "opening": 0})
+
+    duel = duelled(last, FIRST_LEGAL, task)
+
+    assert (duel.verdict, duel.matches) == (Verdict.INTERNAL_ERROR, ())
+    assert "number" in duel.message
 
 
 class Unsigned(Open):

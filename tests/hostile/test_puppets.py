@@ -7,14 +7,17 @@ from itertools import combinations
 
 import pytest
 
+from evaluator.host.envs.check_task import task_faults
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from leaderboard.ratings.fit_ratings import PairedTotals, fit_ratings
 from tests.leaderboard import make
+from tests.rooms import FIRST_LEGAL, duelled
 
 GAME = make.game(opponents=50)
 RULES: Challenge = make.challenge(GAME).model_copy(update={"baselines": ("anchor/agent",)})
@@ -333,3 +336,32 @@ def test_what_a_rival_loses_by_players_that_beat_it_alone_is_what_the_page_says(
 
     assert round(540 - ratings[9]) == lost
     assert 1 + sum(ratings > ratings[9]) == place
+
+
+# Remembers the cards that it held on the left, in the order of the matches, and guesses them on the right.
+REMEMBERS = """
+HELD, GUESSED = [], []
+class Agent:
+    memoryless = True
+    def act(self, seen):
+        is_right, _, card = seen["observation"].tolist()
+        if not is_right:
+            HELD.append(card)
+            return 0
+        GUESSED.append(card)
+        return HELD[len(GUESSED) - 1]
+"""
+
+
+@pytest.mark.attack(
+    "cards_of_the_other_match", family="cheating", outcome="`pullrank check` refuses such a game",
+    tries="Remembers the cards that it held in the one match of an opening: its opponent holds them in the other one.",
+)  # fmt: skip
+def test_a_game_that_deals_from_its_seed_is_refused() -> None:
+    """Both matches of an opening have one seed and are played by one process, so nothing is hidden from it."""
+    task = Task.model_validate({"id": "dealt", "game": "tests.evaluator.tiny_games:Dealt", "matches": 40, "opening": 0})
+
+    duel = duelled(REMEMBERS, FIRST_LEGAL, task)
+
+    assert all(match.winner == 0 for match in duel.matches[1::2])
+    assert [(fault.key, "deals from its seed" in fault.text) for fault in task_faults(task)] == [("game", True)]

@@ -4,7 +4,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -145,7 +145,12 @@ def evaluate_duel(
         return _DuelRun(verdict=Verdict.INTERNAL_ERROR, message=message)
 
     run = with_retry(lambda shown: convert_internal_errors(partial(_attempt, request, opener, progress, shown), failed))
-    return _to_duel(request, run, kind, now())
+
+    def unwritten(message: str) -> Duel:
+        return _to_duel(request, replace(failed(message), first=run.first), kind, now())
+
+    # A failure while recording, such as of a return that is no number, must not stop other duels.
+    return convert_internal_errors(lambda: _to_duel(request, run, kind, now()), unwritten)
 
 
 def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgress, shown: Event) -> _DuelRun:

@@ -190,10 +190,14 @@ def _return_faults(task: Task, episodes: Sequence[_Played]) -> Iterator[TaskFaul
 def _game_faults(game: PettingZooGame) -> Iterator[TaskFault]:
     task = game.task
     with import_entry_point(f"{task.game} fails when it is played"), _quiet():
-        first, again = _moves(game), _moves(game)
+        first, again = _moves(game, _SEEDS[0]), _moves(game, _SEEDS[0])
+        others = [_moves(game, digit * 32) for digit in "13579bdf"]  # a small game may be dealt the same by a few
     if first != again:
         ply = next((index for index, (a, b) in enumerate(zip(first, again, strict=False)) if a != b), len(first))
         yield TaskFault("game", f"{task.game} ignores its seed: one seed, twice, differs at ply {ply}; {_CHANCE}")
+        return
+    if any(first != other for other in others):
+        yield TaskFault("game", f"{task.game} deals from its seed, which two matches share: a player sees both sides' hands")
         return
     try:
         with import_entry_point(f"{task.game} breaks PettingZoo's interface"), _quiet():
@@ -205,9 +209,9 @@ def _game_faults(game: PettingZooGame) -> Iterator[TaskFault]:
         yield TaskFault("game", f"{_one_line(error)}; correct the game")
 
 
-def _moves(game: PettingZooGame) -> list[tuple[list[bytes], tuple[float, float]]]:
+def _moves(game: PettingZooGame, seed: str) -> list[tuple[list[bytes], tuple[float, float]]]:
     generator, encoder = np.random.default_rng(1), game.encoder()
-    position = game.start(_SEEDS[0])
+    position = game.start(seed)
     plies: list[tuple[list[bytes], tuple[float, float]]] = []
     while not position.over and len(plies) < min(MAX_STEPS, game.task.max_plies):
         observation = position.see()

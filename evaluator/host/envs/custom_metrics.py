@@ -49,13 +49,18 @@ class RecordedEpisode:
     @cached_property
     def actions(self) -> Sequence[Any]:
         """The actions, as the environment got them."""
-        return self.gym_task.decoder().actions(list(self.recorded))
+        return self._taken()
+
+    def _taken(self) -> Sequence[Any]:
+        """New ones each time, of the types that the environment takes: those of a script are recorded in smaller ones."""
+        decoder = self.gym_task.decoder()
+        return decoder.actions([a.astype(leaf.dtype) for a, leaf in zip(self.recorded, decoder.leaves, strict=True)])
 
     def steps(self) -> Iterator[EpisodeStep]:
         """Every step. Only returns and actions are recorded, so the episode is replayed on a new environment."""
         environment = self.gym_task.make()
         seen = self.gym_task.start(environment, self.seed)
-        for action in self.actions:
+        for action in self._taken():
             after, reward, terminated, truncated, info = environment.step(action)
             yield EpisodeStep(seen, action, float(reward), after, bool(terminated), bool(truncated), info)
             seen = after

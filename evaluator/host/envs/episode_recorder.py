@@ -1,6 +1,7 @@
 """Recording of episodes: actions, return, and a checksum over observations and rewards."""
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator import wire
+from evaluator.host.errors import AgentFault
+from evaluator.model.records.trace import MOST_UNPACKED
+from evaluator.model.records.verdict import Verdict
 
 Array = npt.NDArray[Any]
 # Buffered frames go to their lanes when there are this many of them, or this many bytes.
@@ -26,7 +30,7 @@ class PlayedEpisode:
     checksum: str
     """Over observations, rewards and end flags."""
     actions: tuple[Array, ...]
-    """One array per leaf, shape (length, *leaf shape)."""
+    """One array per leaf, shape (length, *leaf shape); of integers in a type that holds them."""
     clipped: int = 0
     """Numbers of float actions that were clipped to the space."""
 
@@ -54,6 +58,30 @@ class EpisodeChecksum:
             end.update(stream.digest())
         end.update(f"{length} {terminated:d} {truncated:d}".encode())
         return end.hexdigest()
+
+
+def narrow(values: Array) -> Array:
+    """Signed integers in the smallest type that holds them, since many millions of actions may be kept.
+
+    Not unsigned ones: numpy joins those of 64 bits with signed ones as floats.
+    """
+    if values.dtype.kind == "i" and values.size:
+        low, high = int(values.min()), int(values.max())
+        for name in ("i1", "i2", "i4"):
+            info = np.iinfo(name)
+            if info.min <= low and high <= info.max:
+                return values.astype(name)
+    return values
+
+
+def most_steps(actions: tuple[wire.Leaf, ...]) -> int:
+    """Steps whose actions a trace may hold if each integer takes one byte; nobody needs to play more."""
+    return MOST_UNPACKED // max(leaf.nbytes if leaf.dtype[1] == "f" else max(1, math.prod(leaf.shape)) for leaf in actions)
+
+
+def endless() -> AgentFault:
+    """The fault of who played more steps than that, which would fill the referee's memory."""
+    return AgentFault(Verdict.OUTPUT_LIMIT, "it played more steps than a trace holds; end episodes earlier")
 
 
 class EpisodeRecorder:
@@ -93,7 +121,7 @@ class EpisodeRecorder:
             np.frombuffer(b"".join(frames), leaf.dtype).reshape(*shape, *leaf.shape)
             for leaf, frames in zip(self._leaves, zip(*self._seen, strict=True), strict=True)
         ]
-        done = [np.stack(frames) for frames in zip(*self._done, strict=True)]
+        done = [narrow(np.stack(frames)) for frames in zip(*self._done, strict=True)]
         earned = np.array(self._earned, "<f8").reshape(shape)
         for index, lane in enumerate(self.lanes):
             lane.take([leaf[:, index] for leaf in seen], [leaf[:, index] for leaf in done], earned[:, index])

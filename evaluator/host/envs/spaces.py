@@ -152,7 +152,8 @@ class ActionDecoder:
         parts = wire.slices(self.leaves, count)
         raw = [np.frombuffer(body[where], leaf.dtype).reshape(count, *leaf.shape) for leaf, where in parts]
         arrays = self.settle(raw)
-        return self.actions(arrays), arrays
+        # Copies: what an environment changes in its action is not what it was given.
+        return self.actions([array.copy() for array in arrays]), arrays
 
     def _numbers(self, array: Array) -> tuple[list[Any], list[Array]]:
         """Decode a Discrete space fast: this runs in every step."""

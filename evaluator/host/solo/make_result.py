@@ -18,7 +18,7 @@ from evaluator.host.usage import MIB
 from evaluator.model.config.training_script import CountedEpisodes
 from evaluator.model.records import result as results
 from evaluator.model.records.result import Result, with_self_hash
-from evaluator.model.records.trace import EpisodeTrace, Trace, TraceLeaf, largest_trace
+from evaluator.model.records.trace import MOST_UNPACKED, EpisodeTrace, Trace, TraceLeaf, largest_trace
 from evaluator.model.records.verdict import Verdict
 
 
@@ -38,8 +38,10 @@ def make_evaluation(request: EvaluationRequest, attempt: AttemptOutcome, now: da
     key = wanted.key()
     trace = _trace(key, attempt.episodes) if attempt.verdict is Verdict.OK else None
     content = trace.serialised() if trace else None
-    if content and len(content) > (most := largest_trace(sealed=request.secret is not None)):
-        return make_evaluation(request, _without_trace(attempt, len(content), most), now)
+    unpacked = max(leaf.unpacked_bytes(trace.steps()) for leaf in trace.actions) if trace else 0
+    for size, most in ((len(content or b""), largest_trace(sealed=request.secret is not None)), (unpacked, MOST_UNPACKED)):
+        if size > most:
+            return make_evaluation(request, _without_trace(attempt, size, most), now)
     counted = attempt.counted or CountedEpisodes(first=0, returns=(), lengths=())
     fields: dict[str, Any] = {
         "schema": results.RESULT_SCHEMA,

@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 
 from evaluator import wire
-from evaluator.host.envs.episode_recorder import EpisodeRecorder, PlayedEpisode
+from evaluator.host.envs.episode_recorder import EpisodeRecorder, PlayedEpisode, endless, most_steps
 from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError, ObservationEncoder, padded
 from evaluator.host.errors import AgentFault
@@ -216,7 +216,7 @@ def play_episodes(run: SoloRun, stream: ByteStream) -> tuple[PlayedEpisode, ...]
 def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream) -> tuple[PlayedEpisode, ...]:
     done: dict[int, PlayedEpisode] = dict(run.recorded)
     steps = reported = sum(episode.length for episode in done.values())
-    next_report = 0.0
+    next_report, most = 0.0, most_steps(batches[0].decoder.leaves)
     run.shown()
     for batch in batches:
         _ask(run, batch, stream)
@@ -225,6 +225,8 @@ def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream)
             if not batch.live:
                 continue
             steps += len(batch.lanes)
+            if steps > most:
+                raise endless()
             ended = _advance(run, batch, stream)
             if batch.live:
                 _ask(run, batch, stream)

@@ -9,6 +9,7 @@ from typing import Any
 
 from evaluator import wire
 from evaluator.host.attempts.attempt import AttemptOutcome, prefer_specific
+from evaluator.host.envs.episode_recorder import endless, most_steps
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import ByteStream, clean_text, parse_error_frame, parse_object
@@ -117,7 +118,7 @@ def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) 
     session.started()
     reader = FrameReader(stream, max(server.longest, wire.ERROR_BYTES))
     deadline = time.monotonic() + session.limits.wall_seconds
-    shown = 0
+    shown, most = 0, most_steps(session.offer.gym_task.decoder().leaves)
     while True:
         op, body = reader.next(deadline)
         if op == wire.Op.DONE:
@@ -125,6 +126,8 @@ def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) 
         if op == wire.Op.ERROR:
             raise parse_error_frame(bytes(body))
         stream.send(server.answer(op, body), deadline)
+        if server.steps > most:
+            raise endless()
         if server.steps - shown >= REPORT_STEPS:
             shown = server.steps
             total = session.offer.rules.steps

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from evaluator import wire
-from evaluator.host.envs.episode_recorder import OpenEpisode, PlayedEpisode
+from evaluator.host.envs.episode_recorder import OpenEpisode, PlayedEpisode, narrow
 from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.spaces import IllegalActionError, padded
 from evaluator.host.errors import AgentFault
@@ -29,7 +29,7 @@ MAX_HELD_STEPS = 1 << 12
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptEpisode(PlayedEpisode):
-    """One episode of a script; of integers its actions have a type that holds them."""
+    """One episode of a script."""
 
     index: int
     """Its number in the order of starting; its seed follows from it."""
@@ -69,7 +69,7 @@ class ScriptRecorder:
         done = []
         for number, leaf in enumerate(self._leaves):
             raw = np.frombuffer(b"".join([action[number] for action in self._actions]), leaf.dtype)
-            done.append(_narrow(raw.reshape(len(self._actions), *leaf.shape)))
+            done.append(narrow(raw.reshape(len(self._actions), *leaf.shape)))
         self._episode.take(seen, done, np.array(self._earned, "<f8"))
         self._seen, self._actions, self._earned, self._held = [], [], [], 0
 
@@ -78,21 +78,6 @@ class ScriptRecorder:
         self._fold()
         played = self._episode.close(terminated=terminated, truncated=truncated)
         return ScriptEpisode(index=self.index, ended_at=ended_at, finished=terminated or truncated, **vars(played))
-
-
-def _narrow(values: Array) -> Array:
-    """Signed integers in the smallest type that holds them: up to fifty million actions are kept.
-
-    Not unsigned ones: numpy joins those of 64 bits with signed ones as floats.
-    """
-    if values.dtype.kind != "i":
-        return values
-    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
-    for name in ("i1", "i2", "i4"):
-        info = np.iinfo(name)
-        if info.min <= low and high <= info.max:
-            return values.astype(name)
-    return values
 
 
 # Steps of an episode where the task has no time limit.

@@ -21,7 +21,7 @@ TRACE_SCHEMA = 1
 # GitHub refuses files of more than 100 MiB.
 MAX_TRACE_BYTES = 95 << 20
 # Of one leaf, unpacked: a thousand million steps. The lengths are the record's own, so they alone are no bound.
-_MOST_UNPACKED = 1 << 30
+MOST_UNPACKED = 1 << 30
 # What a sealed trace file holds besides its content, at most.
 _SEALED_EXTRA = 128
 _DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8", "<u8", "<f4", "<f8", "<f2")
@@ -44,6 +44,10 @@ class TraceLeaf(Frozen):
     data: str
     """Base64 of the zlib-compressed bytes."""
 
+    def unpacked_bytes(self, steps: int) -> int:
+        """Bytes of the actions of so many steps; of at most `MOST_UNPACKED` a file is read."""
+        return steps * math.prod(self.shape) * int(self.dtype[-1])
+
     def array(self, steps: int) -> "npt.NDArray[np.generic]":
         """The actions, shape (steps, *shape).
 
@@ -54,9 +58,8 @@ class TraceLeaf(Frozen):
 
         if self.dtype not in _DTYPES or len(self.shape) > 8 or any(n < 1 or n > 1 << 20 for n in self.shape):
             raise ValueError("an action leaf of unknown type or shape")
-        dtype = np.dtype(self.dtype)
-        size = steps * math.prod(self.shape) * dtype.itemsize
-        if size > _MOST_UNPACKED:
+        dtype, size = np.dtype(self.dtype), self.unpacked_bytes(steps)
+        if size > MOST_UNPACKED:
             raise ValueError("more actions than any file holds")
         try:
             unpack = zlib.decompressobj()

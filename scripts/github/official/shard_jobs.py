@@ -202,13 +202,19 @@ def evaluate_shard(
     number = 0
     if is_sealed:
         at_once = 1  # All play the same episodes: who runs beside another could be told of them, by timing alone.
+    faults: list[str] = []
     for batch in in_batches(items):
         jobs = [_job(official, runner, work, item) for item in batch]
-        for _, played in run_jobs(jobs, at_once, quiet=is_sealed, may_start=partial(may_start, batch)):
-            number += 1
-            line = _record(store, played)
-            if not is_sealed:  # Else the log's times would show how long each took.
-                say(line)
+        try:
+            for _, played in run_jobs(jobs, at_once, quiet=is_sealed, may_start=partial(may_start, batch)):
+                number += 1
+                line = _record(store, played)
+                if not is_sealed:  # Else the log's times would show how long each took.
+                    say(line)
+        except CommandError as error:  # What ends one batch must not keep the next ones from being played.
+            faults.append(str(error))
+    if faults:
+        raise CommandError(OUR_FAULT, *faults)
     if number < len(items):
         say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
     return number

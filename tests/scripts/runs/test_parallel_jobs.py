@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -94,9 +95,10 @@ def test_a_failure_in_a_process_ends_the_others() -> None:
     "environment_that_takes_the_others_along", family="cheating", outcome="everybody else's results are recorded",
     tries="Plays actions by which a library of the environment ends the referee's process, with all that waited for it.",
 )  # fmt: skip
-def test_a_process_that_dies_costs_its_own_job_alone() -> None:
+@pytest.mark.parametrize("fails", [lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: [][0]], ids=["killed", "raises"])
+def test_a_process_that_dies_costs_its_own_job_alone(fails: Callable[[], object]) -> None:
     def die(report: ReportProgress) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
+        fails()
 
     dying = [ParallelJob[object](title=f"dying {i}", play=die, processors=1, memory_mib=1) for i in range(3)]
     played = run_jobs([*dying, *map(job, "abc")], 2, quiet=True, free=FREE)

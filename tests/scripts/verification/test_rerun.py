@@ -9,15 +9,28 @@ import pytest
 from evaluator.host.progress import ignore_progress
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
+from evaluator.host.solo.partial_record import PartialFolder
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from scripts.repository.checkout import open_checkout
 from scripts.runs.local_evaluator import open_evaluator
-from scripts.verification.rerun import LIMIT_REACHED, NOT_DETERMINISTIC, NOT_REPRODUCED, OTHER_MACHINE, compare_duel, rerun
+from scripts.verification.rerun import (
+    INTERRUPTED,
+    LIMIT_REACHED,
+    NOT_DETERMINISTIC,
+    NOT_REPRODUCED,
+    OTHER_MACHINE,
+    compare_duel,
+    rerun,
+)
 from scripts.verification.verify_records import verify_files
+from tests.evaluator.host.solo.test_partial_record import interrupted, partials
+from tests.evaluator.host.solo.test_partial_record import played as finished
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.scripts.checkouts import game_board, run, submit
+
+__all__ = ["partials"]
 
 TASK = Task(
     id="tictactoe",
@@ -117,7 +130,7 @@ def test_who_draws_from_the_machine_is_not_accused() -> None:
     assert (status, faults[0], replayer.held) == (VerificationStatus.NOT_REPEATABLE, NOT_DETERMINISTIC, 2)
 
 
-@pytest.mark.parametrize("change", [{"platform": "Plan9 mips"}, {"runtime_digest": "cd" * 32}])
+@pytest.mark.parametrize("change", [{"platform": "Plan9 mips"}, {"runtime_digest": "cd" * 32}, {"sandbox": "gvisor"}])
 def test_who_was_recorded_on_other_ground_is_not_accused(change: dict[str, str]) -> None:
     recorded = duel_with_self_hash({**duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document(), **change})
 
@@ -215,3 +228,33 @@ def test_an_agent_that_cannot_be_played_here_is_not_accused(board: Path) -> None
     findings = verify_files(here.challenge, here.store, here.store.files(), quiet=True)
 
     assert rerun(broken_bench, findings, quiet=True) == findings
+
+
+def test_what_was_played_in_another_season_or_under_other_limits_is_played_so_again(board: Path) -> None:
+    """It was refuted: it was played on the seeds of the present season, and printed more than is allowed now."""
+    talking = REPEATABLE["random"].replace("        return", "        print('x' * 400)\n        return")
+    run(board, "evaluate", submit(board, "talking", talking, "[CartPole-v1]"), *IN_PROCESS)
+    player = "import random\n" + LEFT.replace("return 0", "return random.choice(observation['action_mask'].nonzero()[0])")
+    run(board, "duel", "example_agents/random", submit(board, "player", player), "--game", "tictactoe", *IN_PROCESS)
+    challenge = board / "challenge.yml"
+    challenge.write_text(challenge.read_text().replace("season: test", "season: next"))
+
+    code, outcome, _ = standings(board, "--rerun", *IN_PROCESS)
+
+    assert "season: next" in challenge.read_text()
+    assert (code, len(outcome), set(outcome.values())) == (0, 2, {("verified",)})
+
+
+def test_who_was_interrupted_is_not_accused(board: Path, partials: PartialFolder) -> None:
+    """One who draws from the process's generator draws other numbers in the process that goes on."""
+    here = open_checkout(board)
+    task = here.challenge.task("CartPole-v1")
+    assert task is not None
+    agent = here.find(board / submit(board, "random", REPEATABLE["random"], "[CartPole-v1]"))
+    order = open_evaluator(here, "process").request(agent, task)
+    interrupted(order, partials, 2)
+    done = finished(order, partials)
+    here.store.write(done.result, done.trace)
+
+    assert done.result.continued_after
+    assert standings(board, "--rerun", *IN_PROCESS)[:2] == (0, {"random": ("not_repeatable", INTERRUPTED)})

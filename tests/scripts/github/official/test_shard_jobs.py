@@ -229,3 +229,25 @@ def test_the_runtime_needs_no_engine_where_the_base_has_a_digest() -> None:
 
     assert named == planned_runtime_digest("gvisor", "other/python@sha256:" + "0" * 64)
     assert named != planned_runtime_digest("process", "")
+
+
+def test_what_ends_one_evaluation_keeps_no_other_from_being_played(
+    board: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that was killed kept all from being played that fetch weights or an image, in every round."""
+    begun = plan_round(board, tmp_path)
+    monkeypatch.setattr(shard_jobs, "in_batches", lambda items: [[item] for item in items])
+    played = shard_jobs.run_jobs
+    failed = iter([True])
+
+    def first_fails(*words: object, **more: object) -> object:
+        if next(failed, False):
+            raise CommandError(1, "its process was killed")
+        return played(*words, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(shard_jobs, "run_jobs", first_fails)
+
+    with pytest.raises(CommandError, match="its process was killed"):
+        shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder())
+
+    assert len(list((begun.folder() / "results").rglob("*.json"))) == 1  # of two

@@ -236,7 +236,7 @@ def test_five_agents_are_more_than_a_preview_holds() -> None:
 def test_numbers_that_nothing_can_be_reckoned_with_are_refused(returns: list[float]) -> None:
     who = entry("alice")
     document = preview()
-    document["agents"][0]["results"] = [result(who, returns, **{"class": "preview"}).document()]
+    document["agents"][0]["results"] = [result(who, [1.0, 0.0], **{"class": "preview"}).document() | {"returns": returns}]
 
     with pytest.raises(ArtifactError, match=r"a number in preview\.json is larger than 1e\+30"):
         read_artifact(of(document))

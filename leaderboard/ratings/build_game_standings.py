@@ -30,7 +30,7 @@ from leaderboard.ratings.counting_duels import (
     newest_duels,
     version_of,
 )
-from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_ratings, rate_players, rating_order
+from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_candidates, rate_players, rating_order
 from leaderboard.ratings.validations import ValidatedEntries, sort_by_validation, validation_fault
 from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
 
@@ -118,7 +118,7 @@ def build_game_standings(
     counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
     last, since = newest_duels(counted_duels), _since(played)
     by_validation, groups = sort_by_validation(entered, last), owner_groups(entries, (counted.duel for counted in played))
-    owner_tries, zero = _owner_tries(played, groups), anchor_ratings(task, baselines)
+    owner_tries, zero = _owner_tries(played, groups), anchor_candidates(task, baselines)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.admitted}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
     live = [counted for counted in played if counted.duel.beacon != final_beacon]

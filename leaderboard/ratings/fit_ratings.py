@@ -329,7 +329,7 @@ def _anchor(players: Iterable[AgentVersion], admitted: Mapping[AgentVersion, str
     return next(named, None) or min(players, key=lambda version: (admitted[version], version))
 
 
-def anchor_ratings(task: Task, baselines: Sequence[str]) -> list[str]:
+def anchor_candidates(task: Task, baselines: Sequence[str]) -> list[str]:
     """The names of players to rate 0, by preference."""
     return [*([task.anchor] if task.anchor else []), *baselines]
 

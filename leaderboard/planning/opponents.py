@@ -13,14 +13,13 @@ import numpy as np
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
+from leaderboard.core.arrays import Bools, Floats, Indices
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import OwnerGroups
 from leaderboard.core.version_folders import VersionFolders
-from leaderboard.ratings.connectivity import Bools
 from leaderboard.ratings.counting_duels import CountedDuel, Pair, version_of
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.fit_ratings import ELO, RatedPlayers, anchor_candidates, is_named, rate_players
-from leaderboard.scoring.bootstrap import Floats, Indices
 
 
 @dataclass(frozen=True)

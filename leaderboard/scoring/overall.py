@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.standings import OverallRow, Row, TaskStandings
-from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import (
     TAIL,
     EstimateArrays,

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from evaluator.model.config.task import Task
+from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import AgentName
 from leaderboard.core.parallel import run_in_background
-from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import EstimateArrays, PooledResults, deviation, normal_quantiles, pooled_estimate
 
 # A normalised score counts as the nearest number between these: as much as a missing one, or twice the reference.

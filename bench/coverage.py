@@ -15,7 +15,8 @@ from rich.table import Table
 
 from bench import optional_stopping, overall_coverage, rating_coverage, sequential_sampling
 from bench.coverage_row import CoverageRow
-from leaderboard.scoring.bootstrap import Bounds, Floats
+from leaderboard.core.arrays import Floats
+from leaderboard.scoring.bootstrap import Bounds
 from leaderboard.scoring.intervals import EstimateArrays, estimates, student_quantile
 from leaderboard.scoring.metrics import EpisodeMetric
 from leaderboard.scoring.ranking import RankInterval, rank_intervals

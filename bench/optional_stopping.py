@@ -18,9 +18,9 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
 from evaluator.model.config.task import Task
 from leaderboard.build_standings import build_standings
+from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Row
-from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import EstimateArrays, estimates, normal_quantiles, tail
 from leaderboard.scoring.metrics import EpisodeMetric
 from leaderboard.scoring.significance import compare_all

@@ -11,8 +11,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
 from evaluator.model.config.task import ReferenceScore, Task
 from leaderboard.build_standings import build_standings
+from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import Entry, Estimate
-from leaderboard.scoring.bootstrap import Floats
 
 TASKS = 8
 # Values of each task from which the true interquartile mean is computed.

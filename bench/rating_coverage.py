@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from bench.coverage_row import CoverageRow
+from leaderboard.core.arrays import Floats
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.fit_ratings import ELO, Ratings, fit_ratings
-from leaderboard.scoring.bootstrap import Floats
 
 NU = 0.4
 MATCHES = 100

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leaderboard.core.arrays import Floats
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.fit_ratings import fit_ratings
-from leaderboard.scoring.bootstrap import Floats
 
 NU = 0.4
 GAMMA = 0.3

@@ -15,7 +15,7 @@ from leaderboard.core.owners import owner_groups
 from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.ratings.build_game_standings import build_game_standings
-from leaderboard.scoring.build_task_standings import sort_results, task_standings
+from leaderboard.scoring.build_task_standings import partition_results, task_standings
 from leaderboard.scoring.counting_results import FinalPlaces
 from leaderboard.scoring.overall import begin_interquartile_means, overall_rows
 from leaderboard.scoring.ranking import name_order
@@ -53,14 +53,14 @@ def build_standings(
     results = list(results)
     recorded, groups = _by_task(challenge, results, version_folders(entries)), owner_groups(entries, results)
     final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon) if final_beacon else None
-    sorted_tasks = [
-        sort_results(task, eligible, recorded[task.id], groups, official=official, final=final)
+    partitioned = [
+        partition_results(task, eligible, recorded[task.id], groups, official=official, final=final)
         for task in challenge.solo_tasks
     ]
-    scored = [sorted_results.scores() for sorted_results in sorted_tasks]
+    scored = [results_of_task.scores() for results_of_task in partitioned]
     measured, columns = score_all(scored)
     with begin_interquartile_means(scored, measured) if with_iqm else nullcontext() as interquartile_means:
-        tasks = tuple(map(task_standings, sorted_tasks, measured))
+        tasks = tuple(map(task_standings, partitioned, measured))
         overall = overall_rows(tasks, columns, final.overall(challenge.solo_tasks) if final else {}, interquartile_means)
     build_game = partial(
         build_game_standings,

@@ -30,10 +30,10 @@ from leaderboard.api.standings_json import OverallScoresJson, overall_scores
 from leaderboard.api.table import failure_reason
 from leaderboard.api.task_leaderboards import ClaimJson, CostJson, MeasuredJson, claim_document, measured_document
 from leaderboard.charts.agent_charts import curve_points
+from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, Outcome, OverallRow, Row, TaskOutcomes
-from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import score_or_none
 from leaderboard.scoring.metrics import episode_lengths, learning_curve
 from leaderboard.site_context import FormerEntry

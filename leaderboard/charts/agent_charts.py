@@ -11,7 +11,8 @@ from markupsafe import Markup
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
-from leaderboard.scoring.bootstrap import Floats, by_length, sorted_values
+from leaderboard.core.arrays import Floats
+from leaderboard.scoring.bootstrap import by_length, sorted_values
 from leaderboard.scoring.intervals import row_sums
 from leaderboard.scoring.metrics import LearningCurve, learning_curve
 from leaderboard.text.escape_markdown import escape

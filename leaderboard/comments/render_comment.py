@@ -27,8 +27,8 @@ from leaderboard.comments.states import (
     NoRun,
     NoRunReason,
     OfficialScore,
+    PlacesReply,
     Previewed,
-    Ranked,
     Refused,
     Report,
     Running,
@@ -52,7 +52,7 @@ _FENCE = re.compile(r"(`{3,})")
 _DETAILS, _CLOSED = "<details>", "</details>"
 _TEMPLATE_NAMES: dict[type[CommentState], str] = {
     Running: "running", Previewed: "previewed", Refused: "refused", NoRun: "no_run", Broken: "broken",
-    OfficialScore: "official", WithdrawnEntry: "withdrawn", Ranked: "ranked", HelpText: "help",
+    OfficialScore: "official", WithdrawnEntry: "withdrawn", PlacesReply: "places", HelpText: "help",
 }  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def _open_blocks(line: str, fence: str, details: int) -> tuple[str, int]:
 
 def render_comment(state: CommentState, context: CommentContext) -> str:
     """The comment's Markdown, within GitHub's limit; its first line is a hidden marker with the run's id."""
-    marker = _REPLY_MARKER if isinstance(state, Ranked | HelpText) else _COMMENT_MARKER
+    marker = _REPLY_MARKER if isinstance(state, PlacesReply | HelpText) else _COMMENT_MARKER
     template = _environment().get_template(f"{_TEMPLATE_NAMES[type(state)]}.md.jinja")
     repository = context.repository.rstrip("/")
     body = template.render(state=state, context=context, repository=repository, guide=_guide(context))

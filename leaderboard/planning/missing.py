@@ -18,7 +18,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
 from leaderboard.ratings.counting_duels import counting_duels, newest_duels
-from leaderboard.ratings.validations import sort_by_validation
+from leaderboard.ratings.validations import partition_by_validation
 
 
 def wanted_pairings(
@@ -41,7 +41,7 @@ def wanted_pairings(
     current = [duel for duel in duels if (duel.task, duel.task_digest, duel.season) == (task.id, digest, season)]
     last = newest_duels(counting_duels(task, season, current, entries, official=False))
     groups = owner_groups(entries, current)
-    players = sort_by_validation(entered, last).admitted
+    players = partition_by_validation(entered, last).admitted
     validations = [(entry, entry) for entry in entered]
     if len(players) <= task.opponents + 1:
         pairs = itertools.combinations(players, 2)

@@ -13,14 +13,13 @@ import numpy as np
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
+from leaderboard.core.arrays import Bools, Floats, Indices
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import OwnerGroups
 from leaderboard.core.version_folders import VersionFolders
-from leaderboard.ratings.connectivity import Bools
 from leaderboard.ratings.counting_duels import CountedDuel, Pair, version_of
 from leaderboard.ratings.davidson import chances
-from leaderboard.ratings.fit_ratings import ELO, RatedPlayers, anchor_ratings, is_named, rate_players
-from leaderboard.scoring.bootstrap import Floats, Indices
+from leaderboard.ratings.fit_ratings import ELO, RatedPlayers, anchor_candidates, is_named, rate_players
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class MatchmakingInput:
 def chosen_opponents(task: Task, given: MatchmakingInput, baselines: Sequence[str]) -> list[tuple[Entry, Entry]]:
     """The pairs that are wanted of a game, each in the order of the sides; a player meets the baselines first."""
     players = given.players
-    rated = rate_players({version_of(player): "" for player in players}, given.last, anchor_ratings(task, baselines))
+    rated = rate_players({version_of(player): "" for player in players}, given.last, anchor_candidates(task, baselines))
     table = _player_table(given, rated, baselines)
     _choose(table, task.opponents)
     return [(players[a], players[b]) for a, b in np.argwhere(np.triu(table.met)).tolist()]

@@ -30,8 +30,8 @@ from leaderboard.ratings.counting_duels import (
     newest_duels,
     version_of,
 )
-from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_ratings, rate_players, rating_order
-from leaderboard.ratings.validations import ValidatedEntries, sort_by_validation, validation_fault
+from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_candidates, rate_players, rating_order
+from leaderboard.ratings.validations import ValidatedEntries, partition_by_validation, validation_fault
 from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
 
 # The ratings over time have at most this many snapshots. Rating n players takes n² steps, so with more than 200 players
@@ -117,8 +117,8 @@ def build_game_standings(
     played = counting_duels(task, season, duels, entries, official=official)
     counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
     last, since = newest_duels(counted_duels), _since(played)
-    by_validation, groups = sort_by_validation(entered, last), owner_groups(entries, (counted.duel for counted in played))
-    owner_tries, zero = _owner_tries(played, groups), anchor_ratings(task, baselines)
+    groups, zero = owner_groups(entries, (counted.duel for counted in played)), anchor_candidates(task, baselines)
+    by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(played, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.admitted}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
     live = [counted for counted in played if counted.duel.beacon != final_beacon]
@@ -150,7 +150,7 @@ def _all_but_the_best(
     if not held_by_another(groups, entered, name_order):
         return {}
     since, last = _since(live), newest_duels(live)
-    admitted = {version: since[version] for version in map(version_of, sort_by_validation(entered, last).admitted)}
+    admitted = {version: since[version] for version in map(version_of, partition_by_validation(entered, last).admitted)}
     chosen: list[dict[AgentName, str]] = [{}]
     while len(chosen) <= MAX_CHOICES:
         rated = rate_players(admitted, last, zero, silent=chosen[-1])

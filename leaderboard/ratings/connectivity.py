@@ -10,11 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from leaderboard.core.arrays import Bools, Floats, Indices
 from leaderboard.ratings.davidson import Matches
-from leaderboard.scoring.bootstrap import Floats, Indices
 from leaderboard.scoring.intervals import CONFIDENCE
-
-Bools = npt.NDArray[np.bool_]
 
 
 def bits(table: Bools) -> list[int]:
@@ -207,7 +205,7 @@ def _fair_tail(tosses: int) -> Floats:
     return tail
 
 
-def _triangle(chance: Floats, leads: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+def _triangle(chance: Floats, leads: Bools) -> tuple[int, ...]:
     """The cycle of three significant leads whose weakest lead is clearest; empty if there is none.
 
     Leads are added from the clearest on; the first that closes a cycle is its weakest.
@@ -225,7 +223,7 @@ def _triangle(chance: Floats, leads: npt.NDArray[np.bool_]) -> tuple[int, ...]:
     return ()
 
 
-def _shortest(leads: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+def _shortest(leads: Bools) -> tuple[int, ...]:
     """The shortest cycle, the one with the lowest start among several; empty if there is none."""
     after = bits(leads)
     best: tuple[int, ...] = ()

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from leaderboard.scoring.bootstrap import Floats, Indices
+from leaderboard.core.arrays import Floats, Indices
 
 # A step that moves no log-odds by more than this is taken in full: the curvature changes by less than a factor of
 # e^SAFE_STEP < 2 on the way (Bach, Self-concordant analysis for logistic regression, 2010), so the likelihood grows.

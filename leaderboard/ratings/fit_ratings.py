@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from evaluator.model.config.task import Task
+from leaderboard.core.arrays import Bools, Floats, Indices
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import Rating
-from leaderboard.ratings.connectivity import Bools, bounds_ties, core_of
+from leaderboard.ratings.connectivity import bounds_ties, core_of
 from leaderboard.ratings.counting_duels import AgentVersion, CountedDuel, Pair
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise
-from leaderboard.scoring.bootstrap import Floats, Indices
 from leaderboard.scoring.intervals import normal_quantiles, tail
 from leaderboard.scoring.significance import CriticalValues
 
@@ -329,7 +329,7 @@ def _anchor(players: Iterable[AgentVersion], admitted: Mapping[AgentVersion, str
     return next(named, None) or min(players, key=lambda version: (admitted[version], version))
 
 
-def anchor_ratings(task: Task, baselines: Sequence[str]) -> list[str]:
+def anchor_candidates(task: Task, baselines: Sequence[str]) -> list[str]:
     """The names of players to rate 0, by preference."""
     return [*([task.anchor] if task.anchor else []), *baselines]
 

@@ -21,7 +21,7 @@ def validation_refusal(duel: Duel) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class ValidatedEntries:
-    """Entries sorted by their validations, each group in the order given."""
+    """Entries by what their validations say, each group in the order given."""
 
     admitted: tuple[Entry, ...]
     refused: tuple[tuple[Entry, CountedDuel, str], ...]
@@ -30,7 +30,7 @@ class ValidatedEntries:
     """Without a recorded validation of the present version, or of one of its stays on main."""
 
 
-def sort_by_validation(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> ValidatedEntries:
+def partition_by_validation(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> ValidatedEntries:
     """Which entries may enter a game, by the duels that count."""
     admitted: list[Entry] = []
     refused: list[tuple[Entry, CountedDuel, str]] = []

@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.model import canonical_json
+from leaderboard.core.arrays import Floats, Indices
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 Scoring = Literal["mean", "iqm", "median"]
 Bounds = tuple[float, float] | None
 

@@ -15,7 +15,7 @@ from leaderboard.scoring.counting_results import FinalPlaces, PlaceHolders, coun
 from leaderboard.scoring.intervals import EstimateArrays, PooledResults, intervals, oriented, pooled_values, score_or_none
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking
 from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_beside
-from leaderboard.scoring.score_all import ScoredTasks
+from leaderboard.scoring.score_all import ScoredResults
 from leaderboard.scoring.significance import compare_same_episodes
 
 
@@ -39,8 +39,8 @@ class CountedResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SortedResults:
-    """The entries of a task, sorted by their results before scores are computed."""
+class PartitionedResults:
+    """The entries of a task by what is recorded of them, before scores are computed."""
 
     task: Task
     scored: Sequence[CountedResult]
@@ -50,15 +50,15 @@ class SortedResults:
     withdrawn: tuple[WithdrawnScore, ...]
     place_holders: PlaceHolders
 
-    def scores(self) -> ScoredTasks:
+    def scores(self) -> ScoredResults:
         """What scores and intervals are computed from."""
-        return ScoredTasks(
+        return ScoredResults(
             task=self.task, names=[m.entry.name for m in self.scored],
             pooled_results=[m.pooled_results for m in self.scored], tries=[m.tries for m in self.scored],
         )  # fmt: skip
 
 
-def sort_results(
+def partition_results(
     task: Task,
     eligible: EligibleEntries,
     recorded: Mapping[AgentName, Sequence[Result]],
@@ -66,8 +66,8 @@ def sort_results(
     *,
     official: bool,
     final: FinalPlaces | None,
-) -> SortedResults:
-    """Sort the entries of a task by what is recorded of them; see `build_standings` for the arguments."""
+) -> PartitionedResults:
+    """Partition the entries of a task by what is recorded of them; see `build_standings` for the arguments."""
     owner_tries, place_holders = _owner_tries(groups, recorded), final.of(task) if final else {}
     scored: list[CountedResult] = []
     failed: list[CountedResult] = []
@@ -89,7 +89,7 @@ def sort_results(
         else:
             failed.append(counted)
     excluded, withdrawn = _not_ranked(task, eligible, recorded)
-    return SortedResults(
+    return PartitionedResults(
         task=task,
         scored=scored,
         failed=failed,
@@ -110,17 +110,17 @@ def _owner_tries(groups: OwnerGroups, recorded: Mapping[AgentName, Sequence[Resu
     return OwnerTries(groups, draws)
 
 
-def task_standings(sorted_results: SortedResults, measured: EstimateArrays) -> TaskStandings:
-    """The standings of a task from its sorted entries and their scores, in the order of `SortedResults.scored`."""
-    failures = tuple(Failure(entry=m.entry, result=m.result, versions_tried=m.versions_tried) for m in sorted_results.failed)
+def task_standings(results: PartitionedResults, measured: EstimateArrays) -> TaskStandings:
+    """The standings of a task from its entries by result and their scores, in the order of `PartitionedResults.scored`."""
+    failures = tuple(Failure(entry=m.entry, result=m.result, versions_tried=m.versions_tried) for m in results.failed)
     return TaskStandings(
-        task=sorted_results.task,
-        rows=_rows(sorted_results.task, sorted_results.scored, measured),
+        task=results.task,
+        rows=_rows(results.task, results.scored, measured),
         failures=failures,
-        waiting=tuple(sorted_results.waiting),
-        excluded=sorted_results.excluded,
-        withdrawn=sorted_results.withdrawn,
-        place_holders=sorted_results.place_holders,
+        waiting=tuple(results.waiting),
+        excluded=results.excluded,
+        withdrawn=results.withdrawn,
+        place_holders=results.place_holders,
     )
 
 

@@ -11,16 +11,9 @@ from evaluator.model.config.metric import JACKKNIFE_GROUPS, Metric
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import Estimate
-from leaderboard.scoring.bootstrap import (
-    Floats,
-    ResampledScores,
-    Scoring,
-    by_length,
-    resampled_scores,
-    sorted_values,
-    trimmed_mean,
-)
+from leaderboard.scoring.bootstrap import ResampledScores, Scoring, by_length, resampled_scores, sorted_values, trimmed_mean
 from leaderboard.scoring.metrics import (
     MISSING,
     EpisodeMetric,

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.standings import OverallRow, Row, TaskStandings
-from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import (
     TAIL,
     EstimateArrays,
@@ -38,7 +38,7 @@ from leaderboard.scoring.score_all import (
     MOST_COUNTED,
     CommonScale,
     OverallSample,
-    ScoredTasks,
+    ScoredResults,
     common_scale,
     counted_scores,
 )
@@ -157,7 +157,7 @@ _Played = Mapping[str, _PlayedTask]
 
 @contextmanager
 def begin_interquartile_means(
-    boards: Sequence[ScoredTasks], measured: Sequence[EstimateArrays]
+    boards: Sequence[ScoredResults], measured: Sequence[EstimateArrays]
 ) -> Iterator[Callable[[], Mapping[Version, Estimate]]]:
     """The interquartile mean over all episodes of all tasks; a task without a score is one value of 0.
 
@@ -184,7 +184,7 @@ def begin_interquartile_means(
 
 
 def _played(
-    boards: Sequence[ScoredTasks], measured: Sequence[EstimateArrays], counting: Container[str]
+    boards: Sequence[ScoredResults], measured: Sequence[EstimateArrays], counting: Container[str]
 ) -> dict[Version, dict[str, _PlayedTask]]:
     """What each version with a score plays tasks with."""
     played: dict[Version, dict[str, _PlayedTask]] = defaultdict(dict)

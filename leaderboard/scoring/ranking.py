@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leaderboard.core.arrays import Indices
 from leaderboard.core.entry import Entry
-from leaderboard.scoring.bootstrap import Indices
 from leaderboard.scoring.intervals import EstimateArrays
 from leaderboard.scoring.significance import Comparison, compare_all
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from evaluator.model.config.task import Task
+from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import AgentName
 from leaderboard.core.parallel import run_in_background
-from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import EstimateArrays, PooledResults, deviation, normal_quantiles, pooled_estimate
 
 # A normalised score counts as the nearest number between these: as much as a missing one, or twice the reference.
@@ -52,7 +52,7 @@ def common_scale(task: Task) -> Iterator[CommonScale]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoredTasks:
+class ScoredResults:
     """The results of one task that have a score."""
 
     task: Task
@@ -72,7 +72,7 @@ class OverallSample(NamedTuple):
     size: float
 
 
-def score_all(boards: Sequence[ScoredTasks]) -> tuple[list[EstimateArrays], dict[AgentName, OverallSample]]:
+def score_all(boards: Sequence[ScoredResults]) -> tuple[list[EstimateArrays], dict[AgentName, OverallSample]]:
     """The estimates of every task, and what the overall leaderboard needs of each entry with a normalised score."""
     half = len(boards) // 2 if sum(len(board.pooled_results) for board in boards) >= BACKGROUND_DRAWS else 0
     with ExitStack() as stack:
@@ -82,11 +82,11 @@ def score_all(boards: Sequence[ScoredTasks]) -> tuple[list[EstimateArrays], dict
     return measured, _overall_samples(boards, measured)
 
 
-def _estimates(boards: Sequence[ScoredTasks]) -> list[EstimateArrays]:
+def _estimates(boards: Sequence[ScoredResults]) -> list[EstimateArrays]:
     return [pooled_estimate(board.pooled_results, board.task, board.tries) for board in boards]
 
 
-def _overall_samples(boards: Sequence[ScoredTasks], measured: Sequence[EstimateArrays]) -> dict[AgentName, OverallSample]:
+def _overall_samples(boards: Sequence[ScoredResults], measured: Sequence[EstimateArrays]) -> dict[AgentName, OverallSample]:
     """The centre, error and size of the weighted mean of each entry's independent scores.
 
     The degrees of freedom are Welch and Satterthwaite's (Biometrics Bulletin 2, 1946). A score that is clipped has the

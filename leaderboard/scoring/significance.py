@@ -17,8 +17,9 @@ import numpy.typing as npt
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
+from leaderboard.core.arrays import Bools, Floats, Indices
 from leaderboard.core.standings import Row
-from leaderboard.scoring.bootstrap import Floats, Indices, Scoring, trimmed_mean
+from leaderboard.scoring.bootstrap import Scoring, trimmed_mean
 from leaderboard.scoring.intervals import (
     INTERVAL_QUANTILES,
     MIN_EQUAL_VALUES,
@@ -36,7 +37,6 @@ from leaderboard.scoring.metrics import any_sealed, episode_metric, episode_valu
 ENTRIES_AT_ONCE = 16
 # A spread below this share of the largest one is a rounding error.
 ROUNDING = 1e-12
-Bools = npt.NDArray[np.bool_]
 
 
 class Comparison(NamedTuple):

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from leaderboard.scoring.bootstrap import FLOAT_BITS, LOWEST_EXPONENT, QUARTER, Floats, Indices, random_stream
+from leaderboard.core.arrays import Floats, Indices
+from leaderboard.scoring.bootstrap import FLOAT_BITS, LOWEST_EXPONENT, QUARTER, random_stream
 from leaderboard.scoring.intervals import INTERVAL_QUANTILES, row_sums
 
 # The ends of the interval have a noise of 0.08 standard errors.

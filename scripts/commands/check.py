@@ -23,7 +23,7 @@ from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_parts, print_json, say
 from scripts.options import JsonFindings
 from scripts.processes import bounded_process
-from scripts.repository.check_board import check_board
+from scripts.repository.check_challenge import check_challenge
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
 
@@ -66,8 +66,8 @@ def run(
 ) -> int:
     """Check folders, or the challenge and all agents; no agent is run."""
     checkout = open_checkout(Path.cwd())
-    board_faults, notes = check_board(checkout) if host or not folders else ([], [])
-    faults = [*board_faults]
+    challenge_faults, notes = check_challenge(checkout) if host or not folders else ([], [])
+    faults = [*challenge_faults]
     notes += [] if folders else [*_gvisor_notes(checkout.challenge), *_duration_notes(checkout.challenge)]
     checked = folders or ([] if host else checkout.folders)
     idle = 0
@@ -80,7 +80,7 @@ def run(
             faults.extend([*error.lines, *digest_advice(folder, error.lines)])
     if idle:
         notes.append(f"example_agents: {idle} of them play none of this board's tasks, so they are not part of it.")
-    code = USAGE if board_faults else SUBMISSION_AT_FAULT if faults else OK
+    code = USAGE if challenge_faults else SUBMISSION_AT_FAULT if faults else OK
     if as_json:
         errors = [fault_parts(line) for line in faults]
         print_json({"checked": len(checked), "faults": faults, "errors": errors, "notes": notes})

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluator.model.config.phase import to_utc
-from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError, KeyFate
+from scripts.import_evalai.config_reader import ConfigSection, ImportFaultError
+from scripts.import_evalai.conversion_report import ConversionReport, KeyFate
 
 # EvalAI's value for no limit.
 UNLIMITED = 100_000

@@ -22,7 +22,7 @@ _Outcome = TypeVar("_Outcome")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attempt:
+class AttemptEnd:
     """How an attempt to measure something ended."""
 
     verdict: Verdict
@@ -34,12 +34,12 @@ class Attempt:
     """The attempt before it, where there was one."""
 
 
-_Attempt = TypeVar("_Attempt", bound=Attempt)
+_AttemptEnd = TypeVar("_AttemptEnd", bound=AttemptEnd)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttemptOutcome(Attempt):
-    """The outcome of an attempt to evaluate an agent, from which the result is made."""
+class EvaluationEnd(AttemptEnd):
+    """How an attempt to evaluate an agent ended, from which the result is made."""
 
     log_tail: str = ""
     episodes: Sequence[PlayedEpisode] = ()
@@ -58,7 +58,7 @@ class AttemptOutcome(Attempt):
     """Episodes that were recorded each time an interrupted evaluation was continued."""
 
 
-def with_retry(attempt: Callable[[Event], _Attempt]) -> _Attempt:
+def with_retry(attempt: Callable[[Event], _AttemptEnd]) -> _AttemptEnd:
     """An attempt, and another one if its start took too long, or failed because of us.
 
     `attempt` sets the event before an observation is shown, or a script's own code begins; what happens after that is final.
@@ -66,17 +66,17 @@ def with_retry(attempt: Callable[[Event], _Attempt]) -> _Attempt:
     first: FirstAttempt | None = None
     for left in reversed(range(ATTEMPTS)):
         shown, begun = Event(), time.monotonic()
-        outcome = attempt(shown)
-        outcome = replace(outcome, wall_seconds=time.monotonic() - begun, first=first)
-        may_retry = outcome.verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
-        if not left or outcome.is_final or shown.is_set() or not may_retry:
+        end = attempt(shown)
+        end = replace(end, wall_seconds=time.monotonic() - begun, first=first)
+        may_retry = end.verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
+        if not left or end.is_final or shown.is_set() or not may_retry:
             break
         fields = {
-            "verdict": outcome.verdict, "message": clean_text(outcome.message),
-            "wall_seconds": round(outcome.wall_seconds, 3),
+            "verdict": end.verdict, "message": clean_text(end.message),
+            "wall_seconds": round(end.wall_seconds, 3),
         }  # fmt: skip
         first = FirstAttempt.model_validate(fields)
-    return outcome
+    return end
 
 
 def convert_internal_errors(attempt: Callable[[], _Outcome], failed: Callable[[str], _Outcome]) -> _Outcome:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from evaluator.host.attempts.attempt import (
-    Attempt,
+    AttemptEnd,
     clean_log,
     convert_internal_errors,
     with_retry,
@@ -123,8 +123,8 @@ class _PlayerRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _DuelRun(Attempt):
-    """The outcome of an attempt, from which the duel is made."""
+class _DuelEnd(AttemptEnd):
+    """How an attempt ended, from which the duel is made."""
 
     tally: DuelTally | None = None
     unfetched: Side | None = None
@@ -141,19 +141,19 @@ def evaluate_duel(
 ) -> Duel:
     """Play the duel. After a failure of ours, it is tried once more if no player was shown a position."""
 
-    def failed(message: str) -> _DuelRun:
-        return _DuelRun(verdict=Verdict.INTERNAL_ERROR, message=message)
+    def failed(message: str) -> _DuelEnd:
+        return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=message)
 
-    run = with_retry(lambda shown: convert_internal_errors(partial(_attempt, request, opener, progress, shown), failed))
+    end = with_retry(lambda shown: convert_internal_errors(partial(_attempt, request, opener, progress, shown), failed))
 
     def unwritten(message: str) -> Duel:
-        return _to_duel(request, replace(failed(message), first=run.first), kind, now())
+        return _to_duel(request, replace(failed(message), first=end.first), kind, now())
 
     # A failure while recording, such as of a return that is no number, must not stop other duels.
-    return convert_internal_errors(lambda: _to_duel(request, run, kind, now()), unwritten)
+    return convert_internal_errors(lambda: _to_duel(request, end, kind, now()), unwritten)
 
 
-def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgress, shown: Event) -> _DuelRun:
+def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgress, shown: Event) -> _DuelEnd:
     specs = request.specs()
     with contextlib.ExitStack() as stack:
         folders = [Path(stack.enter_context(scratch_folder("player"))) for _ in range(2)]
@@ -161,18 +161,18 @@ def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgr
         try:
             seats = _open_sandboxes(request, opener, folders, pool, stack)
         except MachineFault as fault:
-            return _DuelRun(verdict=Verdict.INTERNAL_ERROR, message=clean_text(str(fault)), is_final=True)
+            return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=clean_text(str(fault)), is_final=True)
         failed = [side for side in duels.SIDES if isinstance(seats[side].fault, RegistryFault)]
         if failed and failed != [request.answering]:
             message = clean_text(str(seats[failed[0]].fault))
             unfetched = failed[0] if len(failed) == 1 else None
-            return _DuelRun(verdict=Verdict.INTERNAL_ERROR, message=message, unfetched=unfetched)
+            return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=message, unfetched=unfetched)
         setup = DuelSetup(
             game=request.game, specs=specs, limits=request.limits, seats=seats, progress=progress, shown=shown.set
         )
         tally = play_duel(setup)
         parts = tuple(pool.map(_stop_sandbox, (open_player.sandbox for open_player in seats)))
-        return _DuelRun(verdict=Verdict.OK, tally=tally, parts=(parts[0], parts[1]))
+        return _DuelEnd(verdict=Verdict.OK, tally=tally, parts=(parts[0], parts[1]))
 
 
 def _open_sandboxes(
@@ -217,43 +217,43 @@ def _stop_sandbox(sandbox: Sandbox | None) -> _PlayerRun:
     return _PlayerRun(usage=usage, log_tail=sandbox.log_tail(), image_digest=sandbox.image_digest)
 
 
-def _to_duel(request: DuelRequest, run: _DuelRun, kind: SandboxKind, now: datetime) -> Duel:
+def _to_duel(request: DuelRequest, end: _DuelEnd, kind: SandboxKind, now: datetime) -> Duel:
     wanted = request.wanted()
-    matches = run.tally.matches if run.tally else ()
+    matches = end.tally.matches if end.tally else ()
     fields: dict[str, Any] = {
         "schema": duels.DUEL_SCHEMA,
         "key": wanted.key(),
         **request.record_fields(now),
         "task": request.game.task.id,
         **wanted.model_dump(exclude={"submission_digests"}),
-        "players": [_player(player, run, side) for side, player in enumerate(request.contenders)],
+        "players": [_player(player, end, side) for side, player in enumerate(request.contenders)],
         "sandbox": kind,
-        "verdict": run.verdict,
-        "message": run.message,
+        "verdict": end.verdict,
+        "message": end.message,
         "seeds": request.seeds(),
         "matches": [_match(match) for match in matches],
         "moves": _pack(match.moves for match in matches) if matches else None,
         "milliseconds": _pack(match.milliseconds for match in matches) if matches else None,
         "limits": request.limits,
-        "image_digest": _our_image(request, run),
-        "first_attempt": run.first,
+        "image_digest": _our_image(request, end),
+        "first_attempt": end.first,
     }
     return duel_with_self_hash(fields)
 
 
-def _our_image(request: DuelRequest, run: _DuelRun) -> str | None:
+def _our_image(request: DuelRequest, end: _DuelEnd) -> str | None:
     """The evaluator image's id, if a player runs in it; a player's own image is named by its submission."""
-    ours = (part.image_digest for who, part in zip(request.contenders, run.parts, strict=True) if who.folder.image is None)
+    ours = (part.image_digest for who, part in zip(request.contenders, end.parts, strict=True) if who.folder.image is None)
     return next(filter(None, ours), None)
 
 
-def _player(player: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
-    fault = run.tally.faults[side] if run.tally else None
+def _player(player: DuelPlayer, end: _DuelEnd, side: int) -> PlayerRecord:
+    fault = end.tally.faults[side] if end.tally else None
     if isinstance(fault, RegistryFault):
         fault = AgentFault(Verdict.TIMEOUT, f"its files could not be had in any try: {fault}")
-    if side == run.unfetched:
-        fault = AgentFault(Verdict.INTERNAL_ERROR, run.message)
-    part = run.parts[side]
+    if side == end.unfetched:
+        fault = AgentFault(Verdict.INTERNAL_ERROR, end.message)
+    part = end.parts[side]
     return PlayerRecord(
         login=player.login,
         login_id=player.login_id,
@@ -264,9 +264,9 @@ def _player(player: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
         log_tail=clean_log(with_traceback(part.log_tail, fault)),
         cost=Cost(
             cpu_seconds=part.usage.cpu_seconds,
-            wall_seconds=round(run.tally.thinking[side], 3) if run.tally else 0,
+            wall_seconds=round(end.tally.thinking[side], 3) if end.tally else 0,
             peak_memory_bytes=part.usage.peak_memory_bytes,
-            steps=run.tally.moves[side] if run.tally else 0,
+            steps=end.tally.moves[side] if end.tally else 0,
         ),
     )
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from evaluator.host.attempts.attempt import (
-    AttemptOutcome,
+    EvaluationEnd,
     convert_internal_errors,
     prefer_specific,
     with_retry,
@@ -54,37 +54,37 @@ def evaluate_agent(
 
     With a folder of partial records an evaluation that was interrupted goes on after its last recorded episode.
     """
-    attempt = with_retry(
+    end = with_retry(
         lambda shown: _attempt(request, kind, opener, _Callbacks(progress=progress, shown=shown.set, partials=partials))
     )
 
     def failed(message: str) -> Evaluation:
-        ours = AttemptOutcome(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind, first=attempt.first)
+        ours = EvaluationEnd(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind, first=end.first)
         return make_evaluation(request, ours, now())
 
     # A failure while recording, such as of a return that is no number, must not stop other evaluations.
-    return convert_internal_errors(lambda: make_evaluation(request, attempt, now()), failed)
+    return convert_internal_errors(lambda: make_evaluation(request, end, now()), failed)
 
 
-def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFactory, callbacks: _Callbacks) -> AttemptOutcome:
-    def in_sandbox() -> AttemptOutcome:
+def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFactory, callbacks: _Callbacks) -> EvaluationEnd:
+    def in_sandbox() -> EvaluationEnd:
         with scratch_folder("agent") as name:
             try:
                 return _in_sandbox(request, opener, Path(name), callbacks)
             except AgentFault as fault:  # such as an agent's image that cannot be fetched
                 if request.answering and isinstance(fault, RegistryFault):
                     words = f"its files could not be had in any try: {fault}"
-                    return AttemptOutcome(verdict=Verdict.TIMEOUT, message=words, sandbox=kind)
+                    return EvaluationEnd(verdict=Verdict.TIMEOUT, message=words, sandbox=kind)
                 is_final = isinstance(fault, MachineFault)
-                return AttemptOutcome(verdict=fault.verdict, message=str(fault), sandbox=kind, is_final=is_final)
+                return EvaluationEnd(verdict=fault.verdict, message=str(fault), sandbox=kind, is_final=is_final)
 
-    def failed(message: str) -> AttemptOutcome:
-        return AttemptOutcome(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind)
+    def failed(message: str) -> EvaluationEnd:
+        return EvaluationEnd(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind)
 
     return convert_internal_errors(in_sandbox, failed)
 
 
-def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, callbacks: _Callbacks) -> AttemptOutcome:
+def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, callbacks: _Callbacks) -> EvaluationEnd:
     is_official = request.tier is Tier.OFFICIAL
     try:
         asked_owner = fetch_weights(request.folder)
@@ -99,28 +99,28 @@ def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, 
     sandbox = opener(sandbox_spec(request.folder, room, request.limits, gpus=gpus, is_paced=is_official))
     try:
         played = _run_script if request.folder.submission.kind is SubmissionKind.SCRIPT else _play_episodes
-        attempt = played(request, sandbox, callbacks)
+        end = played(request, sandbox, callbacks)
     finally:
         sandbox.close()
-    if attempt.verdict is not Verdict.OK:
-        return attempt
-    return dataclasses.replace(attempt, custom_metrics=custom_metrics(request, attempt))
+    if end.verdict is not Verdict.OK:
+        return end
+    return dataclasses.replace(end, custom_metrics=custom_metrics(request, end))
 
 
-def _play_episodes(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> AttemptOutcome:
+def _play_episodes(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> EvaluationEnd:
     # In a sealed season nothing about an episode may lie on the disk.
     if callbacks.partials is None or request.secret is not None:
         return _play_rest(request, sandbox, callbacks, None)
     with callbacks.partials.opened(_belongs_to(request, sandbox), request.gym_task.task.counted) as partial:
-        attempt = _play_rest(request, sandbox, callbacks, partial)
+        end = _play_rest(request, sandbox, callbacks, partial)
         if partial is None:
-            return attempt
-        if attempt.verdict is not Verdict.INTERNAL_ERROR:
+            return end
+        if end.verdict is not Verdict.INTERNAL_ERROR:
             partial.discard()
         if not partial.continuations:
-            return attempt
-        usage = dataclasses.replace(attempt.usage, cpu_seconds=partial.cpu_seconds + (attempt.usage.cpu_seconds or 0.0))
-        return dataclasses.replace(attempt, continuations=partial.continuations, usage=usage)
+            return end
+        usage = dataclasses.replace(end.usage, cpu_seconds=partial.cpu_seconds + (end.usage.cpu_seconds or 0.0))
+        return dataclasses.replace(end, continuations=partial.continuations, usage=usage)
 
 
 def _belongs_to(request: EvaluationRequest, sandbox: Sandbox) -> dict[str, str]:
@@ -155,7 +155,7 @@ def _measure_from_now(sandbox: Sandbox, partial: PartialRecord) -> None:
 
 def _play_rest(
     request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks, partial: PartialRecord | None
-) -> AttemptOutcome:
+) -> EvaluationEnd:
     if partial:
         sandbox.charge(partial.cpu_seconds, partial.wall_seconds)
 
@@ -183,7 +183,7 @@ def _play_rest(
         fault = prefer_specific(fault, sandbox.post_mortem())
     usage = usage.or_larger(sandbox.usage())  # only now it is known whether the memory's limit was reached
     sandbox.end()
-    return AttemptOutcome(
+    return EvaluationEnd(
         verdict=fault.verdict,
         message=str(fault),
         log_tail=with_traceback(sandbox.log_tail(), fault),
@@ -201,12 +201,12 @@ def _all_counted(episodes: Sequence[PlayedEpisode]) -> CountedEpisodes:
     return CountedEpisodes(first=0, returns=returns, lengths=lengths)
 
 
-def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> AttemptOutcome:
+def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> EvaluationEnd:
     """Run a training script, which asks for episodes instead of being asked for actions."""
     rules = request.gym_task.task.script
     if rules is None:
         message = f"the task {request.gym_task.task.id} takes no scripts; name a task that has rules for them"
-        return AttemptOutcome(
+        return EvaluationEnd(
             verdict=Verdict.INVALID, message=message, sandbox=sandbox.kind, image_digest=sandbox.image_digest
         )
 

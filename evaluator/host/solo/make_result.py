@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.host.attempts.attempt import AttemptOutcome, clean_log
+from evaluator.host.attempts.attempt import EvaluationEnd, clean_log
 from evaluator.host.envs.custom_metrics import compute_custom_metrics, to_episodes
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.sandboxes.channel import clean_text
@@ -32,17 +32,17 @@ class Evaluation:
     """The trace file, if the verdict is ok."""
 
 
-def make_evaluation(request: EvaluationRequest, attempt: AttemptOutcome, now: datetime) -> Evaluation:
+def make_evaluation(request: EvaluationRequest, end: EvaluationEnd, now: datetime) -> Evaluation:
     """The result and the trace of an attempt that ended at the time `now`."""
     wanted = request.wanted()
     key = wanted.key()
-    trace = _trace(key, attempt.episodes) if attempt.verdict is Verdict.OK else None
+    trace = _trace(key, end.episodes) if end.verdict is Verdict.OK else None
     content = trace.serialised() if trace else None
     unpacked = max(leaf.unpacked_bytes(trace.steps()) for leaf in trace.actions) if trace else 0
     for size, most in ((len(content or b""), largest_trace(sealed=request.secret is not None)), (unpacked, MOST_UNPACKED)):
         if size > most:
-            return make_evaluation(request, _without_trace(attempt, size, most), now)
-    counted = attempt.counted or CountedEpisodes(first=0, returns=(), lengths=())
+            return make_evaluation(request, _without_trace(end, size, most), now)
+    counted = end.counted or CountedEpisodes(first=0, returns=(), lengths=())
     fields: dict[str, Any] = {
         "schema": results.RESULT_SCHEMA,
         "key": key,
@@ -52,45 +52,43 @@ def make_evaluation(request: EvaluationRequest, attempt: AttemptOutcome, now: da
         "login": request.login,
         "login_id": request.login_id,
         "agent": request.agent,
-        "sandbox": attempt.sandbox,
-        "verdict": attempt.verdict,
-        "message": clean_text(attempt.message),
-        "log_tail": clean_log(attempt.log_tail),
+        "sandbox": end.sandbox,
+        "verdict": end.verdict,
+        "message": clean_text(end.message),
+        "log_tail": clean_log(end.log_tail),
         "seeds": request.seeds(counted.first),
         "returns": counted.returns,
         "lengths": counted.lengths,
-        "metrics": {"clipped_actions": float(attempt.clipped), **attempt.custom_metrics} if attempt.counted else {},
-        "script": attempt.script,
+        "metrics": {"clipped_actions": float(end.clipped), **end.custom_metrics} if end.counted else {},
+        "script": end.script,
         "limits": request.allowed,
         "cost": {
-            "cpu_seconds": attempt.usage.cpu_seconds,
-            "wall_seconds": round(attempt.wall_seconds, 3),
-            "peak_memory_bytes": attempt.usage.peak_memory_bytes,
-            "steps": sum(episode.length for episode in attempt.episodes),
+            "cpu_seconds": end.usage.cpu_seconds,
+            "wall_seconds": round(end.wall_seconds, 3),
+            "peak_memory_bytes": end.usage.peak_memory_bytes,
+            "steps": sum(episode.length for episode in end.episodes),
         },
-        "image_digest": attempt.image_digest,
+        "image_digest": end.image_digest,
         "trace_sha256": hashlib.sha256(content).hexdigest() if content else None,
-        "first_attempt": attempt.first,
+        "first_attempt": end.first,
         "gpus": request.gpus,
-        "continued_after": attempt.continuations or None,
+        "continued_after": end.continuations or None,
     }
     return Evaluation(result=with_self_hash(fields), trace=content)
 
 
-def _without_trace(attempt: AttemptOutcome, size: int, most: int) -> AttemptOutcome:
+def _without_trace(end: EvaluationEnd, size: int, most: int) -> EvaluationEnd:
     """The end of an agent whose actions no file holds: its own, since it could add digits when its episodes went badly."""
     message = f"its recorded actions take {size / MIB:.1f} MiB of at most {most / MIB:.1f}; round them to fewer digits"
-    return dataclasses.replace(
-        attempt, verdict=Verdict.OUTPUT_LIMIT, message=message, episodes=(), counted=None, script=None
-    )
+    return dataclasses.replace(end, verdict=Verdict.OUTPUT_LIMIT, message=message, episodes=(), counted=None, script=None)
 
 
-def custom_metrics(request: EvaluationRequest, attempt: AttemptOutcome) -> dict[str, float]:
+def custom_metrics(request: EvaluationRequest, end: EvaluationEnd) -> dict[str, float]:
     """The host's own metrics of the counted episodes; a failure in one is ours."""
-    counted = attempt.counted
+    counted = end.counted
     if counted is None or not any(metric.is_own for metric in request.gym_task.task.metrics):
         return {}
-    played = [(episode.length, episode.actions) for episode in attempt.episodes[counted.first :]]
+    played = [(episode.length, episode.actions) for episode in end.episodes[counted.first :]]
     return compute_custom_metrics(
         request.gym_task, to_episodes(request.gym_task, request.seeds(counted.first), counted.returns, played)
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluator import wire
-from evaluator.host.attempts.attempt import AttemptOutcome, prefer_specific
+from evaluator.host.attempts.attempt import EvaluationEnd, prefer_specific
 from evaluator.host.envs.episode_recorder import endless, most_steps
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
@@ -170,7 +170,7 @@ class ClaimFault(Exception):
     """The script's log ends without a valid score."""
 
 
-def evaluate_script(session: ScriptSession, sandbox: Sandbox) -> AttemptOutcome:
+def evaluate_script(session: ScriptSession, sandbox: Sandbox) -> EvaluationEnd:
     """Serve the script in a sandbox to its end, and decide its verdict."""
     served, rules = serve_script(session, sandbox.stream()), session.offer.rules
     usage = sandbox.usage()  # before anything else: a container that has ended cannot be measured
@@ -182,17 +182,15 @@ def evaluate_script(session: ScriptSession, sandbox: Sandbox) -> AttemptOutcome:
     except ClaimFault as error:
         claim, unclaimed = None, str(error)
     verdict, message = _verdict(served, fault, code, unclaimed)
-    attempt = AttemptOutcome(
+    end = EvaluationEnd(
         verdict=verdict, message=message, log_tail=log, usage=usage, sandbox=sandbox.kind, image_digest=sandbox.image_digest
     )
     if verdict is Verdict.OK:
         record = _record(served, claim, code)
-        return replace(
-            attempt, script=record, counted=record.counted(rules), episodes=served.episodes, clipped=served.clipped
-        )
+        return replace(end, script=record, counted=record.counted(rules), episodes=served.episodes, clipped=served.clipped)
     if rules.self_reported and verdict is Verdict.INVALID and claim is not None:
-        return replace(attempt, message=message + SELF_REPORTED, script=ScriptRecord(claimed=claim, exit_code=code))
-    return attempt
+        return replace(end, message=message + SELF_REPORTED, script=ScriptRecord(claimed=claim, exit_code=code))
+    return end
 
 
 def _fault(outcome: ScriptOutcome, post_mortem: Callable[[], AgentFault]) -> tuple[AgentFault | None, int | None]:

@@ -20,7 +20,6 @@ from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, merged_pulls, read_pulls
 from scripts.github.api.responses import IssueComment, PullRequest
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.comment_label_status import OFFICIAL_LABEL
 from scripts.github.pull_request.deliver import (
     DELIVERED_AT_ONCE,
     label_change,
@@ -30,6 +29,7 @@ from scripts.github.pull_request.deliver import (
     snapshot_stickies,
     sticky_changes,
 )
+from scripts.github.pull_request.outcomes import OFFICIAL_LABEL
 from scripts.github.pull_request.season_rules import rules_after_merge
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.layout import MAIN_BRANCH

@@ -13,8 +13,8 @@ from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.official.failure_issues import FAILURE_ISSUE_TITLE, open_failure_issues, update_issue
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.comment_label_status import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
 from scripts.github.pull_request.judge_preview import PreviewCase, guard_pull, restart_run
+from scripts.github.pull_request.outcomes import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
 from scripts.github.pull_request.report_previews import (
     HOURLY_READING_SECONDS,
     PreviewRuns,

@@ -22,13 +22,6 @@ from scripts.github.api.client import GitHub, RequestLimit
 from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, recent_pulls
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.comment_label_status import (
-    FINAL_STATES,
-    Outcome,
-    StatusState,
-    no_run_outcome,
-    refused_outcome,
-)
 from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes
 from scripts.github.pull_request.judge_preview import (
     PREVIEW_ARTIFACT,
@@ -41,6 +34,13 @@ from scripts.github.pull_request.judge_preview import (
     outcome_without_scores,
     report_preview,
     scored_outcome,
+)
+from scripts.github.pull_request.outcomes import (
+    FINAL_STATES,
+    Outcome,
+    StatusState,
+    no_run_outcome,
+    refused_outcome,
 )
 from scripts.repository.layout import MAIN_BRANCH
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from leaderboard.comments.comment_standings import official_report
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import CommentState, HelpText, Ranked
+from leaderboard.comments.states import CommentState, HelpText, PlacesReply
 from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
 from scripts.github.api.responses import PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.comment_label_status import is_retry_worthwhile
 from scripts.github.pull_request.judge_preview import PreviewCase, latest_run, preview_outcome, restart_run
+from scripts.github.pull_request.outcomes import is_retry_worthwhile
 from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
 from scripts.repository.layout import MAIN_BRANCH
 
@@ -146,4 +146,4 @@ def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha
 def _places(context: BotContext, pull: PullRequest) -> CommentState:
     entries = [entry for entry in context.recorded.entries if entry.login.casefold() == pull.author.casefold()]
     shown = [official_report(context.recorded, entry.login, entry.agent) for entry in entries]
-    return Ranked(agents=tuple(agent for agent in shown if agent and (agent.rows or agent.games)))
+    return PlacesReply(agents=tuple(agent for agent in shown if agent and (agent.rows or agent.games)))

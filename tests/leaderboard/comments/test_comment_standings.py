@@ -12,11 +12,11 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
 from leaderboard.comments.comment_standings import official_report, official_state, preview_state
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import CommentContext, Ranked
+from leaderboard.comments.states import CommentContext, PlacesReply
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.scoring import overall
-from scripts.github.pull_request.comment_label_status import StatusState, previewed_outcome
+from scripts.github.pull_request.outcomes import StatusState, previewed_outcome
 from tests.leaderboard.make import challenge, digest, entry, hypothetical_row, result, task
 
 HEAD, EVALUATOR = "a" * 40, "b" * 40
@@ -131,7 +131,7 @@ def test_a_comment_tells_which_version_of_an_owner_holds_its_place() -> None:
         None, None, "bob/agent", 0.9,
     )  # fmt: skip
     assert (own.place, own.entries, own.held_by, own.leader_name) == (2, 2, None, "ann/agent")
-    said = render_comment(Ranked(agents=(second,)), CommentContext(run_id=1, repository="https://github.com/a/b"))
+    said = render_comment(PlacesReply(agents=(second,)), CommentContext(run_id=1, repository="https://github.com/a/b"))
     assert "one: no place. An owner holds one in the final ranks, and `bob/agent` had the best score" in said
 
 

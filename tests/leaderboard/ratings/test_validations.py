@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.ratings.counting_duels import counting_duels, newest_duels
-from leaderboard.ratings.validations import FAULT_MOVES, sort_by_validation, validation_fault
+from leaderboard.ratings.validations import FAULT_MOVES, partition_by_validation, validation_fault
 from tests.leaderboard import make
 
 GAME = make.game()
@@ -41,7 +41,7 @@ def test_a_validation_is_of_the_present_version():
     newer = make.entry("alice", version="2")
     last = newest_duels(counting_duels(GAME, "1", [make.duel(ALICE), make.duel(BOB, outcomes="iI")], official=True))
 
-    by_validation = sort_by_validation([newer, ALICE, BOB], last)
+    by_validation = partition_by_validation([newer, ALICE, BOB], last)
 
     assert (by_validation.admitted, by_validation.unvalidated) == ((ALICE,), (newer,))
     assert [(entry, reason.split(":")[0]) for entry, _, reason in by_validation.refused] == [(BOB, "match 1, move 4")]

@@ -6,7 +6,7 @@ from pathlib import Path
 from leaderboard.comments.states import NoRunReason
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.pull_request.comment_label_status import (
+from scripts.github.pull_request.outcomes import (
     OFFICIAL_LABEL,
     Outcome,
     broken_outcome,

@@ -11,7 +11,7 @@ from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
 Place = tuple[int | str, ...]
 
 
-def check_board(checkout: Checkout) -> tuple[list[str], list[str]]:
+def check_challenge(checkout: Checkout) -> tuple[list[str], list[str]]:
     """Lines for people about what a host wrote: faults and notes. A host's own code is imported and played."""
     challenge = checkout.challenge  # first, since it refuses a broken file in its own words
     path = checkout.root / "challenge.yml"

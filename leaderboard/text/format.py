@@ -15,16 +15,18 @@ from leaderboard.core.standings import OverallRow, Row
 MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"
 RANK_RANGE = "with the rank range: the places an agent could hold, given the uncertainty"
+_LONG = 1e21
+"""From here on a number is written with an exponent: a script may claim one of 309 digits."""
 _SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 SIGNED = {True: "signed by GitHub", False: "not verified as GitHub’s", None: "about which GitHub is still to be asked"}
 """GitHub's verification of the signature of the commit that seeds come from, in words; None: not asked yet."""
 
 
 def number(value: float, decimals: int = 1) -> str:
-    """A number with a typographic minus sign and no negative zero; a dash for NaN."""
+    """A number, with an exponent if it is huge, a typographic minus sign and no negative zero; a dash for NaN."""
     if value != value:  # NaN; faster than math.isnan, and called a million times
         return NONE
-    text = f"{value:,.{decimals}f}"
+    text = f"{value:,.{decimals}f}" if -_LONG < value < _LONG else repr(float(value))
     if text[0] == "-":
         text = text.replace("-", MINUS) if text.strip("-0.,") else text[1:]
     return text.replace(",", "\N{NARROW NO-BREAK SPACE}") if "," in text else text

@@ -22,6 +22,7 @@ from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.git.copied_folders import AlikeFolders, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
 from scripts.git.tree_diff import TreeChange, UnreadableError, added_bytes, list_leaves, merge_bases, tree_changes
+from scripts.github.api.responses import GHOST
 from scripts.repository.layout import LOCAL, SUBMISSIONS
 
 FAULTS_SHOWN = 50
@@ -35,6 +36,7 @@ VERSIONS_KEPT = 4
 UNPACKED_TIMES, LISTS_BYTES, UNPACKED_BYTES = 4, 64 * MIB, 2048 * MIB
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
 LOST = "main has it no longer, so that a merge could change another file instead; merge main into the branch"
+_NOBODYS = {LOCAL: "the example agents", GHOST: "deleted accounts"}
 _MODE_FAULTS = {
     "120000": "is a symbolic link; put the file itself there",
     "160000": "is another repository; put its files there",
@@ -107,8 +109,8 @@ def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, 
 
 def _path_fault(change: TreeChange, parts: list[str], folder: str) -> str | None:
     """What is wrong with a changed path in the author's folder; deleting is always allowed."""
-    if folder.casefold() == LOCAL:
-        return f"the login {LOCAL} stands for the example agents; submit under another account"
+    if stands_for := _NOBODYS.get(folder.casefold()):
+        return f"the login {folder.casefold()} stands for {stands_for}; submit under another account"
     if parts[1] != folder:
         return f"the folder is spelled {SUBMISSIONS}/{folder}; rename it"
     if len(parts) > 2 and not AGENT.fullmatch(parts[2]) and len(parts) > 3:

@@ -1,13 +1,13 @@
 """Takes a person's name, logs and agents out of a board; records keep their scores under a name that stands for nobody."""
 
+import itertools
 import secrets
-import string
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from itertools import chain, product
+from itertools import chain
 
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.model.config.moderation import Erasure
@@ -129,10 +129,9 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
     agents = sorted({one.agent for one in named if one.login.casefold() == folded})
     if not agents:
         raise CommandError(USAGE, f"nothing here is of {login}; run 'pullrank recorded' first, or correct the login")
-    opponents = {other for duel in duels if folded in _logins(duel) for other in _logins(duel)} - {folded}
     renaming = Renaming(
         login=folded,
-        mark=_mark(folded, opponents, {one.login.casefold() for one in named}),
+        mark=_mark({one.login.casefold() for one in named}),
         agents={agent: f"agent-{number:02}" for number, agent in enumerate(agents, 1)},
     )
     erasures = tuple(
@@ -186,42 +185,32 @@ def _opened(result: Result, seasons: SeasonFile) -> Result:
     return decrypt_result(result, secret)
 
 
-def _mark(login: str, others: Iterable[str], taken: set[str]) -> str:
-    """A name that GitHub gives nobody, with the place of the login among its opponents: a duel's sides are in this order."""
-    token = secrets.token_hex(4)
-    letters = string.digits + string.ascii_lowercase
-    rivals = list(others)
-    beginnings = ("", *map("".join, product(letters, repeat=1)), *map("".join, product(letters, repeat=3)), login)
-    for beginning in beginnings:
-        mark = f"{beginning[:20]}{'_' if beginning else ''}erased_{token}"
-        if mark not in taken and all((login < rival) == (mark < rival) for rival in rivals):
-            if beginning == login:
-                break
-            return mark
-    raise CommandError(USAGE, f"no other name stands where {login} does among its opponents; ask for help in an issue")
+def _mark(taken: Container[str]) -> str:
+    """A name that GitHub gives nobody."""
+    marks = (f"erased_{secrets.token_hex(4)}" for _ in itertools.count())
+    return next(mark for mark in marks if mark not in taken)
 
 
-def _ranks(standings: Standings, login: str) -> list[tuple[object, ...]]:
-    """Places, intervals and scores of everybody else."""
-    ranks: list[tuple[object, ...]] = []
+def _ranks(standings: Standings, login: str) -> dict[tuple[str, ...], tuple[object, ...]]:
+    """Places, intervals and scores of everybody else.
+
+    Sums in another order of names have other last bits, so numbers are rounded, to more digits than pages show.
+    """
+    ranks: dict[tuple[str, ...], tuple[object, ...]] = {}
     for board in standings.boards:
         for row in board.rows:
-            value = row.rating if isinstance(board, GameStandings) else row.estimate  # type: ignore[union-attr]
-            if row.entry.login.casefold() != login:
-                name = (board.task.id, row.entry.login, row.entry.agent)
-                ranks.append((*name, row.place, row.rank_low, row.rank_high, value))
-    overall = standings.overall
-    ranks += [
-        ("overall", one.entry.login, one.entry.agent, one.place) for one in overall if one.entry.login.casefold() != login
-    ]
-    return ranks
+            value = row.rating.estimate if isinstance(board, GameStandings) else row.estimate  # type: ignore[union-attr]
+            numbers = (f"{number:.9g}" for number in (value.score, value.low, value.high))
+            ranks[board.task.id, *row.entry.name] = row.place, row.rank_low, row.rank_high, *numbers
+    ranks |= {("overall", *one.entry.name): (one.place,) for one in standings.overall}
+    return {name: value for name, value in ranks.items() if name[1] != login}
 
 
-def _refuse_moved_ranks(before: Sequence[tuple[object, ...]], after: Sequence[tuple[object, ...]]) -> None:
-    moved = [old for old, new in zip(before, after, strict=False) if old != new]
-    if moved or len(before) != len(after):
-        where = f"{moved[0][1]}/{moved[0][2]} on {moved[0][0]}" if moved else "somebody"
-        raise CommandError(
-            USAGE,
-            f"the rank of {where} would move, so nothing was changed; teams must be dissolved first, by their manifests",
-        )
+def _refuse_moved_ranks(before: Mapping[tuple[str, ...], object], after: Mapping[tuple[str, ...], object]) -> None:
+    for task, login, agent in sorted(before.keys() | after.keys()):
+        if before.get((task, login, agent)) != after.get((task, login, agent)):
+            raise CommandError(
+                USAGE,
+                f"the rank of {login}/{agent} on {task} would move, so nothing was changed; teams must be dissolved first, "
+                "by their manifests",
+            )

@@ -47,6 +47,16 @@ def test_the_address_says_who_is_compared(visit):
     )
 
 
+@pytest.mark.attack(
+    "name_of_another_agent_in_a_comparison", family="people", outcome="each row names its owner",
+    tries="Gives one's agent the leader's name and spreads the address of a comparison of the two.",
+)  # fmt: skip
+def test_entries_are_told_apart_by_their_owners(visit):
+    rows = section(visit(TWO), "Scores").locator("tbody th")
+
+    expect(rows.locator(".pr-by")).to_have_text(["by alice", "by bob"])
+
+
 def test_its_numbers_are_the_documents(visit, site):
     page = visit(TWO)
     row = next(one for one in agent(site, "alice/first")["tasks"] if one["task"] == "CartPole-v1")

@@ -88,6 +88,22 @@ def test_a_page_with_just_that_title_comes_before_agents(chromium, site):
     page.context.close()
 
 
+@pytest.mark.attack(
+    "agent_named_like_a_page_in_the_search", family="pages", outcome="found behind the page",
+    tries="Names an agent Rules or Submit an agent, to be what the site's search opens for these words.",
+)  # fmt: skip
+@pytest.mark.parametrize("asked", ["rules", "rul"])
+def test_an_agent_named_like_a_page_comes_after_it(asked, chromium, site):
+    docs = [{"location": location, "title": "Rules", "text": ""} for location in ("agents/mallory/a/", "rules/")]
+    page = chromium.new_context().new_page()
+    page.route("**/search_index.json", lambda route: route.fulfill(json={"docs": docs}))
+    page.goto(site)
+    page.get_by_role("textbox", name="Search").fill(asked)
+
+    expect(page.locator(".md-search-result__item a").first).to_have_attribute("href", re.compile(r"/board/rules/$"))
+    page.context.close()
+
+
 def test_agents_are_found_and_filtered(visit):
     page = visit("all-agents/")
     rows = page.locator("#pr-agents tbody tr")

@@ -152,6 +152,9 @@ def say_status(request: ApiRequest) -> Answer:
     if len(body.get("description", "")) > 140:
         return refusal(422, "Validation Failed: description is too long (maximum is 140 characters)")
     kept = {key: body.get(key, "") for key in ("state", "context", "description", "target_url")}
+    given = [one for one in request.world.statuses if one["sha"] == request.arguments[0]]
+    if sum(one["context"] == kept["context"] for one in given) >= 1000:
+        return refusal(422, "Validation Failed: This SHA and context has reached the maximum number of statuses.")
     status = {**kept, "creator": request.login, "at": request.world.now()}
     request.world.statuses.append({**status, "sha": request.arguments[0]})
     return Answer(201, shapes.status(request.world, status))

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 
 from leaderboard.comments.render_comment import comment_run, render_comment
 from scripts.console import say
-from scripts.github.api.client import COMMENTS_LISTED, STATUS_CONTEXT, GitHub, GraphQLChange
+from scripts.github.api.client import COMMENTS_LISTED, STATUS_CONTEXT, GitHub, GitHubError, GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, label_nodes, read_pulls
 from scripts.github.api.responses import CommitStatus, IssueComment, PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcomes import LABEL_STYLES, VERDICT_LABELS, Outcome
 from scripts.github.workflow.outputs import write_summary
 
+# GitHub takes a thousand statuses of a commit: whoever opens and closes a pull request for a day has used them up.
+UNPROCESSABLE = 422
 # Pull requests that are written to at once.
 DELIVERED_AT_ONCE = 20
 
@@ -86,7 +88,12 @@ def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullS
     # Of two pull requests at one commit the one that says something of the commit has the last word.
     for delivery, snapshot in sorted(current, key=lambda one: one[0].outcome.is_of_commit):
         if delivery.pull.number not in refused and delivery.pull.number not in kept:
-            _write_status(context, delivery, snapshot)
+            try:
+                _write_status(context, delivery, snapshot)
+            except GitHubError as error:
+                if error.status != UNPROCESSABLE:
+                    raise
+                refused[delivery.pull.number] = str(error)
     return [f"#{number}: GitHub refused a change: {why}" for number, why in refused.items()]
 
 

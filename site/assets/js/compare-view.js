@@ -249,7 +249,8 @@ function scored(estimate, scale, decimals, state = "no rating") {
 
 function named(one) {
   return el("th", { scope: "row", class: `pr-who pr-rowhead pr-series-${one.colour}` }, swatch(),
-    el("a", { class: "pr-agent", href: agentPage(one.id), title: one.id }, el("bdi", { class: "pr-clamp" }, one.name)));
+    el("a", { class: "pr-agent", href: agentPage(one.id), title: one.id }, el("bdi", { class: "pr-clamp" }, one.name)), " ",
+    el("span", { class: "pr-by pr-below" }, `by ${one.id.split("/")[0]}`));
 }
 
 function legend(entries) {

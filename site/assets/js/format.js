@@ -3,11 +3,13 @@
 const MINUS = "\u2212";
 export const NONE = "\u2013";
 const THIN = "\u202f";
+/** From here on a number is written with an exponent: a script may claim one of 309 digits. */
+const LONG = 1e21;
 /** Digits that show whether a number lies exactly between two others: it then has a 5 and zeros only. */
 const DIGITS = 25;
 
 /**
- * A number with that many digits after the point, a typographic minus sign, and no negative zero; no value is a dash.
+ * A number with that many digits after the point or, if it is huge, an exponent, a typographic minus sign, and no negative zero; no value is a dash.
  *
  * @param {number|null|undefined} value
  * @param {number} [decimals]
@@ -16,6 +18,7 @@ const DIGITS = 25;
 export function number(value, decimals = 1) {
   if (value === null || value === undefined || Number.isNaN(value)) return NONE;
   if (!Number.isFinite(value)) return value > 0 ? "inf" : `${MINUS}inf`;
+  if (Math.abs(value) >= LONG) return String(value).replace("-", MINUS);
   const size = rounded(Math.abs(value), decimals);
   const [whole, part] = size.split(".");
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, THIN) + (part === undefined ? "" : `.${part}`);

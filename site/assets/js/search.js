@@ -121,7 +121,9 @@ function matching(entries, words) {
     }
     // A page of just that name is what is looked for; its agents and sections come after it.
     if (!entry.location.includes("#") && folded(entry.title) === words.join(" ")) score += 20;
-    if (score) scored.push({ entry, score: score - (entry.location.includes("#") ? 0.5 : 0) });
+    // Anybody may name an agent like a page of the board.
+    const behind = entry.location.includes("#") ? 0.5 : entry.location.startsWith("agents/") ? 0.25 : 0;
+    if (score) scored.push({ entry, score: score - behind });
   }
   return scored.sort((a, b) => b.score - a.score).map(({ entry }) => entry);
 }

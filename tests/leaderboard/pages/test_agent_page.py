@@ -1,5 +1,6 @@
 """What an agent's page says beside its scores: history, replays, where numbers come from, and what to type."""
 
+import html
 import math
 import re
 import statistics
@@ -68,6 +69,19 @@ def test_a_second_attempt_is_told_and_why(verdict):
     assert sentence in said(page)
     assert "<b>slept" not in page
     assert sentence not in said(of(who))
+
+
+@pytest.mark.attack(
+    "description_in_the_boards_words", family="pages", outcome="shown as a quotation",
+    tries="Describes an agent by the very line with which the board says that its host verified one.",
+)  # fmt: skip
+def test_what_an_owner_says_is_quoted():
+    claim = "Verified by the host: weights checked (hostess, 2026-05-02)"
+    before, _, rest = of(samples.entry(description=claim)).partition("<blockquote>")
+    quoted, _, after = rest.partition("</blockquote>")
+
+    assert claim in html.unescape(quoted)
+    assert "Verified" not in before + after
 
 
 def test_one_version_has_no_history():

@@ -138,13 +138,27 @@ def in_browser(cases: list[tuple[float, int]]) -> list[str]:
 
 
 HALVES = st.builds(lambda whole, power: whole / 2**power, st.integers(-(10**9), 10**9), st.integers(0, 8))
-CASES = st.lists(st.tuples(st.floats(-1e23, 1e23) | HALVES, st.integers(0, 6)), min_size=60, max_size=60)
+CASES = st.lists(
+    st.tuples(st.floats(-1e23, 1e23) | st.floats(allow_nan=False, allow_infinity=False) | HALVES, st.integers(0, 6)),
+    min_size=60,
+    max_size=60,
+)
 
 
 @settings(max_examples=8, deadline=None)
 @given(CASES)
 def test_the_script_writes_numbers_as_the_pages_do(cases):
     assert in_browser(cases) == [format.number(value, decimals) for value, decimals in cases]
+
+
+@pytest.mark.attack(
+    "claim_of_three_hundred_digits", family="pages", outcome="written with an exponent",
+    tries="Claims the largest number there is, whose digits push the table's other columns out of sight.",
+)  # fmt: skip
+def test_no_number_fills_a_table():
+    assert format.number(1.7e308) == "1.7e+308"
+    assert format.number(-1e21, 3) == "\N{MINUS SIGN}1e+21"
+    assert len(format.number(-999_999_999_999_999_868_928.0, 0)) < 30
 
 
 def test_what_came_out_again_is_marked_in_the_page_and_in_its_table():

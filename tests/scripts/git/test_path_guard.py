@@ -96,6 +96,18 @@ def test_an_account_called_like_the_examples_owner_is_refused(board: Clone) -> N
     assert "stands for the example agents" in paths.faults[0]
 
 
+@pytest.mark.attack(
+    "pull_request_of_a_deleted_account", family="people", outcome="refused",
+    tries="Deletes its account: its pull request is then by the same name as all such, and changes that name's folder.",
+)  # fmt: skip
+def test_the_name_of_deleted_accounts_is_nobodys(board: Clone) -> None:
+    head = board.commit(agent_files("ghost", source=b"x = 1\n"))
+    paths = judge(board, head, PullAuthor(login="ghost", id=0))
+
+    assert not paths.is_clean
+    assert "stands for deleted accounts" in paths.faults[0]
+
+
 def test_main_is_listed_once_for_all_pull_requests_of_a_report(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a hundred of them on a board of a thousand agents list a hundred thousand."""
     main, listed = git(board.path, "rev-parse", "origin/main"), list[tuple[str, str]]()

@@ -1,5 +1,6 @@
 """`pullrank erase`: a person's name, words and files go; scores and everybody else's ranks stay."""
 
+import itertools
 import json
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ from evaluator.model.records.duel_record import duel_with_self_hash
 from evaluator.model.records.result import with_self_hash
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
-from scripts.maintenance.erase_person import Renaming, _mark
+from scripts.maintenance.erase_person import Renaming
 from scripts.repository.checkout import Checkout
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples
@@ -135,12 +136,58 @@ def test_an_erased_person_gets_no_grade(board: Path) -> None:
     assert [row.partition(",")[0] for row in rows] == ["ada", "eve"]
 
 
+@pytest.mark.attack(
+    "neighbours_of_a_login", family="people", outcome="erased, and no rank moves",
+    tries="Meets somebody by two accounts whose logins stand next to theirs, so that no name is left for their erasure.",
+)  # fmt: skip
+@pytest.mark.parametrize("others", [("alibi", "alina"), ("alicd" + 34 * "z", "alice0")])
+def test_who_met_the_neighbours_of_their_login_is_erased(board: Path, others: tuple[str, str]) -> None:
+    is_erased_from_a_game(board, "alice", others, [("alice", other) for other in others])
+
+
+def test_who_met_few_of_the_players_is_erased(board: Path) -> None:
+    """In another order of names the ratings have other last bits."""
+    is_erased_from_a_game(board, "zoe", ("abe", "fay", "gus", "kim", "lea"), [("zoe", "abe")])
+
+
+def is_erased_from_a_game(root: Path, login: str, others: tuple[str, ...], pairs: list[tuple[str, str]]) -> None:
+    """The person met some of the others, and these met each other."""
+    with (root / "challenge.yml").open("a") as file:
+        file.write("  - {id: tictactoe, game: pettingzoo.classic.tictactoe_v3, matches: 2}\n")
+    for one in (login, *others):
+        put(root / "submissions" / one / "net", SOURCE.format(one), "all")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "players")
+    checkout = Checkout(root)
+    players = {one: checkout.find(root / "submissions" / one / "net").entry() for one in (login, *others)}
+    met = [*((one, one) for one in players), *pairs, *itertools.combinations(others, 2)]
+    for second, (one, other) in enumerate(met):
+        outcomes, at = "wl" if one == other else "ww", f"2026-01-02T00:00:{second:02}Z"
+        duel = make.duel(players[one], players[other], outcomes, on=checkout.challenge.tasks[1], season="2026", at=at)
+        ResultStore(results=root / "results", traces=root / "traces").write_duel(duel)
+    before, files = game_ranks(root), sorted(path.name for path in root.glob("results/tictactoe/*/*.json"))
+    assert len(before) == len(players)
+
+    code, _, err = run(root, "erase", login)
+
+    assert code == 0, err
+    [mark] = {item.login for item in parse_moderation((root / "moderation.yml").read_bytes()).erasures}
+    after = [(login if row[0] == mark else row[0], *row[1:]) for row in game_ranks(root)]
+    assert after == before
+    assert LOGIN.fullmatch(mark)
+    assert sorted(path.name for path in root.glob("results/tictactoe/*/*.json")) == files
+    assert f"{login}/" not in everything(root)
+    assert f"{login}+" not in everything(root)
+
+
+def game_ranks(root: Path) -> list[tuple[Any, ...]]:
+    rows = json.loads(run(root, "rank", "--official", "--json")[1])["games"][0]["rows"]
+    return [(row["login"], row["place"], row["rank_low"], row["rank_high"], round(row["rating"]["elo"], 6)) for row in rows]
+
+
 def test_a_duel_keeps_its_sides_and_its_winner() -> None:
     for login in ("ada", "mallory", "zoe"):
-        rivals = {"bob", "carl", "yves"}
-        mark = _mark(login, rivals, set())
-        assert [login < rival for rival in rivals] == [mark < rival for rival in rivals]
-        assert LOGIN.fullmatch(mark)
+        mark = "erased_00000000"
         own, rival = make.entry(login), make.entry("bob")
         before = make.duel(own, rival, "wl", verdicts=("crashed", "ok"))
         after = Renaming(login=login, mark=mark, agents={own.agent: "agent-01"}).duel(before)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from scripts.console import CommandError
 from scripts.github.pull_request import report_previews
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from tests.github.world import PullRequest
@@ -185,3 +186,25 @@ def test_a_pull_request_that_github_hides_keeps_nobody_from_being_told(scene: Sc
 
     assert scene.statuses(honest)
     assert scene.statuses(sha)[-1][0] == "error"
+
+
+@pytest.mark.attack(
+    "commit_that_takes_no_more_statuses", family="bot", outcome="everybody else is told",
+    tries="Opens and closes a pull request until its commit has a thousand statuses, the most that GitHub takes.",
+)  # fmt: skip
+def test_a_commit_that_takes_no_more_statuses_keeps_nobody_from_being_told(scene: Scene) -> None:
+    full = scene.bring()
+    scene.ran(31, status="in_progress", conclusion=None)
+    tell(scene, 31, "in_progress")
+    scene.world.statuses += 999 * scene.world.statuses
+    scene.ran(31, content=previewed(scene, full))
+    honest = scene.bring(9, source=AGENT + b"# another\n")
+    scene.ran(33, 9, content=previewed(scene, honest))
+    event = completed(33)
+
+    with pytest.raises(CommandError, match="#7: GitHub refused a change"):
+        report_previews.report_recent(scene.context("workflow_run", event))
+
+    assert scene.statuses(honest)[-1] == SCORED
+    assert len(scene.statuses(full)) == 1000
+    assert len(scene.bodies(7)) == len(scene.bodies(9)) == 1

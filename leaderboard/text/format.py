@@ -14,7 +14,7 @@ from leaderboard.core.standings import OverallRow, Row
 
 MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"
-RANK_RANGE = "with the rank range: the places an agent could hold, given the uncertainty"
+RANK_INTERVAL = "with the rank interval: the places an agent could hold, given the uncertainty"
 _SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 SIGNED = {True: "signed by GitHub", False: "not verified as GitHub’s", None: "about which GitHub is still to be asked"}
 """GitHub's verification of the signature of the commit that seeds come from, in words; None: not asked yet."""

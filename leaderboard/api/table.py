@@ -84,7 +84,7 @@ def _column(name: str, label: str, kind: CellKind = "number", title: str = "", *
 def _first_columns(who: str, measure: str, when: str, decimals: int, direction: Direction | None) -> tuple[ColumnJson, ...]:
     """What the page shows without being asked."""
     return (
-        _column("place", "Place", "place", format.RANK_RANGE, shown="always", fields=["place", "rank_low", "rank_high"]),
+        _column("place", "Place", "place", format.RANK_INTERVAL, shown="always", fields=["place", "rank_low", "rank_high"]),
         _column("agent", who, "agent", shown="always", fields=["login", "agent", "name", "flags"]),
         _column("score", measure, "score", shown="always", decimals=decimals, direction=direction),
         _column("interval", "95 % interval", "interval", shown="always", decimals=decimals, fields=["low", "high"]),

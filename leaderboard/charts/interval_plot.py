@@ -86,7 +86,7 @@ def _line(row: Row | GameRow, axis: PlotAxis, middle: int) -> Markup:
     interval = span(estimate.low, estimate.high, axis.decimals)
     words = (
         f"{name}: {number(estimate.score, axis.decimals)}, 95 % interval {interval}, "
-        f"rank range {ranks(row.rank_low, row.rank_high)}"
+        f"rank interval {ranks(row.rank_low, row.rank_high)}"
     )
     return Markup(
         '<g class="pr-plot-row{leading}"><title>{words}</title><rect x="0" y="{top}" width="{width}" height="{row}"/>'

@@ -97,7 +97,7 @@ def place(row: Report) -> Markup:
 
 
 def rank_interval(row: Report | OverallReport) -> str:
-    """The rank range."""
+    """The rank interval."""
     return ranks(row.rank_low, row.rank_high) if row.rank_low and row.rank_high else "–"
 
 

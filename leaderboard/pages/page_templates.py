@@ -119,7 +119,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         task_file=urls.task_file, address=quote, citation=citation, page_address=urls.address,
         documents=urls.task_documents,
         scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
-        LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_RANGE=format.RANK_RANGE,
+        LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_INTERVAL=format.RANK_INTERVAL,
         task_scale=table_bars.task_scale, score_plot=interval_plot.score_plot, rating_plot=interval_plot.rating_plot,
         heat=heat, has_arrows=table_bars.has_arrows, span_ends=scale_ends, film_poster=episode_replays.film_poster,
         film_facts=episode_replays.film_facts,

@@ -17,7 +17,7 @@ from leaderboard.scoring.intervals import EstimateArrays, PooledResults, deviati
 # A normalised score counts as the nearest number between these: as much as a missing one, or twice the reference.
 LEAST_COUNTED, MOST_COUNTED = 0.0, 2.0
 # From this many results on, a second process estimates half of the tasks.
-BACKGROUND_DRAWS = 10_000
+BACKGROUND_RESULTS = 10_000
 # Equally likely values of a standard normal variable, which show how clipping changes a standard error.
 _NORMAL_VALUES = normal_quantiles((np.arange(200) + 0.5) / 200)
 # Degrees of freedom are rounded down to one of these, so that few different critical values are needed.
@@ -74,7 +74,7 @@ class OverallSample(NamedTuple):
 
 def score_all(boards: Sequence[ScoredResults]) -> tuple[list[EstimateArrays], dict[AgentName, OverallSample]]:
     """The estimates of every task, and what the overall leaderboard needs of each entry with a normalised score."""
-    half = len(boards) // 2 if sum(len(board.pooled_results) for board in boards) >= BACKGROUND_DRAWS else 0
+    half = len(boards) // 2 if sum(len(board.pooled_results) for board in boards) >= BACKGROUND_RESULTS else 0
     with ExitStack() as stack:
         first = stack.enter_context(run_in_background(lambda: _estimates(boards[:half]))) if half else list
         others = _estimates(boards[half:])

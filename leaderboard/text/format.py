@@ -14,7 +14,7 @@ from leaderboard.core.standings import OverallRow, Row
 
 MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"
-RANK_RANGE = "with the rank range: the places an agent could hold, given the uncertainty"
+RANK_INTERVAL = "with the rank interval: the places an agent could hold, given the uncertainty"
 _LONG = 1e21
 """From here on a number is written with an exponent: a script may claim one of 309 digits."""
 _SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))

@@ -153,11 +153,11 @@ def _stands(checkout: Checkout, entry: AgentFolder) -> bool:
         return True
     head = GitRepository(checkout.root).resolve("HEAD")
     version = entry.login.casefold(), entry.folder.digest
-    return head is not None and version in _standing(checkout.root, head, checkout.challenge.season)
+    return head is not None and version in _standing_versions(checkout.root, head, checkout.challenge.season)
 
 
 @lru_cache(maxsize=1)
-def _standing(root: Path, head: str, season: str) -> frozenset[tuple[str, str]]:
+def _standing_versions(root: Path, head: str, season: str) -> frozenset[tuple[str, str]]:
     """Login and digest of each version on the commit that ended a season's submissions, or on `head` if none is known."""
     clone = GitRepository(root)
     try:

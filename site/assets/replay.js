@@ -1,6 +1,6 @@
 /* Steps through the matches of a duel, of any game: each mark has the moves at which it appears and disappears. */
 import { el, svg } from "./js/dom.js";
-import { Position } from "./js/position.js";
+import { MatchPicture } from "./js/match-picture.js";
 
 /* How many moves of a match are played by themselves. */
 const LAST_MOVES = 12;
@@ -78,8 +78,8 @@ class Replay {
 
   draw() {
     const { duel } = this;
-    this.position = new Position(duel, this.match);
-    this.part(".pr-stage").replaceChildren(this.position.element);
+    this.picture = new MatchPicture(duel, this.match);
+    this.part(".pr-stage").replaceChildren(this.picture.element);
     this.part(".pr-match").textContent = `Match ${this.index + 1} of ${duel.matches.length}`;
     this.part(".pr-slider").max = this.last;
     for (const [i, card] of this.cards.entries()) {
@@ -105,7 +105,7 @@ class Replay {
   step() {
     const { ply, last } = this;
     this.part(".pr-guess").replaceChildren();
-    this.position.show(ply);
+    this.picture.show(ply);
     this.bars.forEach((bar, i) => bar.classList.toggle("pr-now", i === ply - 1));
     const slider = this.part(".pr-slider");
     slider.value = ply;

@@ -11,7 +11,8 @@ from leaderboard.core.version_folders import VersionFolders
 from leaderboard.pages.agent.agent_results import AgentProfile
 from leaderboard.scoring.intervals import score_or_none
 
-# Earlier versions that the page lists; the agent's API document has all of them.
+# Earlier versions that the page lists, of all tasks together; the agent's API document has `HISTORY_VERSIONS` of each task,
+# those under its present settings.
 LISTED_VERSIONS = 40
 
 

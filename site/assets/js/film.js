@@ -5,7 +5,7 @@
  */
 import { el } from "./dom.js";
 import { Bar, Screen } from "./episode.js";
-import { Position } from "./position.js";
+import { MatchPicture } from "./match-picture.js";
 import { root } from "./site.js";
 
 /** Moves a second at the usual speed. */
@@ -128,10 +128,10 @@ function matches(figure) {
       if (!duels.has(duel)) duels.set(duel, duelOf(duel));
       const document = await duels.get(duel);
       return () => {
-        const position = new Position(document, document.matches[Number(match)]);
-        position.element.classList.add("pr-match");
-        frame.replaceChildren(position.element);
-        return (ply) => position.show(ply);
+        const picture = new MatchPicture(document, document.matches[Number(match)]);
+        picture.element.classList.add("pr-match");
+        frame.replaceChildren(picture.element);
+        return (ply) => picture.show(ply);
       };
     },
   };

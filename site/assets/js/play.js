@@ -2,8 +2,8 @@
 
 import { el } from "./dom.js";
 import { Position } from "./game-rules.js";
+import { NetworkWorker } from "./network-worker.js";
 import { bookMove, readBook, standInMove } from "./opening-book.js";
-import { Leader } from "./leader.js";
 
 const WAIT_MS = 350;
 const SIGNS = ["X", "O"];
@@ -19,17 +19,17 @@ function offer(place) {
     begin.disabled = true;
     const answer = await fetch(place.dataset.book).catch(() => null);
     const book = answer?.ok ? readBook(await answer.text()) : null;
-    const leader = book && place.dataset.network ? await Leader.load(place.dataset.network) : null;
-    if (book) new Match(place, book, leader);
+    const network = book && place.dataset.network ? await NetworkWorker.load(place.dataset.network) : null;
+    if (book) new Match(place, book, network);
     else place.replaceChildren(el("p", { class: "pr-notice", role: "alert" }, "The recorded matches could not be read, so nobody can be played here."));
   }
 }
 
 class Match {
-  constructor(place, book, leader) {
+  constructor(place, book, network) {
     this.book = book;
-    /** Its network; null where it is known by its book alone. */
-    this.network = leader;
+    /** The leader's; null where it is known by its book alone. */
+    this.network = network;
     this.played = 0;
     this.score = [0, 0, 0];
     this.board = el("div", { class: "pr-play-board", role: "group", "aria-label": "Board" });
@@ -39,7 +39,7 @@ class Match {
     this.again = el("button", { type: "button", class: "md-button", onclick: () => this.begin() }, "New match");
     const refused = book.refused ? ` ${book.refused} recorded matches break the rules and are left out.` : "";
     place.replaceChildren(
-      el("p", { class: "pr-by" }, "You play ", el("bdi", {}, book.leader), leader
+      el("p", { class: "pr-by" }, "You play ", el("bdi", {}, book.leader), network
         ? ": its own network, computed in a closed frame of this page. Rounding may differ from the official runs."
         : ` from the book of its ${book.matches} recorded matches; its code does not run here.${refused}`),
       this.board, this.status, this.source, el("p", { class: "pr-row" }, this.again, this.tally));

@@ -60,7 +60,7 @@ def test_the_plot_has_the_ranked_entries_an_axis_and_the_reference():
     assert picture.count("<circle") == 2
     assert "Score: higher is better" in picture
     assert ">reference</text>" in picture
-    assert "a0: 490.0, 95 % interval 485.0 to 495.0, rank range 1" in picture
+    assert "a0: 490.0, 95 % interval 485.0 to 495.0, rank interval 1" in picture
     assert score_plot(ranked(random=20.0)) == ""
 
 

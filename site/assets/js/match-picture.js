@@ -3,7 +3,7 @@
 import { svg } from "./dom.js";
 
 /** The picture of one match; `duel` and `match` are as the page of a duel has them in its JSON. */
-export class Position {
+export class MatchPicture {
   constructor(duel, match) {
     this.match = match;
     this.shapes = [];

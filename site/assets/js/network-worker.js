@@ -25,7 +25,7 @@ onmessage = ({ data }) => {
 };
 parent.postMessage("ready", "*");`;
 
-export class Leader {
+export class NetworkWorker {
   constructor(frame, text) {
     this.frame = frame;
     this.text = text;
@@ -36,7 +36,7 @@ export class Leader {
    * Loads a network.
    *
    * @param {string} address
-   * @returns {Promise<Leader|null>} null where it cannot be played
+   * @returns {Promise<NetworkWorker|null>} null where it cannot be played
    */
   static async load(address) {
     const addresses = [address, new URL("network.js", import.meta.url)];
@@ -58,7 +58,7 @@ export class Leader {
     // A module of a frame without an origin would not load: the worker is a classic script.
     const script = source.replace(/^export /gm, "");
     frame.contentWindow.postMessage({ source: `"use strict";\n${script}${WORKER}` }, "*");
-    return new Leader(frame, text);
+    return new NetworkWorker(frame, text);
   }
 
   /**

@@ -91,7 +91,7 @@ def test_one_version_has_no_history():
 def test_a_long_history_is_cut():
     text = said(of(samples.entry(), [earlier(number) for number in range(LISTED_VERSIONS + 9)]))
 
-    assert "10 older ones are in the JSON" in text
+    assert "10 older ones are left out" in text
 
 
 def test_an_anonymous_agent_tells_nothing_of_where_it_comes_from():

@@ -5,15 +5,20 @@ stall, burn or break things in the first attempt and play well in a second one, 
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from threading import Event
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.envs.gym_task import load_gym_task
+from evaluator.host.errors import AgentFault
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
@@ -22,6 +27,7 @@ from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
+from evaluator.model.config.image_reference import ImageReference, parse_reference
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
@@ -178,6 +184,38 @@ def test_a_script_that_stalls_is_not_run_again(source: str, chosen: SelectedSand
     result = play(wanted, oracle).result
 
     assert (result.verdict, oracle.attempts, result.first_attempt) == (Verdict.TIMEOUT, 1, None), result.message
+
+
+@pytest.mark.attack(
+    "slow_registry_that_holds_up_the_next_image", family="images", outcome="nobody waits for another's registry",
+    tries="Lets some images come slowly, so that one behind them is cut off by the end of its job, and played again.",
+)  # fmt: skip
+def test_no_image_waits_for_the_registry_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a job may begin is reckoned with one image's time, not with that of all which are fetched beside it."""
+    slow, quick = (parse_reference(f"registry.example/mallory/{name}@sha256:{name[0] * 64}") for name in ("a", "b"))
+    begun, may_end = Event(), Event()
+
+    def registry(reference: ImageReference, seconds: float) -> None:
+        if reference == slow:
+            begun.set()
+            may_end.wait(60)
+        raise AgentFault(Verdict.INVALID, "there is no such image")
+
+    monkeypatch.setattr(agent_image, "Registry", registry)
+    engine = SimpleNamespace(image_id=lambda name: None, platform="linux/amd64")
+
+    def fetch(reference: ImageReference) -> None:
+        with pytest.raises(AgentFault, match="no such image"):
+            agent_image.ensure_agent_image(cast("Engine", engine), reference, 64, wait=lambda: None)
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(fetch, slow)
+        try:
+            assert begun.wait(60)
+            pool.submit(fetch, quick).result(timeout=20)
+        finally:
+            may_end.set()
+        first.result(timeout=60)
 
 
 def test_who_was_shown_nothing_is_tried_once_more_and_both_attempts_are_recorded(

@@ -98,16 +98,21 @@ def _fetch_manifest(
 
 
 def _fetch(engine: Engine, reference: ImageReference, image_mib: int, wait: Callable[[], None] | None) -> str:
-    """Fetch an image and load it; the lock, which the caller holds, is free during `wait`."""
+    """Fetch an image and load it.
+
+    Where there is a `wait`, the lock, which the caller holds, is free until its end: who waited behind a slow registry could
+    be cut off at the end of its job, and be played again.
+    """
     name = local_name(reference)
     with scratch_folder("image") as folder:
+        if wait is not None:
+            _image_lock.release()
         try:
             registry = Registry(reference, PULL_SECONDS)
             manifest, config = _fetch_manifest(registry, reference, engine.platform, image_mib)
             files = _fetch_layers(registry, manifest, config, Path(folder), image_mib)
         finally:
             if wait is not None:
-                _image_lock.release()
                 try:
                     wait()
                 finally:

@@ -208,7 +208,11 @@ def evaluate_shard(
         try:
             for _, played in run_jobs(jobs, at_once, quiet=is_sealed, may_start=partial(may_start, batch)):
                 number += 1
-                line = _record(store, played)
+                try:
+                    line = _record(store, played)
+                except OSError as error:  # A disk that somebody's image filled must not end what others play.
+                    faults.append(f"a result cannot be written ({error.strerror}); it is played again in the next round")
+                    continue
                 if not is_sealed:  # Else the log's times would show how long each took.
                     say(line)
         except CommandError as error:  # What ends one batch must not keep the next ones from being played.

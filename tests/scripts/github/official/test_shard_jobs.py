@@ -1,6 +1,8 @@
 """Plan and evaluate: wanted − recorded at two commits, each shard finds its own list, results are official ones."""
 
+import errno
 import json
+import os
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
@@ -248,6 +250,25 @@ def test_what_ends_one_evaluation_keeps_no_other_from_being_played(
     monkeypatch.setattr(shard_jobs, "run_jobs", first_fails)
 
     with pytest.raises(CommandError, match="its process was killed"):
+        shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder())
+
+    assert len(list((begun.folder() / "results").rglob("*.json"))) == 1  # of two
+
+
+def test_a_result_that_the_disk_does_not_take_keeps_no_other_from_being_recorded(
+    board: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = plan_round(board, tmp_path)
+    write, full = ResultStore.write, iter([True])
+
+    def first_is_full(store: ResultStore, *record: object) -> object:
+        if next(full, False):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(store, *record)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ResultStore, "write", first_is_full)
+
+    with pytest.raises(CommandError, match=r"cannot be written \(No space left on device\)"):
         shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder())
 
     assert len(list((begun.folder() / "results").rglob("*.json"))) == 1  # of two

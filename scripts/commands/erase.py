@@ -18,7 +18,7 @@ from scripts.maintenance.erase_person import ErasedPerson, erase
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import LOCAL, Checkout, open_checkout
 from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
-from scripts.repository.moderation_file import MODERATION_FILE, with_entry
+from scripts.repository.moderation_file import MODERATION_FILE, with_entry, with_quarantines_of
 
 SHOWN = 20
 _FAILED = re.compile(rf"{re.escape(RETRY)}\d{re.escape(RESULT)}$")
@@ -35,22 +35,29 @@ def run(
     if not LOGIN.fullmatch(login) or login.casefold() == LOCAL:
         raise CommandError(USAGE, f"{login[:60]!r} is no GitHub login; write it as in submissions/LOGIN")
     person = erase(checkout, login, now)
+    moderated = _moderated(checkout, person)  # Before anything is changed: the file can be one that takes no entry.
     clone = GitRepository(checkout.root, Credentials(server_url=server, token=token) if token else None)
     if push:
         _push(clone, person, now)
-    _write(checkout, person, login)
+    _write(checkout, person, login, moderated)
     _say_what_is_left(checkout, clone, person, login, pushed=push)
     return OK
 
 
-def _write(checkout: Checkout, person: ErasedPerson, login: str) -> None:
-    """Change this clone: moderation.yml first, whose entries keep the places."""
+def _moderated(checkout: Checkout, person: ErasedPerson) -> bytes:
+    """moderation.yml, whose entries keep the places, and what is in quarantine hidden under the new name."""
     path = checkout.root / MODERATION_FILE
     content = path.read_bytes() if path.exists() else b""
+    content = with_quarantines_of(content, person.renaming.login, person.renaming.mark)
     for erasure in person.erasures:
         content = with_entry(content, "erasures", erasure)
-    if person.erasures:
-        path.write_bytes(content)
+    return content
+
+
+def _write(checkout: Checkout, person: ErasedPerson, login: str, moderated: bytes) -> None:
+    """Change this clone: moderation.yml first."""
+    if moderated:
+        (checkout.root / MODERATION_FILE).write_bytes(moderated)
     for old, new, converted in person.moved_traces():
         if (checkout.store.traces / old).exists():
             write_atomically(checkout.store.traces / new, converted((checkout.store.traces / old).read_bytes()))

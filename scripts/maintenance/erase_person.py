@@ -115,7 +115,7 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
     """What erasing a person would change; nothing is written.
 
     Raises:
-        CommandError: there is nothing of that login, or somebody else's rank would move.
+        CommandError: there is nothing of that login, it stands at the end of a season, or somebody else's rank would move.
     """
     folded = login.casefold()
     results, duels = checkout.store.read()[0], checkout.store.read_duels()[0]
@@ -129,6 +129,13 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
     agents = sorted({one.agent for one in named if one.login.casefold() == folded})
     if not agents:
         raise CommandError(USAGE, f"nothing here is of {login}; run 'pullrank recorded' first, or correct the login")
+    if checkout.challenge.is_final and any(entry.login.casefold() == folded for entry in shown.entries):
+        # They are read from the commit that ended submissions, and would be drawn again, under the same name.
+        raise CommandError(
+            USAGE,
+            f"agents of {login} stand at the end of season {checkout.challenge.season}, so nothing was changed; "
+            "erase them once challenge.yml names the next season",
+        )
     renaming = Renaming(
         login=folded,
         mark=_mark({one.login.casefold() for one in named}),

@@ -88,6 +88,22 @@ def without_quarantines(content: bytes, lifted: Sequence[Quarantine]) -> bytes:
     return changed
 
 
+def with_quarantines_of(content: bytes, login: str, stand_in: str) -> bytes:
+    """moderation.yml whose quarantines of a login are of its stand-in; one that was edited by hand gets a copy that is.
+
+    Raises:
+        CommandError: as for `with_entry`.
+    """
+    for quarantine in _parsed(content).quarantines:
+        if quarantine.login is not None and quarantine.login.casefold() == login.casefold():
+            written, renamed = _item(quarantine).encode(), quarantine.model_copy(update={"login": stand_in})
+            if written in content:
+                content = content.replace(written, _item(renamed).encode(), 1)
+            else:
+                content = with_entry(content, "quarantines", renamed)
+    return content
+
+
 def _parsed(content: bytes, shown: str = MODERATION_FILE) -> Moderation:
     try:
         return parse_moderation(content) if content.strip() else Moderation()

@@ -152,6 +152,7 @@ def _actor(world: World, login: str) -> dict[str, Any] | None:
 
 def _whole_pull(world: World, one: PullRequest) -> dict[str, Any]:
     fork = None if one.fork_id is None else _named(one.fork_id, one.fork_owner or one.author)
+    last = one.listed_last or one.head_sha
     mergeable = {True: "MERGEABLE", False: "CONFLICTING", None: "UNKNOWN"}[one.mergeable]
     return _pull(world, one) | {
         "id": f"PR_{one.number}",
@@ -168,7 +169,7 @@ def _whole_pull(world: World, one: PullRequest) -> dict[str, Any]:
             "nodes": [{"id": f"LA_{name}", "name": name} for name in world.labelled.get(one.number, [])[:first]]
         },
         "comments": lambda _, first, **__: _comments(world, one.number, first),
-        "commits": lambda _, **__: {"nodes": [{"commit": {"oid": one.head_sha, "status": _status(world, one.head_sha)}}]},
+        "commits": lambda _, **__: {"nodes": [{"commit": {"oid": last, "status": _status(world, last)}}]},
     }
 
 

@@ -43,6 +43,8 @@ class PullRequest:
     created_at: str = "2026-01-02T03:04:05Z"
     opened_at: float = 0.0
     """Seconds on a simulated clock."""
+    listed_last: str | None = None
+    """The commit that GitHub lists last, if it is another than the newest."""
 
 
 @dataclass

@@ -47,6 +47,8 @@ class PullSnapshot:
     """Its name in GraphQL."""
     status: CommitStatus | None
     """The last that anybody set on the newest commit under our name; None also if it was not read."""
+    is_status_read: bool = True
+    """False where GitHub listed another commit last: its order follows dates and pushes, which an author chooses."""
     comments: tuple[IssueComment, ...] | None = None
     """All comments, oldest first; None if they were not read, or there are too many."""
     comment_count: int = 0
@@ -123,11 +125,11 @@ def _parse_snapshot(node: dict[str, Any]) -> PullSnapshot:
         head_repository=str(head["nameWithOwner"]) if head else "",
         created_at=str(node["createdAt"]),
     )
-    # A push between GitHub's reads of the two: then nothing is known of the newest commit.
-    status = _parse_status(commit) if commit.get("oid") == pull.head_sha else None
+    is_newest = commit.get("oid") == pull.head_sha
     comments = node.get("comments")
     return PullSnapshot(
-        pull=pull, node_id=str(node["id"]), status=status, comments=_parse_comments(comments),
+        pull=pull, node_id=str(node["id"]), status=_parse_status(commit) if is_newest else None,
+        is_status_read=is_newest, comments=_parse_comments(comments),
         comment_count=comments["totalCount"] if comments else 0,
     )  # fmt: skip
 

@@ -213,7 +213,7 @@ def _own_status(context: BotContext, snapshot: PullSnapshot) -> CommitStatus | N
     must not change these folders.
     """
     status = snapshot.status
-    if status is not None and status.creator != context.workflow.bot:
+    if not snapshot.is_status_read or (status is not None and status.creator != context.workflow.bot):
         status = bot_status(context.github, snapshot.pull.head_sha, context.workflow.bot)
     if status is not None and status.pull not in (None, snapshot.pull.number) and status.state != StatusState.SUCCESS:
         return None

@@ -3,12 +3,14 @@
 import itertools
 import json
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaluator.host.loading.yaml_loader import parse_moderation
+from evaluator.model.config.moderation import Quarantine
 from evaluator.model.config.submission import Submission
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import LOGIN
@@ -18,6 +20,7 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
 from scripts.maintenance.erase_person import Renaming
 from scripts.repository.checkout import Checkout
+from scripts.repository.moderation_file import with_entry
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.samples import returns_around
@@ -150,23 +153,28 @@ def test_who_met_few_of_the_players_is_erased(board: Path) -> None:
     is_erased_from_a_game(board, "zoe", ("abe", "fay", "gus", "kim", "lea"), [("zoe", "abe")])
 
 
-def is_erased_from_a_game(root: Path, login: str, others: tuple[str, ...], pairs: list[tuple[str, str]]) -> None:
-    """The person met some of the others, and these met each other."""
+def enter_game(root: Path, logins: tuple[str, ...], pairs: Iterable[tuple[str, str]]) -> None:
+    """Players on main, whose validations and duels are recorded."""
     with (root / "challenge.yml").open("a") as file:
         file.write("  - {id: tictactoe, game: pettingzoo.classic.tictactoe_v3, matches: 2}\n")
-    for one in (login, *others):
+    for one in logins:
         put(root / "submissions" / one / "net", SOURCE.format(one), "all")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "players")
     checkout = Checkout(root)
-    players = {one: checkout.find(root / "submissions" / one / "net").entry() for one in (login, *others)}
-    met = [*((one, one) for one in players), *pairs, *itertools.combinations(others, 2)]
+    players = {one: checkout.find(root / "submissions" / one / "net").entry() for one in logins}
+    met = [*((one, one) for one in players), *pairs]
     for second, (one, other) in enumerate(met):
         outcomes, at = "wl" if one == other else "ww", f"2026-01-02T00:00:{second:02}Z"
         duel = make.duel(players[one], players[other], outcomes, on=checkout.challenge.tasks[1], season="2026", at=at)
         ResultStore(results=root / "results", traces=root / "traces").write_duel(duel)
+
+
+def is_erased_from_a_game(root: Path, login: str, others: tuple[str, ...], pairs: list[tuple[str, str]]) -> None:
+    """The person met some of the others, and these met each other."""
+    enter_game(root, (login, *others), [*pairs, *itertools.combinations(others, 2)])
     before, files = game_ranks(root), sorted(path.name for path in root.glob("results/tictactoe/*/*.json"))
-    assert len(before) == len(players)
+    assert len(before) == 1 + len(others)
 
     code, _, err = run(root, "erase", login)
 
@@ -221,6 +229,64 @@ def test_erasing_the_leader_makes_nobody_lead(board: Path) -> None:
     after = {row[0]: row[2] for row in ranks(board)}
     assert (after["Bob"], after["eve"]) == (before["Bob"], before["eve"])
     assert 1 not in {after["Bob"], after["eve"]}
+
+
+@pytest.mark.attack(
+    "erasure_out_of_quarantine", family="people", outcome="stays hidden, and no rank moves",
+    tries="Asks to be erased when the results of one's login are in quarantine, which does not name the new one.",
+)  # fmt: skip
+@pytest.mark.parametrize("replay", [True, False])
+@pytest.mark.parametrize("is_edited", [False, True])
+@pytest.mark.parametrize("in_game", [False, True])
+def test_what_is_in_quarantine_stays_there(board: Path, in_game: bool, is_edited: bool, replay: bool) -> None:
+    if in_game:
+        enter_game(board, ("bob", "gus", "kim"), itertools.combinations(("bob", "gus", "kim"), 2))
+    fields = {"since": "2020-01-01T00:00:00Z", "until": "2030-01-01T00:00:00Z", "commit": 40 * "a", "who": "host"}
+    quarantine = Quarantine.model_validate({**fields, "login": "Bob", "why": "cheated", "replay": replay})
+    content = with_entry(b"exclusions: []\n", "quarantines", quarantine)
+    edited = content.replace(b"login: 'Bob'", b"login: BOB # who cheated") if is_edited else content
+    (board / "moderation.yml").write_bytes(edited)
+    show = game_ranks if in_game else ranks
+    before = show(board)
+    assert before
+    assert not [row for row in before if row[0].casefold() == "bob"]
+
+    code, _, err = run(board, "erase", "bob", "--push")
+
+    assert code == 0, err
+    assert show(board) == before
+    assert ("bob" in (board / "moderation.yml").read_text().casefold()) == is_edited
+
+
+@pytest.mark.attack(
+    "erasure_after_the_end", family="people", outcome="refused until the next season begins",
+    tries="Asks to be erased when submissions have ended, whose agents are those of then: it is drawn again, too.",
+)  # fmt: skip
+def test_whose_version_stands_at_the_end_is_erased_in_the_next_season(board: Path) -> None:
+    (board / "challenge.yml").write_text(BOARD.replace("season: '2026'\n", "season: '2026'\nfinal: '2026'\n"))
+    git(board, "commit", "-qam", "final")
+    for login, score in (("ada", 400.0), ("eve", 200.0)):
+        record(board, login, "net", score, beacon=git(board, "rev-parse", "HEAD"))
+    before = everything(board)
+
+    code, _, err = run(board, "erase", "ada", "--push")
+
+    assert (code, err.count("\n")) == (2, 1), err
+    assert "nothing was changed" in err
+    assert everything(board) == before
+    (board / "challenge.yml").write_text(BOARD.replace("'2026'", "'2027'"))
+    assert run(board, "erase", "ada")[0] == 0
+
+
+def test_a_file_that_takes_no_entry_is_said_before_anything_changes(board: Path) -> None:
+    (board / "moderation.yml").write_text("{exclusions: []}\n")
+    before = everything(board)
+
+    code, _, err = run(board, "erase", "bob", "--push")
+
+    assert (code, err.count("\n")) == (2, 1), err
+    assert everything(board) == before
+    assert "bob" in git(board.parent / "origin.git", "ls-tree", "-r", "--name-only", "results").casefold()
 
 
 @pytest.mark.attack(

@@ -208,3 +208,19 @@ def test_a_commit_that_takes_no_more_statuses_keeps_nobody_from_being_told(scene
     assert scene.statuses(honest)[-1] == SCORED
     assert len(scene.statuses(full)) == 1000
     assert len(scene.bodies(7)) == len(scene.bodies(9)) == 1
+
+
+@pytest.mark.attack(
+    "commit_that_is_not_listed_last", family="bot", outcome="told once",
+    tries="Has GitHub list another commit of a pull request last than its newest, so that every report tells it anew.",
+)  # fmt: skip
+def test_a_newest_commit_that_is_not_listed_last_is_told_once(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.world.pulls[7].listed_last = scene.clone.head
+    scene.ran(31, content=previewed(scene, sha))
+    for _ in range(3):
+        tell(scene, 31)
+    assert reconcile_pulls(scene.context()) == 0
+
+    assert scene.statuses(sha) == [SCORED]
+    assert len(scene.bodies(7)) == 1

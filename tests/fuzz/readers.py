@@ -287,7 +287,7 @@ def _result_seeds() -> tuple[bytes, ...]:
     who = entry("alice")
     results = [
         result(who, [1.0, 2.5]), result(who), result(who, **{"class": "preview"}, message="a\nb", log_tail="| x\n"),
-        result(who, [1e300], schema=2, protocol=2, metrics={"clipped_actions": 1.0}, versions={"numpy": "2"}),
+        result(who, [1e100], schema=2, protocol=2, metrics={"clipped_actions": 1.0}, versions={"numpy": "2"}),
     ]  # fmt: skip
     return tuple(one.serialised() for one in results)
 

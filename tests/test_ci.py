@@ -173,7 +173,7 @@ def test_an_engine_that_is_still_starting_is_waited_for(room: Room) -> None:
     assert signals(log, wanted=False) == ""
 
 
-MAKEFILE = "test:\n\t@{python} -m pytest -q -c /dev/null --rootdir . {cache} $(ARGS) .\n"
+MAKEFILE = "test:\n\t@{python} -m pytest -q -c /dev/null --rootdir . {cache} $(or $(ARGS),.)\n"
 # Fails as often as its file says, counting down.
 TESTS = """
 import pathlib
@@ -218,3 +218,38 @@ def test_only_what_fails_twice_fails_the_run_and_many_failures_do_at_once(
     assert ("Running what failed again" in done.stdout) == (
         message not in ("2 passed", "Failed: 6 tests", "Failed: 0 tests")
     )
+
+
+STORY = """
+import pathlib
+
+PLACE = pathlib.Path(__file__).parent
+
+def test_1_begins():
+    globals()["BEGUN"] = True
+
+def test_2_goes_on():
+    left = int((PLACE / "story").read_text())
+    (PLACE / "story").write_text(str(left - 1))
+    assert BEGUN and left <= 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("story", "other", "code", "message"),
+    [
+        (1, 0, 0, "2 passed"),
+        (2, 0, 1, "1 failed, 1 passed"),
+        (1, 1, 0, "1 passed"),
+        (1, 2, 1, "1 failed in"),
+        (2, 1, 1, "1 failed, 1 passed"),
+    ],
+)
+def test_numbered_tests_run_again_from_the_first(tmp_path: Path, story: int, other: int, code: int, message: str) -> None:
+    (tmp_path / "test_story.py").write_text(STORY)
+    (tmp_path / "story").write_text(str(story))
+
+    done = run_on(tmp_path, other, 0)
+
+    assert (min(done.returncode, 1), message in done.stdout) == (code, True), done.stdout + done.stderr
+    assert ("Passed by itself" in done.stdout) == (code == 0)

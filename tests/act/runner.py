@@ -1,5 +1,6 @@
 """Runs a workflow file of a commit under act, with the real actions, and reads from its log what became of each step."""
 
+import contextlib
 import json
 import math
 import os
@@ -68,6 +69,7 @@ class ActRunner:
     dies: tuple[str, ...] = ()
     """Words that the command of a process has which is killed as soon as it is seen; none where nothing dies."""
     killed: list[str] = field(default_factory=list)
+    """The commands that were killed, each once for a run of act."""
     jobs: list[Timed] = field(default_factory=list)
     logs: list[Path] = field(default_factory=list)
     before_step: Callable[..., None] = lambda *_: None
@@ -169,6 +171,7 @@ class _Killer:
     def __init__(self, words: tuple[str, ...], killed: list[str], mark: str) -> None:
         """`words` stand in its command, `mark` in its environment."""
         self._words, self._killed, self._mark = words, killed, mark.encode()
+        self._commands: set[str] = set()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -186,8 +189,12 @@ class _Killer:
         while not self._done.wait(0.05):
             for place in Path("/proc").iterdir():
                 if place.name.isdigit() and (command := self._is_meant(place)):
-                    os.kill(int(place.name), signal.SIGKILL)
-                    self._killed.append(command)
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(int(place.name), signal.SIGKILL)
+                    # On a busy machine one that is killed is seen again, and so is a child that has just been forked.
+                    if command not in self._commands:
+                        self._commands.add(command)
+                        self._killed.append(command)
 
     def _is_meant(self, place: Path) -> str:
         try:

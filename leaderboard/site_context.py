@@ -131,7 +131,7 @@ class SiteContext:
     """Address of the leaderboard's repository; without it nothing links there."""
     site_url: str = ""
     """Address of the site, ending in a slash; empty if unknown."""
-    departed: tuple[FormerEntry, ...] = ()
+    former_entries: tuple[FormerEntry, ...] = ()
     frames: AllFrames = field(default_factory=dict)
     """Rendered matches of games that the site cannot draw itself."""
     networks: Mapping[str, str] = field(default_factory=dict)

@@ -84,7 +84,7 @@ class ModerationLog:
 
 def moderation_log(standings: Standings, context: SiteContext) -> ModerationLog:
     """The content of the moderation log."""
-    gone = context.departed
+    gone = context.former_entries
     verified = [(entry, entry.verified) for _, entry in sorted(standings.entries.items()) if entry.verified]
     return ModerationLog(
         exclusions=tuple(sorted(_exclusions(standings, gone), key=lambda ruling: ruling.exclusion.since, reverse=True)),

@@ -65,7 +65,7 @@ def gather_site_inputs(checkout: Checkout, *, official: bool) -> tuple[Standings
         site_url=f"{site_url.rstrip('/')}/" if site_url else "",
         results=shown.results,
         generated_at=now.strftime("%Y-%m-%d %H:%M UTC"),
-        departed=former_entries(shown.entries, shown.results, shown.moderation, checkout.challenge.season),
+        former_entries=former_entries(shown.entries, shown.results, shown.moderation, checkout.challenge.season),
         frames=frames(table, checkout.root / "build" / "frames"),
         networks=networks(checkout, table),
         episodes=rendered_replays(checkout, table),

@@ -198,7 +198,7 @@ def test_a_change_of_place_is_told_in_words(before, now, phrase, monkeypatch):
 
 def test_who_left_is_named_and_the_ledger_has_the_rest():
     gone = tuple(FormerEntry(login="zoe", agent=f"a{i}", exclusion=None, results=()) for i in range(home_page.GONE + 1))
-    text = words(page(samples.one(), dataclasses.replace(samples.CONTEXT, departed=gone)))
+    text = words(page(samples.one(), dataclasses.replace(samples.CONTEXT, former_entries=gone)))
 
     assert "zoe/a4: withdrawn The ledger lists all 6" in text
     assert "zoe/a5" not in text

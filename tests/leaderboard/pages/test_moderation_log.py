@@ -37,7 +37,7 @@ def test_an_exclusion_is_named_once_whatever_the_number_of_boards():
         samples.task_board(samples.POLE, excluded=(out, other)), samples.task_board(samples.CAR, excluded=(out,))
     )
     gone = FormerEntry(login="alice", agent="angle-rule", exclusion=out.exclusion, results=())
-    log = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,)))
+    log = moderation_log(board, dataclasses.replace(samples.CONTEXT, former_entries=(gone,)))
 
     assert [(one.login, one.agent, one.exclusion.since) for one in log.exclusions] == [
         ("zoe", "late", "2026-06-01"), ("alice", "angle-rule", "2026-05-01"),
@@ -54,7 +54,7 @@ def test_a_player_is_excluded_from_games_too():
 def test_a_withdrawal_names_its_tasks_and_when_it_was_measured_last():
     gone = FormerEntry(login="alice", agent="angle-rule", exclusion=None, results=(measured(None, "02-01"),))
     board = one_board(withdrawn=(samples.withdrawn(WHO, samples.POLE),))
-    (withdrawal,) = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,))).withdrawals
+    (withdrawal,) = moderation_log(board, dataclasses.replace(samples.CONTEXT, former_entries=(gone,))).withdrawals
 
     assert (withdrawal.login, withdrawal.tasks, withdrawal.measured_at) == (
         "alice",

@@ -16,7 +16,7 @@ from leaderboard.core.store import RESULT
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.folder_history import commit_times
 from scripts.git.git_repository import GitError, GitRepository
-from scripts.git.merged_pulls import merged_pull_numbers
+from scripts.git.pull_numbers import pull_numbers_by_agent
 from scripts.github.doctor.protection_checks import SEASON_ENVIRONMENT
 from scripts.github.workflow.step_access import TEAMS_VARIABLE
 from scripts.options import JsonDocument
@@ -126,7 +126,7 @@ def _say_what_to_do(checkout: Checkout, quarantine: Quarantine, hidden: Sequence
     for one in hidden:
         say(f"  {one.name}")
     owners = {login.casefold() for one in hidden for login in one.owners}
-    numbers = sorted({number for name, number in merged_pull_numbers(checkout.root).items() if name.login in owners})
+    numbers = sorted({number for name, number in pull_numbers_by_agent(checkout.root).items() if name.login in owners})
     say("Next:")
     say(f"1. Commit {MODERATION_FILE} on main: from then on nobody sees these results ranked. Nothing is deleted.")
     if quarantine.replay:

@@ -9,7 +9,7 @@ import typer
 from pydantic import ValidationError
 
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
-from evaluator.model.base import explain
+from evaluator.model.base import faults_in_words
 from evaluator.model.config.moderation import Moderation, Quarantine
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.store import RESULT
@@ -87,7 +87,7 @@ def _quarantine(checkout: Checkout, clone: GitRepository, sha: str, fields: dict
         begin = min(_begin(checkout, clone, sha), now)
         return Quarantine.model_validate({**fields, "commit": sha, "since": begin, "until": now})
     except ValidationError as error:
-        raise CommandError(USAGE, explain(Quarantine, error)[0][1]) from error
+        raise CommandError(USAGE, faults_in_words(Quarantine, error)[0][1]) from error
 
 
 def _begin(checkout: Checkout, clone: GitRepository, sha: str) -> str:

@@ -286,7 +286,7 @@ def _excluded(task: Task, field: EligibleEntries, counted_duels: Iterable[Counte
     excluded = {entry.name: (entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)}
     for counted in counted_duels:
         for player in counted.duel.players if is_official(counted.duel) else ():
-            why = field.moderation.of(player.login, player.agent, player.submission_digest)
+            why = field.moderation.exclusion_of(player.login, player.agent, player.submission_digest)
             if why and player.name not in field.names:
                 excluded[AgentName(*player.name)] = (player.login, player.agent, why)
     return tuple(Excluded(login=login, agent=agent, exclusion=why) for _, (login, agent, why) in sorted(excluded.items()))

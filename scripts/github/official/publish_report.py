@@ -1,4 +1,4 @@
-"""A round that was asked for results and records none fails, and an issue reports it until a later run succeeds."""
+"""What a publish reports: its summary, and an issue while rounds that were asked for results record none."""
 
 import json
 import re

@@ -17,7 +17,7 @@ from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.ratings.build_game_standings import build_game_standings
 from leaderboard.scoring.build_task_standings import partition_results, task_standings
 from leaderboard.scoring.counting_results import FinalPlaces
-from leaderboard.scoring.overall import begin_interquartile_means, overall_rows
+from leaderboard.scoring.overall import begin_interquartile_means, overall_rows, overall_samples
 from leaderboard.scoring.ranking import name_order
 from leaderboard.scoring.score_all import score_all
 
@@ -58,18 +58,15 @@ def build_standings(
         for task in challenge.solo_tasks
     ]
     scored = [results_of_task.scores() for results_of_task in partitioned]
-    measured, columns = score_all(scored)
+    measured = score_all(scored)
+    samples = overall_samples(scored, measured)
     with begin_interquartile_means(scored, measured) if with_iqm else nullcontext() as interquartile_means:
         tasks = tuple(map(task_standings, partitioned, measured))
-        overall = overall_rows(tasks, columns, final.overall(challenge.solo_tasks) if final else {}, interquartile_means)
+        overall = overall_rows(tasks, samples, final.overall(challenge.solo_tasks) if final else {}, interquartile_means)
     build_game = partial(
-        build_game_standings,
-        official=official,
-        moderation=moderation,
-        season=challenge.season,
-        baselines=challenge.baselines,
-        final_beacon=final_beacon,
-    )
+        build_game_standings, official=official, moderation=moderation, season=challenge.season,
+        baselines=challenge.baselines, final_beacon=final_beacon,
+    )  # fmt: skip
     games = tuple(build_game(task, entries, duels) for task in challenge.games)
     return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games)
 

@@ -96,7 +96,7 @@ def former_entries(
     folders = version_folders(entries)
     on_main = {entry.name: entry.login for entry in entries}
     digests = {entry.name: entry.digest for entry in entries}
-    logins = {name: login for name, login in on_main.items() if moderation.of(login, name.agent, digests[name])}
+    logins = {name: login for name, login in on_main.items() if moderation.exclusion_of(login, name.agent, digests[name])}
     ranking = on_main.keys() - logins.keys()
     measured: dict[AgentName, list[Result]] = {}
     for result in results:
@@ -111,9 +111,9 @@ def former_entries(
         FormerEntry(
             login=login,
             agent=name.agent,
-            exclusion=moderation.of(login, name.agent, digests[name]),
+            exclusion=moderation.exclusion_of(login, name.agent, digests[name]),
             results=tuple(sorted(measured.get(name, []), key=lambda r: r.provenance.evaluated_at, reverse=True)),
-            rehearsed=moderation.rehearsed(login, name.agent),
+            rehearsed=moderation.rehearsed_digests(login, name.agent),
         )
         for name, login in sorted(logins.items())
     )
@@ -131,7 +131,7 @@ class SiteContext:
     """Address of the leaderboard's repository; without it nothing links there."""
     site_url: str = ""
     """Address of the site, ending in a slash; empty if unknown."""
-    departed: tuple[FormerEntry, ...] = ()
+    former_entries: tuple[FormerEntry, ...] = ()
     frames: AllFrames = field(default_factory=dict)
     """Rendered matches of games that the site cannot draw itself."""
     networks: Mapping[str, str] = field(default_factory=dict)

@@ -98,8 +98,8 @@ def with_flags(board: StandingsInput) -> StandingsInput:
 
 def with_host_flags(challenge: Challenge, entry: Entry, moderation: Moderation) -> Entry:
     """An entry with the hosts' flags."""
-    vouched = moderation.vouched(entry.login, entry.agent, entry.digest)
-    return replace(entry, host=challenge.people.is_host(entry.login), verified=vouched)
+    verified = moderation.verified_entry(entry.login, entry.agent, entry.digest)
+    return replace(entry, host=challenge.people.is_host(entry.login), verified=verified)
 
 
 def _masked(board: StandingsInput) -> StandingsInput:
@@ -186,7 +186,7 @@ def _moderation(board: StandingsInput, mask: Mapping[AgentName, AgentName], name
     moderation, replaced = board.moderation, list[object]()
     digests = {AgentName(entry.login, entry.agent): entry.digest for entry in board.entries}
     for (login, agent), (other, folder) in mask.items():
-        if exclusion := moderation.of(login, agent, digests.get(AgentName(login, agent))):
+        if exclusion := moderation.exclusion_of(login, agent, digests.get(AgentName(login, agent))):
             waiting = {"login": other, "agent": folder, "digest": None, "why": "named when the names are", "link": ""}
             replaced.append(exclusion.model_copy(update=waiting))
     rest = [

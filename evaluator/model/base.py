@@ -86,13 +86,13 @@ def _inner_model(annotation: Any) -> Any:
     return next((model for model in inner if model is not None), None)
 
 
-def explain(model: type[BaseModel], error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
+def faults_in_words(model: type[BaseModel], error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
     """Each fault of a failed validation: its path and one clear sentence."""
     items = error.errors(include_url=False)
     return [(_place(item), _sentence(model, item)) for item in items if not _is_consequence(item, items)]
 
 
-def reason(error: Exception, most: int = 200) -> str:
+def error_in_words(error: Exception, most: int = 200) -> str:
     """An error in one line of at most that many characters; of a failed validation its first fault."""
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]

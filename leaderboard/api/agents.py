@@ -274,7 +274,7 @@ def _rounded(numbers: Floats) -> Floats:
 
 
 def agent_files(
-    inputs: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], departed: Iterable[FormerEntry]
+    inputs: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], former_entries: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """One document for each of these agents, and for each that left."""
     overall = {row.entry.name: row for row in inputs.standings.overall}
@@ -282,7 +282,7 @@ def agent_files(
         entry = inputs.standings.entries[name]
         document = agent_document(entry, outcomes, overall.get(name), inputs)
         yield urls.agent_file(entry.login, entry.agent), serialise.json_document(document)
-    for former in departed:
+    for former in former_entries:
         yield urls.agent_file(former.login, former.agent), serialise.json_document(_former_agent(former))
 
 

@@ -36,7 +36,7 @@ class BadgeJson(ClosedObject):
 
 
 def badge_files(
-    inputs: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], departed: Iterable[FormerEntry]
+    inputs: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], former_entries: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """Two files for each agent and board, and two for its place across all tasks."""
     overall = {row.entry.name: row for row in inputs.standings.overall}
@@ -50,7 +50,7 @@ def badge_files(
         for board, outcome in outcomes:
             task = board.task
             yield from _both(f"{folder}/{parts[task.id]}", task_badge(task, outcome, counts[task.id]))
-    for former in departed:
+    for former in former_entries:
         yield from _former(former, title, {task.id: task for task in inputs.standings.challenge.tasks})
 
 

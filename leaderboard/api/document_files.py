@@ -100,8 +100,8 @@ def feed_and_status_files(
 def agent_document_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
     """The documents of all agents, and their badges where challenge.yml asks for them."""
     inputs, agents = api_inputs(standings, context), outcomes_by_agent(standings, sorted(standings.entries))
-    gone = context.departed
-    departed = [one for one in gone if AgentName.folded(one.login, one.agent) not in standings.entries]
-    yield from agent_files(inputs, agents, departed)
+    gone = context.former_entries
+    former_entries = [one for one in gone if AgentName.folded(one.login, one.agent) not in standings.entries]
+    yield from agent_files(inputs, agents, former_entries)
     if standings.challenge.badges:
-        yield from badge_files(inputs, agents, departed)
+        yield from badge_files(inputs, agents, former_entries)

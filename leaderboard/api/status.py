@@ -74,7 +74,7 @@ def status_document(inputs: ApiInputs) -> StatusJson:
             if entry.name not in agents:
                 agents[entry.name] = _agent(entry, inputs, len(tasks))
             agents[entry.name]["tasks"][index] = _state(entry, outcome, board.task)
-    for former in inputs.context.departed:
+    for former in inputs.context.former_entries:
         name = AgentName.folded(former.login, former.agent)
         if name not in agents:
             agents[name] = _former_agent(former, [task.id for task in tasks])

@@ -32,9 +32,9 @@ _PLAIN_TITLE = re.compile(r"[A-Za-z][A-Za-z0-9 ()-]*")
 _REFERENCE = re.compile(r"[0-9a-f]{7}|GH-[0-9]", re.IGNORECASE)
 # The functions whose return value templates print without escaping.
 PHRASES = (
-    "advice", "retry", "place", "rank_interval", "change", "to_leader", "interval", "bars", "score",
-    "processor", "memory", "picture_title", "overall_score", "task_name", "metrics_line", "record", "elo_scale",
-    "opponents_title",
+    "advice", "retry_advice", "place", "rank_interval", "since_last", "to_leader", "interval", "score_chart", "score",
+    "processor_time", "peak_memory", "picture_title", "overall_score", "task_name", "metrics_line", "won_drawn_lost",
+    "elo_scale", "opponents_title",
 )  # fmt: skip
 _SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/%#=-]*)?")
 
@@ -62,7 +62,7 @@ def advice(verdict: Verdict) -> str:
             assert_never(verdict)
 
 
-def retry(verdict: Verdict, official: bool) -> str:
+def retry_advice(verdict: Verdict, official: bool) -> str:
     """Whether running it again without a change helps, and how to do that."""
     if official and verdict is not Verdict.INTERNAL_ERROR:
         return "No, the recorded result stays. Submit a new version in a new pull request."
@@ -101,7 +101,7 @@ def rank_interval(row: Report | OverallReport) -> str:
     return ranks(row.rank_low, row.rank_high) if row.rank_low and row.rank_high else "–"
 
 
-def change(row: Report) -> str:
+def since_last(row: Report) -> str:
     """The difference to the author's previous version."""
     if row.estimate is None or row.own_last is None:
         return "new"
@@ -151,12 +151,12 @@ def metrics_line(row: TaskReport) -> Markup:
     return Markup("{}: {}").format(task_name(row), Markup(", ").join(values))
 
 
-def processor(row: TaskReport) -> str:
+def processor_time(row: TaskReport) -> str:
     """The processor time, and its limit."""
     return f"{seconds(row.result.cost.cpu_seconds)} of {row.result.limits.cpu_seconds:g} s"
 
 
-def memory(row: TaskReport) -> str:
+def peak_memory(row: TaskReport) -> str:
     """The peak memory, and its limit."""
     return f"{size(row.result.cost.peak_memory_bytes)} of {row.result.limits.memory_mib} MiB"
 
@@ -179,7 +179,7 @@ def interval(row: Report) -> str:
     return shown.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def bars(row: Report) -> str:
+def score_chart(row: Report) -> str:
     """A text chart of the entry, its previous version, and the best other entry."""
     name, mark = ("next", SCORE_SIGN) if _is_ahead(row) else ("leader", LEADER_SIGN)
     shown = [("this", row.estimate, SCORE_SIGN), ("before", row.own_last, SCORE_SIGN), (name, row.leader, mark)]
@@ -211,12 +211,12 @@ def link_code(text: str, url: str) -> Markup:
     return Markup("[{}]({})").format(code(text), safe) if safe else code(text)
 
 
-def unverified(pairs: Iterable[tuple[AgentReport, TaskReport]]) -> bool:
+def any_unsigned_score(pairs: Iterable[tuple[AgentReport, TaskReport]]) -> bool:
     """Whether some seeds come from a commit that GitHub did not sign."""
     return any(row.result.beacon_verified is False for _, row in pairs)
 
 
-def verify_line(
+def verify_command(
     pairs: Iterable[tuple[AgentReport, TaskReport]], games: Iterable[tuple[AgentReport, GameReport]] = ()
 ) -> Markup:
     """The command that replays the recorded results."""
@@ -230,7 +230,7 @@ def verify_line(
     return Markup("pullrank verify " + " ".join(paths))
 
 
-def command(agents: Iterable[AgentReport], head_sha: str) -> Markup | None:
+def preview_command(agents: Iterable[AgentReport], head_sha: str) -> Markup | None:
     """The command that repeats the preview; names that are not safe in a shell are left out."""
     safe = [a for a in agents if LOGIN.fullmatch(a.login) and AGENT.fullmatch(a.agent)]
     if not safe or not re.fullmatch(r"[0-9a-f]{40}", head_sha):
@@ -250,7 +250,7 @@ def rated_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
     return [(agent, game) for agent in agents for game in agent.games if game.estimate or game.duels]
 
 
-def admitted_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
+def players_without_opponents(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
     """Every player that passed its validation and has no opponents yet."""
     return [
         (agent, game)
@@ -266,18 +266,18 @@ def refused_players(agents: Iterable[AgentReport]) -> list[PlayerInGame]:
     return sorted(pairs, key=lambda pair: pair[1].refusal is None)
 
 
-def any_unsigned(pairs: Iterable[PlayerInGame]) -> bool:
+def any_unsigned_player(pairs: Iterable[PlayerInGame]) -> bool:
     """Whether some seeds come from a commit that GitHub did not sign."""
     return any(not game.signed for _, game in pairs)
 
 
-def record(duel: DuelReport) -> str:
+def won_drawn_lost(duel: DuelReport) -> str:
     """Won, drawn and lost, as three table cells."""
     count = duel.count
     return f"{count.won} | {count.drawn} | {count.lost}"
 
 
-def record_bar(duel: DuelReport) -> str:
+def won_drawn_lost_bar(duel: DuelReport) -> str:
     """Won, drawn and lost, as a bar."""
     return text_shares(duel.count.won, duel.count.drawn, duel.count.lost)
 
@@ -312,7 +312,7 @@ def duels_in_words(game: GameReport) -> Markup:
 _EMOJI = {1: "🥇", 2: "🥈", 3: "🥉"}
 
 
-def comment_headline(state: Previewed) -> Markup:
+def preview_headline(state: Previewed) -> Markup:
     """The headline of a preview."""
     rows = [row for agent in state.agents for row in agent.rows]
     games = [game for agent in state.agents for game in agent.games]

@@ -134,12 +134,13 @@ def _environment() -> Environment:
     environment.globals.update({name: _trusted(getattr(phrases, name)) for name in phrases.PHRASES})
     environment.globals.update(
         NoRunReason=NoRunReason, Verdict=Verdict,
-        headline=phrases.comment_headline, official_headline=phrases.official_headline,
+        preview_headline=phrases.preview_headline, official_headline=phrases.official_headline,
         counted=_trusted(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
-        page_url=_page_url, film=_film, link=phrases.link, link_code=phrases.link_code, command=phrases.command,
-        verify_line=phrases.verify_line, fault_place=phrases.fault_place, unverified=phrases.unverified,
-        rated=phrases.rated_players, admitted=phrases.admitted_players, refused=phrases.refused_players,
-        unsigned=phrases.any_unsigned, record_bar=phrases.record_bar,
+        page_url=_page_url, film=_film, link=phrases.link, link_code=phrases.link_code,
+        preview_command=phrases.preview_command, verify_command=phrases.verify_command, fault_place=phrases.fault_place,
+        rated=phrases.rated_players, refused=phrases.refused_players,
+        players_without_opponents=phrases.players_without_opponents, won_drawn_lost_bar=phrases.won_drawn_lost_bar,
+        any_unsigned_score=phrases.any_unsigned_score, any_unsigned_player=phrases.any_unsigned_player,
     )  # fmt: skip
     return environment
 

@@ -33,7 +33,7 @@ def eligible_entries(entries: Iterable[Entry], moderation: Moderation | None, *,
     ranking: list[Entry] = []
     excluded: list[tuple[Entry, Exclusion]] = []
     for entry in entries:
-        if exclusion := moderation.of(entry.login, entry.agent, entry.digest):
+        if exclusion := moderation.exclusion_of(entry.login, entry.agent, entry.digest):
             excluded.append((entry, exclusion))
         elif entry.login != LOCAL or entry.baseline or not official:
             ranking.append(entry)

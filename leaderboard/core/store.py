@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from evaluator.model.base import reason
+from evaluator.model.base import error_in_words
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import Record, parse_duel, parse_result
 from evaluator.model.records.result import Cost, Provenance, Result, is_place
@@ -216,7 +216,7 @@ def _read(
                 raise ValueError(f"it belongs at {record.path()}{RESULT} and lies elsewhere")
             records.append(convert(record))
         except (ValueError, OSError) as error:
-            damaged.append(DamagedFile(path=Path(path), reason=reason(error)))
+            damaged.append(DamagedFile(path=Path(path), reason=error_in_words(error)))
     return records, damaged
 
 

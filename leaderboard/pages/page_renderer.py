@@ -14,7 +14,7 @@ from leaderboard.comments import samples
 from leaderboard.core.standings import Standings, TaskStandings
 from leaderboard.health import health
 from leaderboard.history import BestScore, BoardHistory, RankHistory
-from leaderboard.pages import all_agents, episode_replays, game_page, home_page, html_frame, moderation_log
+from leaderboard.pages import all_agents, episode_replays, game_page, home_page, html_frame, ledger
 from leaderboard.pages.page_templates import TemplateRenderer, template_environment
 from leaderboard.scoring.metrics import any_sealed, digits
 from leaderboard.scoring.significance import smallest_difference
@@ -124,8 +124,8 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
     )  # fmt: skip
     pages[urls.TASKS_PAGE] = renderer.page(urls.TASKS_PAGE, "tasks.md.jinja")
     pages[urls.OVERALL_PAGE] = renderer.page(urls.OVERALL_PAGE, "overall.md.jinja")
-    log = moderation_log.moderation_log(standings, context)
-    pages[urls.MODERATION_LOG] = renderer.page(urls.MODERATION_LOG, "moderation_log.md.jinja", log=log)
+    log = ledger.build_ledger(standings, context)
+    pages[urls.LEDGER] = renderer.page(urls.LEDGER, "ledger.md.jinja", log=log)
     pages[urls.COMPARE] = renderer.page(urls.COMPARE, "compare.md.jinja")
     pages[urls.STATUS] = renderer.page(urls.STATUS, "status.md.jinja")
     leads = past.leads()

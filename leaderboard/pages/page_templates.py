@@ -51,7 +51,7 @@ class TemplateRenderer:
             "challenge": standings.challenge,
             "context": context,
             "repository": context.repository or standings.challenge.repository,
-            "gone_pages": {urls.agent_page(gone.login, gone.agent) for gone in context.departed},
+            "gone_pages": {urls.agent_page(gone.login, gone.agent) for gone in context.former_entries},
             "sealed": any(any_sealed(row.result for row in board.rows) for board in standings.tasks),
             "unshown": {field.name for field in standings.challenge.people.fields if not field.shown},
             "phases": format.shown_phases(standings.challenge, context.now),

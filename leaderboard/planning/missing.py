@@ -41,7 +41,7 @@ def wanted_pairings(
     current = [duel for duel in duels if (duel.task, duel.task_digest, duel.season) == (task.id, digest, season)]
     last = newest_duels(counting_duels(task, season, current, entries, official=False))
     groups = owner_groups(entries, current)
-    players = partition_by_validation(entered, last).admitted
+    players = partition_by_validation(entered, last).passed
     validations = [(entry, entry) for entry in entered]
     if len(players) <= task.opponents + 1:
         pairs = itertools.combinations(players, 2)

@@ -31,7 +31,7 @@ from leaderboard.ratings.counting_duels import (
     version_of,
 )
 from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_candidates, rate_players, rating_order
-from leaderboard.ratings.validations import ValidatedEntries, partition_by_validation, validation_fault
+from leaderboard.ratings.validations import EntriesByValidation, partition_by_validation, validation_fault
 from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
 
 # The ratings over time have at most this many snapshots. Rating n players takes n² steps, so with more than 200 players
@@ -67,13 +67,13 @@ def ratings_over_time(
         until += group
         validations.update((counted.pair[0].name, counted) for counted in group if counted.duel.is_validation)
         if number in chosen and (
-            rated := rate_players(_admitted(validations), newest_duels(until), [anchor] if anchor else [], None, silent)
+            rated := rate_players(_validated(validations), newest_duels(until), [anchor] if anchor else [], None, silent)
         ):
             snapshots.append(_snapshot(day, rated))
     return (*snapshots, _snapshot(days[-1][0], now))
 
 
-def _admitted(validations: Mapping[AgentName, CountedDuel]) -> dict[AgentVersion, str]:
+def _validated(validations: Mapping[AgentName, CountedDuel]) -> dict[AgentVersion, str]:
     return {counted.pair[0]: counted.at for counted in validations.values() if validation_fault(counted.duel) is None}
 
 
@@ -119,14 +119,14 @@ def build_game_standings(
     last, since = newest_duels(counted_duels), _since(played)
     groups, zero = owner_groups(entries, (counted.duel for counted in played)), anchor_candidates(task, baselines)
     by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(played, groups)
-    validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.admitted}
+    validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
     live = [counted for counted in played if counted.duel.beacon != final_beacon]
     silent = _all_but_the_best(entered, live, groups, zero)
     place_holders = silent if final_beacon else {}
     now = rate_players(validated, last, zero, tries, silent)
     rows = _rows(now, by_validation, since, owner_tries, tries, place_holders) if now else ()
-    shown = {version_of(entry): entry.shown for entry in by_validation.admitted}
+    shown = {version_of(entry): entry.shown for entry in by_validation.passed}
     anchor = shown[now.players[now.anchor]] if now else None
     return GameStandings(
         task=task, rows=rows, failures=_failures(by_validation, owner_tries), waiting=_waiting(by_validation, rows),
@@ -150,10 +150,10 @@ def _all_but_the_best(
     if not held_by_another(groups, entered, name_order):
         return {}
     since, last = _since(live), newest_duels(live)
-    admitted = {version: since[version] for version in map(version_of, partition_by_validation(entered, last).admitted)}
+    validated = {version: since[version] for version in map(version_of, partition_by_validation(entered, last).passed)}
     chosen: list[dict[AgentName, str]] = [{}]
     while len(chosen) <= MAX_CHOICES:
-        rated = rate_players(admitted, last, zero, silent=chosen[-1])
+        rated = rate_players(validated, last, zero, silent=chosen[-1])
         choice = _held_by_rating(entered, rated, since, groups)
         if choice in chosen:  # Of choices that lead to each other in a circle always the same one.
             return min(chosen[chosen.index(choice) :], key=sorted)
@@ -173,9 +173,9 @@ def _held_by_rating(
     return held_by_another(groups, entered, by_rating)
 
 
-def _waiting(by_validation: ValidatedEntries, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
+def _waiting(by_validation: EntriesByValidation, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
     rated = {row.entry.name for row in rows}
-    waiting = (entry for entry in (*by_validation.unvalidated, *by_validation.admitted) if entry.name not in rated)
+    waiting = (entry for entry in (*by_validation.unvalidated, *by_validation.passed) if entry.name not in rated)
     return tuple(sorted(waiting, key=name_order))
 
 
@@ -190,7 +190,7 @@ def _owner_tries(counted_duels: Iterable[CountedDuel], groups: OwnerGroups) -> O
     return OwnerTries(groups, (OwnerDraw(*counted.pair[0], counted.duel.beacon) for counted in validations))
 
 
-def _failures(by_validation: ValidatedEntries, owner_tries: OwnerTries) -> tuple[GameFailure, ...]:
+def _failures(by_validation: EntriesByValidation, owner_tries: OwnerTries) -> tuple[GameFailure, ...]:
     return tuple(
         GameFailure(entry=entry, duel=counted.duel, reason=reason, versions_tried=owner_tries.versions(entry.name))
         for entry, counted, reason in by_validation.refused
@@ -199,14 +199,14 @@ def _failures(by_validation: ValidatedEntries, owner_tries: OwnerTries) -> tuple
 
 def _rows(
     now: RatedPlayers,
-    by_validation: ValidatedEntries,
+    by_validation: EntriesByValidation,
     since: Mapping[AgentVersion, str],
     owner_tries: OwnerTries,
     tries: Mapping[AgentVersion, int],
     place_holders: Mapping[AgentName, str],
 ) -> tuple[GameRow, ...]:
     """Rated rows: by place, then the earlier player first, then by name; those whose place another holds come last."""
-    entries = {version_of(entry): entry for entry in by_validation.admitted}
+    entries = {version_of(entry): entry for entry in by_validation.passed}
     counts = _counts(now)
     points = points_places(counts)
     opponents = [0] * len(now.players)
@@ -286,7 +286,7 @@ def _excluded(task: Task, field: EligibleEntries, counted_duels: Iterable[Counte
     excluded = {entry.name: (entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)}
     for counted in counted_duels:
         for player in counted.duel.players if is_official(counted.duel) else ():
-            why = field.moderation.of(player.login, player.agent, player.submission_digest)
+            why = field.moderation.exclusion_of(player.login, player.agent, player.submission_digest)
             if why and player.name not in field.names:
                 excluded[AgentName(*player.name)] = (player.login, player.agent, why)
     return tuple(Excluded(login=login, agent=agent, exclusion=why) for _, (login, agent, why) in sorted(excluded.items()))

@@ -285,7 +285,7 @@ class RatedPlayers:
 
 
 def rate_players(
-    admitted: Mapping[AgentVersion, str],
+    validated: Mapping[AgentVersion, str],
     counted_duels: Mapping[Pair, CountedDuel],
     zero: Iterable[str],
     tries: Mapping[AgentVersion, int] | None = None,
@@ -294,13 +294,13 @@ def rate_players(
     """Rate the players that played duels; None if nobody did.
 
     Args:
-        admitted: the players to rate, and when each was validated first.
+        validated: the players to rate, and when each was validated first.
         counted_duels: the duel of each pair that counts; validations and duels of other players are ignored.
         zero: names by preference; the first that plays is rated 0, else the player validated first.
         tries: how many versions each player was chosen from; 1 if left out.
         silent: players that are rated and change nobody's rating.
     """
-    between = {p: m for p, m in counted_duels.items() if p[0] != p[1] and p[0] in admitted and p[1] in admitted}
+    between = {p: m for p, m in counted_duels.items() if p[0] != p[1] and p[0] in validated and p[1] in validated}
     players = tuple(sorted({version for pair in between for version in pair}))
     if not players:
         return None
@@ -310,7 +310,7 @@ def rate_players(
     # Whoever the hosts rate 0 is heard, and where nobody else has played, all are.
     heard = [v for v in players if v.name not in silent or any(is_named(v, name) for name in zero)] or players
     quiet = sorted(set(position.values()) - {position[version] for version in heard})
-    anchor = position[_anchor(heard, admitted, zero)]
+    anchor = position[_anchor(heard, validated, zero)]
     among = [tries[version] for version in players] if tries else None
     ratings = fit_ratings(_pairings(duels), len(players), anchor, among, quiet)
     return RatedPlayers(players=players, duels=duels, anchor=anchor, ratings=ratings)
@@ -324,9 +324,9 @@ def _pairings(duels: Mapping[tuple[int, int], CountedDuel]) -> list[PairedTotals
     ]
 
 
-def _anchor(players: Iterable[AgentVersion], admitted: Mapping[AgentVersion, str], zero: Iterable[str]) -> AgentVersion:
+def _anchor(players: Iterable[AgentVersion], validated: Mapping[AgentVersion, str], zero: Iterable[str]) -> AgentVersion:
     named = (version for name in zero for version in players if is_named(version, name))
-    return next(named, None) or min(players, key=lambda version: (admitted[version], version))
+    return next(named, None) or min(players, key=lambda version: (validated[version], version))
 
 
 def anchor_candidates(task: Task, baselines: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Validations, the duels of a player with itself: which entries they admit, and which rule a player broke."""
+"""Validations, the duels of a player with itself: which entries may enter, and which rule a player broke."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ def validation_refusal(duel: Duel) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidatedEntries:
+class EntriesByValidation:
     """Entries by what their validations say, each group in the order given."""
 
-    admitted: tuple[Entry, ...]
+    passed: tuple[Entry, ...]
     refused: tuple[tuple[Entry, CountedDuel, str], ...]
     """Entries that broke a rule, with the validation and the fault."""
     unvalidated: tuple[Entry, ...]
     """Without a recorded validation of the present version, or of one of its stays on main."""
 
 
-def partition_by_validation(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> ValidatedEntries:
+def partition_by_validation(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> EntriesByValidation:
     """Which entries may enter a game, by the duels that count."""
-    admitted: list[Entry] = []
+    passed: list[Entry] = []
     refused: list[tuple[Entry, CountedDuel, str]] = []
     unvalidated: list[Entry] = []
     for entry in entries:
@@ -44,8 +44,8 @@ def partition_by_validation(entries: Iterable[Entry], last: Mapping[Pair, Counte
         elif not entry.stays.get(counted.duel.task, frozenset()) <= {one.beacon for one in (counted.duel, *counted.earlier)}:
             unvalidated.append(entry)
         else:
-            admitted.append(entry)
-    return ValidatedEntries(admitted=tuple(admitted), refused=tuple(refused), unvalidated=tuple(unvalidated))
+            passed.append(entry)
+    return EntriesByValidation(passed=tuple(passed), refused=tuple(refused), unvalidated=tuple(unvalidated))
 
 
 def validation_fault(duel: Duel) -> str | None:

@@ -131,7 +131,7 @@ def _not_ranked(
     out = [(entry.login, entry.agent, why) for entry, why in eligible.excluded if entry.submission.plays(task)]
     withdrawn: list[WithdrawnScore] = []
     for last in _without_folder(eligible, recorded):
-        if exclusion := eligible.moderation.of(last.login, last.agent, last.submission_digest):
+        if exclusion := eligible.moderation.exclusion_of(last.login, last.agent, last.submission_digest):
             out.append((last.login, last.agent, exclusion))
         else:
             withdrawn.append(

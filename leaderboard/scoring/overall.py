@@ -24,6 +24,7 @@ from leaderboard.scoring.intervals import (
     EstimateArrays,
     PooledResults,
     critical_value,
+    deviation,
     intervals,
     normal_quantile,
     normal_quantiles,
@@ -37,7 +38,6 @@ from leaderboard.scoring.score_all import (
     LEAST_COUNTED,
     MOST_COUNTED,
     CommonScale,
-    OverallSample,
     ScoredResults,
     common_scale,
     counted_scores,
@@ -46,9 +46,22 @@ from leaderboard.scoring.stratified_iqm import Stratum, stratified_iqm
 
 # From this many entries on, a second process resamples most of them, and this one a share after the tasks' tables.
 BACKGROUND_ENTRIES, HERE = 250, 0.25
+# Equally likely values of a standard normal variable, which show how clipping changes a standard error.
+_NORMAL_VALUES = normal_quantiles((np.arange(200) + 0.5) / 200)
+# Degrees of freedom are rounded down to one of these, so that few different critical values are needed.
+_FREEDOMS = np.array([*range(1, 11), 12, 15, 20, 25, 30, 40, 60, 120, 500])
 Version = tuple[AgentName, str]
 """An entry by its name and its digest."""
 NOT_MEASURED = Estimate(score=MISSING, low=MISSING, high=MISSING)
+
+
+class OverallSample(NamedTuple):
+    """The uncertainty of an entry's mean of normalised scores across all tasks; a missing score counts 0."""
+
+    centre: float
+    """As in `EstimateArrays`."""
+    error: float
+    size: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +85,47 @@ class OverallEntry:
         return max(row.result.provenance.evaluated_at for row in self.rows.values())
 
 
+def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[EstimateArrays]) -> dict[AgentName, OverallSample]:
+    """The centre, error and size of the weighted mean of each entry's independent scores.
+
+    The degrees of freedom are Welch and Satterthwaite's (Biometrics Bulletin 2, 1946). A score that is clipped has the
+    standard deviation of a normal one after clipping.
+    """
+    scales = [(scale, *pair) for pair in zip(boards, measured, strict=True) for scale in common_scale(pair[0].task)]
+    total = math.fsum(scale.task.weight for scale, _, _ in scales)
+    names = sorted({name for _, board, _ in scales for name in board.names})
+    row_of = {name: row for row, name in enumerate(names)}
+    centre, variance, spread, has_score = np.zeros((4, len(names)))
+    least = np.full(len(names), np.inf)
+    for scale, board, estimates in scales:
+        scored = np.flatnonzero(~np.isnan(estimates.score))
+        rows = np.array([row_of[board.names[index]] for index in scored.tolist()], dtype=np.intp)
+        middle, freedom = scale.normalised(estimates.centre[scored]), np.maximum(estimates.size[scored] - 1, 1)
+        share = scale.task.weight / total
+        part = (share * _counted_error(middle, estimates.error[scored] / abs(scale.one - scale.zero))) ** 2
+        centre[rows] += share * counted_scores(middle)
+        variance[rows] += part
+        spread[rows] += part**2 / freedom
+        least[rows] = np.minimum(least[rows], freedom)
+        has_score[rows] = 1
+    is_known = np.isfinite(variance) & (spread > 0)
+    freedom = np.where(is_known, variance**2 / np.where(is_known, spread, 1), least)
+    size = 1 + _FREEDOMS[np.maximum(np.searchsorted(_FREEDOMS, freedom * (1 + 1e-9), side="right") - 1, 0)]
+    columns = np.stack([centre, np.sqrt(variance), size.astype(np.float64)]).T.tolist()
+    return {name: OverallSample(*fields) for name, fields, has in zip(names, columns, has_score, strict=True) if has}
+
+
+def _counted_error(centre: Floats, error: Floats) -> Floats:
+    """The standard error of a counted score, from that of the normalised score, shape (entries,)."""
+    is_known = np.isfinite(error)
+    drawn = centre[:, None] + np.where(is_known, error, 0)[:, None] * _NORMAL_VALUES
+    is_clipped = (drawn[:, 0] < LEAST_COUNTED) | (drawn[:, -1] > MOST_COUNTED)
+    return np.where(is_known & is_clipped, deviation(counted_scores(drawn)), error)
+
+
 def overall_rows(
     boards: Iterable[TaskStandings],
-    columns: Mapping[AgentName, OverallSample],
+    samples: Mapping[AgentName, OverallSample],
     place_holders: Mapping[AgentName, str],
     interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
 ) -> tuple[OverallRow, ...]:
@@ -82,7 +133,7 @@ def overall_rows(
 
     Args:
         boards: the standings of all tasks.
-        columns: the uncertainty of the mean of each entry with a score on such a task.
+        samples: the uncertainty of the mean of each entry with a score on such a task.
         place_holders: as in `TaskStandings`.
         interquartile_means: of all entries with such a score, as `begin_interquartile_means` has it; None to do without.
     """
@@ -92,7 +143,7 @@ def overall_rows(
     if not contenders:
         return ()
     values = np.column_stack([_column(contenders, scale) for scale in scales])
-    rows = zip(contenders, _rows(contenders, scales, values, columns, interquartile_means), strict=True)
+    rows = zip(contenders, _rows(contenders, scales, values, samples, interquartile_means), strict=True)
 
     def order(numbered: tuple[OverallEntry, tuple[int, OverallRow]]) -> tuple[Any, ...]:
         contender, (among_all, row) = numbered
@@ -125,11 +176,11 @@ def _rows(
     contenders: Sequence[OverallEntry],
     scales: Sequence[CommonScale],
     values: Floats,
-    drawn: Mapping[AgentName, OverallSample],
+    samples: Mapping[AgentName, OverallSample],
     interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
 ) -> Iterator[tuple[int, OverallRow]]:
     """Each row, behind its place among all."""
-    measured = _estimates(contenders, scales, values, drawn)
+    measured = _estimates(contenders, scales, values, samples)
     aside = [one.entry.is_aside or one.held_by is not None for one in contenders]
     places, among_all = ranks_beside(aside, lambda chosen: rank_intervals(chosen_entries(measured, chosen)))
     columns = zip(contenders, places, among_all, intervals(measured), values.tolist(), strict=True)
@@ -238,10 +289,10 @@ def _estimates(
     contenders: Sequence[OverallEntry],
     scales: Sequence[CommonScale],
     values: Floats,
-    drawn: Mapping[AgentName, OverallSample],
+    samples: Mapping[AgentName, OverallSample],
 ) -> EstimateArrays:
     """The mean over tasks, with its interval."""
-    centre, error, size = np.array([drawn[contender.entry.name] for contender in contenders]).T
+    centre, error, size = np.array([samples[contender.entry.name] for contender in contenders]).T
     score = _weighted(counted_scores(values), scales)
     tries = np.array([contender.tries for contender in contenders], dtype=np.float64)
     margin = critical_value(size, tries) * np.where(np.isfinite(error), error, np.nan)

@@ -13,7 +13,7 @@ TASKS_PAGE = "tasks/index.md"
 OVERALL_PAGE = "overall.md"
 COMPARE = "compare.md"
 STATUS = "status.md"
-MODERATION_LOG = "ledger.md"
+LEDGER = "ledger.md"
 TIMELINE = "timeline.md"
 ALL_AGENTS = "all-agents.md"
 # MkDocs serves these two at the address of their folder.

@@ -12,7 +12,7 @@ import typer
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from scripts.console import OK, USAGE, CommandError, say
-from scripts.git import merged_pulls
+from scripts.git import pull_numbers
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api import pull_snapshots
 from scripts.github.official import shard_jobs
@@ -170,8 +170,8 @@ def pulls() -> int:
     environment = _environment()
     clone = open_clone(environment)
     try:
-        confirmed = pull_snapshots.merged_pulls(open_github(environment), MAIN_BRANCH, merged_pulls.PULLS_ASKED)
-        count = merged_pulls.write_confirmed(clone, environment.sha, confirmed)
+        confirmed = pull_snapshots.merged_pulls(open_github(environment), MAIN_BRANCH, pull_numbers.PULLS_ASKED)
+        count = pull_numbers.write_pull_numbers(clone, environment.sha, confirmed)
     except CommandError as error:  # The site can be built without pull request numbers.
         say(f"No pull request is confirmed: {error}")
         write_output(environment.output_path, "asked", False)

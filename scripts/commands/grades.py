@@ -31,7 +31,7 @@ def run(
 
     def counts(login: str, agent: str) -> bool:
         nobody = login == LOCAL or login.casefold() in erased
-        return not nobody and not challenge.people.is_host(login) and moderation.of(login, agent) is None
+        return not nobody and not challenge.people.is_host(login) and moderation.exclusion_of(login, agent) is None
 
     results = [
         result

@@ -9,14 +9,14 @@ import typer
 from pydantic import ValidationError
 
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
-from evaluator.model.base import explain
+from evaluator.model.base import faults_in_words
 from evaluator.model.config.moderation import Moderation, Quarantine
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.store import RESULT
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.folder_history import commit_times
 from scripts.git.git_repository import GitError, GitRepository
-from scripts.git.merged_pulls import merged_pull_numbers
+from scripts.git.pull_numbers import pull_numbers_by_agent
 from scripts.github.doctor.protection_checks import SEASON_ENVIRONMENT
 from scripts.github.workflow.step_access import TEAMS_VARIABLE
 from scripts.options import JsonDocument
@@ -87,7 +87,7 @@ def _quarantine(checkout: Checkout, clone: GitRepository, sha: str, fields: dict
         begin = min(_begin(checkout, clone, sha), now)
         return Quarantine.model_validate({**fields, "commit": sha, "since": begin, "until": now})
     except ValidationError as error:
-        raise CommandError(USAGE, explain(Quarantine, error)[0][1]) from error
+        raise CommandError(USAGE, faults_in_words(Quarantine, error)[0][1]) from error
 
 
 def _begin(checkout: Checkout, clone: GitRepository, sha: str) -> str:
@@ -126,7 +126,7 @@ def _say_what_to_do(checkout: Checkout, quarantine: Quarantine, hidden: Sequence
     for one in hidden:
         say(f"  {one.name}")
     owners = {login.casefold() for one in hidden for login in one.owners}
-    numbers = sorted({number for name, number in merged_pull_numbers(checkout.root).items() if name.login in owners})
+    numbers = sorted({number for name, number in pull_numbers_by_agent(checkout.root).items() if name.login in owners})
     say("Next:")
     say(f"1. Commit {MODERATION_FILE} on main: from then on nobody sees these results ranked. Nothing is deleted.")
     if quarantine.replay:

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from evaluator.host.process_owner import scratch_folder
-from evaluator.model.base import reason
+from evaluator.model.base import error_in_words
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, is_place
@@ -178,7 +178,7 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
             if not is_place(path.removesuffix(RESULT), record.path(), record.verdict):
                 raise ValueError(f"it says that it is {record.path()}{RESULT}, and lies elsewhere")
         except ValueError as error:
-            damaged.append(f"{path}: is not a result ({reason(error)}); it is left out")
+            damaged.append(f"{path}: is not a result ({error_in_words(error)}); it is left out")
             return
         if isinstance(record, Duel):
             # Ratings need the results and the moves, whose first ones tell which matches begin alike.

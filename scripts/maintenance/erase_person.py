@@ -147,7 +147,7 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
             script=entry.submission.kind is SubmissionKind.SCRIPT,
         )
         for entry in shown.entries
-        if entry.login.casefold() == folded and shown.moderation.of(*entry.version) is None and not entry.baseline
+        if entry.login.casefold() == folded and shown.moderation.exclusion_of(*entry.version) is None and not entry.baseline
     )  # fmt: skip
     after = _without_person(shown, renaming, erasures)
     _refuse_moved_ranks(

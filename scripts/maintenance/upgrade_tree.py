@@ -215,5 +215,5 @@ def measuring_changes(clone: GitRepository, ours: Files, new: Files) -> Iterator
 
 def _marks(path: str, text: str) -> list[set[str]]:
     if path.endswith(".txt"):
-        return [set(image_files.measuring(text))]
+        return [set(image_files.measuring_pins(text))]
     return [set(_MARK.findall(text))]

@@ -16,7 +16,7 @@ from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.host.loading.yaml_loader import dump_yaml
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
-from evaluator.model.base import reason
+from evaluator.model.base import error_in_words
 from evaluator.model.config.submission import MANIFEST_NAME, WeightsFile
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import WeightsUrl
@@ -76,7 +76,7 @@ def _fetched(url: str, target: Path, checkout: Checkout, store: WeightsCache) ->
         with target.open("wb") as file:
             size = (store.https or PublicHttps()).download(url, most, file.write)
     except ValidationError as error:
-        raise CommandError(USAGE, f"{url}: {reason(error)}") from error
+        raise CommandError(USAGE, f"{url}: {error_in_words(error)}") from error
     except AgentFault as fault:
         if fault.verdict is Verdict.INTERNAL_ERROR:
             words = f"{without_retry(str(fault))}; nothing was written, try it again"

@@ -64,7 +64,7 @@ def with_rehearsal_entry(content: bytes, entry: RehearsalEntry) -> bytes:
         CommandError: as for `with_entry`.
     """
     shown = f"{MODERATION_FILE} on main"
-    is_marked = entry.digest in _parsed(content, shown).rehearsed(entry.login, entry.agent)
+    is_marked = entry.digest in _parsed(content, shown).rehearsed_digests(entry.login, entry.agent)
     return content if is_marked else with_entry(content, "rehearsals", entry, shown)
 
 

@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen, reason
+from evaluator.model.base import Frozen, error_in_words
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import Digest, Line, LongLine
 from evaluator.model.records.result import Result
@@ -114,7 +114,7 @@ def parse_seasons(content: bytes) -> SeasonFile:
         return SeasonFile.model_validate(canonical_json.parse_strict(content))
     except ValueError as error:
         raise CommandError(
-            USAGE, f"{SEASON_FILE} on the results branch is damaged ({reason(error)}); restore its last version"
+            USAGE, f"{SEASON_FILE} on the results branch is damaged ({error_in_words(error)}); restore its last version"
         ) from error
 
 
@@ -169,7 +169,7 @@ def decrypt_revealed(results: Iterable[Result], seasons: SeasonFile) -> list[Res
         try:
             readable.append(_decrypted(result, secret) if secret else result)
         except ValueError as error:
-            say(f"{result.path()}.json: cannot be decrypted ({reason(error)}); it is left out")
+            say(f"{result.path()}.json: cannot be decrypted ({error_in_words(error)}); it is left out")
     return readable
 
 

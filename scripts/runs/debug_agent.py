@@ -44,7 +44,7 @@ def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[
     """
     specs = request.specs()[:count]
     task, submission = request.gym_task, request.folder.submission
-    hello: dict[str, Any] = {"mode": "act", "seed": specs[0].agent_seed, **task.described()}
+    hello: dict[str, Any] = {"mode": "act", "seed": specs[0].agent_seed, **task.hello_fields()}
     server = _server(folder.resolve(), _factory(folder.resolve(), submission, hello), hello)
     for spec in specs:
         batch = EpisodeBatch(request.gym_task, iter([spec]), range(1))
@@ -71,7 +71,7 @@ def play_match_here(request: DuelRequest, folder: Path, count: int) -> Iterator[
         "mode": "play",
         "seed": specs[0].agent_seeds[0],
         "clock": game.task.clock.model_dump(mode="json"),
-        **game.described(),
+        **game.hello_fields(),
     }
     factory = _factory(folder, request.contenders[0].folder.submission, hello)
     servers = [_server(folder, factory, {**hello, "seed": seed}) for seed in specs[0].agent_seeds]

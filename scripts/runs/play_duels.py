@@ -203,7 +203,7 @@ def eligible_players(checkout: Checkout) -> tuple[list[AgentFolder], list[str]]:
         except LoadError as error:
             faults.append("\n".join(error.lines))
             continue
-        if checkout.moderation.of(entry.login, entry.agent, entry.folder.digest) is None:
+        if checkout.moderation.exclusion_of(entry.login, entry.agent, entry.folder.digest) is None:
             players.append(entry)
     return players, faults
 

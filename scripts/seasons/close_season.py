@@ -122,7 +122,7 @@ def refuse_missing_draws(checkout: Checkout, now: datetime) -> None:
 def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Iterator[WorkItem | DuelWorkItem]:
     """The final draws that the official run still has to make, whatever evaluator made the others."""
     challenge, moderation = checkout.challenge, checkout.moderation
-    entries = [entry for entry in final.entries if moderation.of(*entry.version) is None]
+    entries = [entry for entry in final.entries if moderation.exclusion_of(*entry.version) is None]
     results, duels = checkout.results, checkout.duels
     where = MeasurementContext(runtime_digest="0" * 64, beacon=final.beacon, locks=lock_digests())
     admitted = admit_work(challenge, entries, results, duels, where, admission_context(checkout, entries, now))

@@ -46,7 +46,7 @@ def with_recorded(checkout: Checkout) -> Checkout:
 def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
     """What is recorded in this clone, and whether it is official; before the first official result, local ones count."""
     entries = [each.entry() for each in checkout.read_all()[0]]
-    kept = [entry for entry in entries if checkout.moderation.of(*entry.version) is None]
+    kept = [entry for entry in entries if checkout.moderation.exclusion_of(*entry.version) is None]
     results, duels = checkout.results, checkout.duels
     official = any(record.tier is Tier.OFFICIAL for record in checkout.every_record)
     if not official:
@@ -67,7 +67,7 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
             final = final_entries(checkout)
         except CommandError:  # The end is not merged yet, or the history is not here.
             return recorded, official
-        standing = tuple(entry for entry in final.entries if checkout.moderation.of(*entry.version) is None)
+        standing = tuple(entry for entry in final.entries if checkout.moderation.exclusion_of(*entry.version) is None)
         recorded = replace(recorded, entries=standing, final_beacon=final.beacon)
     return recorded, official
 

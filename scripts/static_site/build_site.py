@@ -31,7 +31,7 @@ from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import hidden_tasks
 from scripts.console import OUR_FAULT, CommandError, say, stderr_console
 from scripts.git.git_repository import GitRepository
-from scripts.git.merged_pulls import merged_pull_numbers
+from scripts.git.pull_numbers import pull_numbers_by_agent
 from scripts.processes import bounded_process
 from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
@@ -65,11 +65,11 @@ def gather_site_inputs(checkout: Checkout, *, official: bool) -> tuple[Standings
         site_url=f"{site_url.rstrip('/')}/" if site_url else "",
         results=shown.results,
         generated_at=now.strftime("%Y-%m-%d %H:%M UTC"),
-        departed=former_entries(shown.entries, shown.results, shown.moderation, checkout.challenge.season),
+        former_entries=former_entries(shown.entries, shown.results, shown.moderation, checkout.challenge.season),
         frames=frames(table, checkout.root / "build" / "frames"),
         networks=networks(checkout, table),
         episodes=rendered_replays(checkout, table),
-        pulls=merged_pull_numbers(checkout.root),
+        pulls=pull_numbers_by_agent(checkout.root),
         reproduced=reproduced(checkout.results),
         now=now,
         quarantines=shown.moderation.quarantines,

@@ -6,7 +6,7 @@ from datetime import datetime
 from pydantic import Field
 
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen, reason
+from evaluator.model.base import Frozen, error_in_words
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.preview import Sha
 from leaderboard.pages.home_page import season_end
@@ -63,7 +63,9 @@ def parse_built(text: str) -> SiteInputs:
     try:
         return SiteInputs.model_validate(canonical_json.parse_strict(text.encode()))
     except ValueError as error:
-        raise CommandError(OUR_FAULT, f"--built is not what 'pullrank bot built' hands on ({reason(error)})") from error
+        raise CommandError(
+            OUR_FAULT, f"--built is not what 'pullrank bot built' hands on ({error_in_words(error)})"
+        ) from error
 
 
 def read_note(clone: GitRepository) -> SiteInputs | None:

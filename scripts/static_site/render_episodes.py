@@ -27,7 +27,7 @@ from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import checked_actions
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen, reason
+from evaluator.model.base import Frozen, error_in_words
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.parse import parse_trace
@@ -339,9 +339,9 @@ def _render_and_store(job: tuple[WantedEpisode, Path]) -> str:
     try:
         rendered = _render_result(wanted, folder, time.monotonic)
     except OSError as error:  # such as a full disk, which the next run may not find
-        return reason(error, 300)
+        return error_in_words(error, 300)
     except (EnvironmentFault, ValueError) as error:
-        rendered = RenderedResult(key=wanted.key, reason=reason(error, 300))
+        rendered = RenderedResult(key=wanted.key, reason=error_in_words(error, 300))
     write_atomically(folder / _list(wanted.key), canonical_json.canonical(rendered.model_dump(mode="json")))
     return rendered.reason
 

@@ -79,7 +79,7 @@ def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, 
         debugged: the folder that `--pdb` can play; None where it cannot.
     """
     out, (agent,) = output_console(), state.agents
-    out.print(_plain(f"\n{phrases.comment_headline(state)}"), soft_wrap=True)
+    out.print(_plain(f"\n{phrases.preview_headline(state)}"), soft_wrap=True)
     rows = [row for row in agent.rows if row.estimate]
     if rows:
         table = new_table(None, ("task",), ("score", "would take", "data allow", "to the best other", "reference"))

@@ -22,7 +22,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model import canonical_json
-from evaluator.model.base import reason
+from evaluator.model.base import error_in_words
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
@@ -214,7 +214,7 @@ def verify_file(job: VerificationJob) -> Verification:
         faults = tuple(claim_faults(parse_record(job.result.read_bytes()), job.challenge, job.place))
         return replace(verification, status=VerificationStatus.REFUTED, faults=faults) if faults else verification
     except Exception as error:  # noqa: BLE001  (environments raise anything on invalid actions)
-        fault = f"replaying it ends with {type(error).__name__}: {reason(error, 300)}"
+        fault = f"replaying it ends with {type(error).__name__}: {error_in_words(error, 300)}"
         return Verification.refuted(str(job.result), fault)
 
 

@@ -39,7 +39,7 @@ def test_the_submission_on_the_page_keeps_the_rules_on_the_page() -> None:
 
     assert list(participant_faults(parse_challenge(rules).people, "ada", parse_submission(answer))) == []
     (named,) = parse_moderation(moderation).verified
-    assert parse_moderation(moderation).vouched("ADA", "net", str(named.digest)) == named
+    assert parse_moderation(moderation).verified_entry("ADA", "net", str(named.digest)) == named
     assert [field for field in VerifiedEntry.model_fields if f"{field}:" not in moderation.decode()] == []
 
 

@@ -411,7 +411,8 @@ def _challenge_seeds() -> tuple[bytes, ...]:
 
 def _moderation(data: bytes) -> bool:
     moderation = parse_moderation(data)
-    moderation.of("alice", "agent"), moderation.vouched("alice", "agent", 64 * "0"), moderation.rehearsed("alice", "agent")
+    moderation.exclusion_of("alice", "agent"), moderation.verified_entry("alice", "agent", 64 * "0")
+    moderation.rehearsed_digests("alice", "agent")
     return True
 
 

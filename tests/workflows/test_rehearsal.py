@@ -106,7 +106,7 @@ def test_2_the_record_stays_as_it_was_and_is_marked(forge: RehearsalForge, host:
     ((path, result),) = records(forge).items()
     mark = parse_moderation(forge.remote.show(forge.remote.tip(), "moderation.yml").encode())
 
-    assert mark.rehearsed("host", "rehearsal") == {result.submission_digest}
+    assert mark.rehearsed_digests("host", "rehearsal") == {result.submission_digest}
     assert result.self_sha256 == result.self_hash()
     assert [line for line in host.lines if path in line]
     page = document(forge, "agents/host/rehearsal")
@@ -150,7 +150,7 @@ def test_4_from_a_fork_squashed_and_stopped_after_every_step_it_goes_on_from_the
     assert "unproven" not in host.lines[-1]
     assert len(records(forge)) == 2
     mark = parse_moderation(forge.remote.show(forge.remote.tip(), "moderation.yml").encode())
-    assert mark.rehearsed("host", "rehearsal") == {one.submission_digest for one in records(forge).values()}
+    assert mark.rehearsed_digests("host", "rehearsal") == {one.submission_digest for one in records(forge).values()}
     assert standing(forge) == ["alice/pole"]
     assert f"https://github.com/{OWNER}/{NAME}/pull/{entering.number}" in host.lines[0]
     assert forge.branches.sources[FORK_OWNER].exists()

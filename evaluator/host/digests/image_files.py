@@ -96,7 +96,7 @@ def locked_hashes(text: str) -> dict[tuple[str, str], tuple[str, ...]]:
     return hashes
 
 
-def measuring(text: str) -> list[str]:
+def measuring_pins(text: str) -> list[str]:
     """As `pins`, of the packages that measure: required directly or by those, and not in `NOT_MEASURING`."""
     candidates = [pin for pin in _parse(text) if pin.name not in NOT_MEASURING]
     names = {pin.name for pin in candidates if any(by.startswith(_DIRECT) for by in pin.required_by)}
@@ -105,6 +105,6 @@ def measuring(text: str) -> list[str]:
     return sorted(pin.line for pin in candidates if pin.name in names)
 
 
-def current() -> dict[str, bytes]:
+def current_locks() -> dict[str, bytes]:
     """The lock files of this checkout."""
     return {name: beside(name).read_bytes() for name in LOCK_FILES}

@@ -248,7 +248,8 @@ def _locked() -> dict[str, list[str]]:
     """Each locked package that is not in the runtime digest, with the lines that pin it."""
     pinned: dict[str, list[str]] = {}
     texts = [path.read_text() for path in sorted(beside("requirements").glob("*.txt")) if path.stem not in _NOT_MEASURING]
-    counted = {line for content in image_files.current().values() for line in image_files.measuring(content.decode())}
+    locks = [content.decode() for content in image_files.current_locks().values()]
+    counted = {line for text in locks for line in image_files.measuring_pins(text)}
     for line in sorted({line for text in texts for line in image_files.pins(text)} - counted):
         pinned.setdefault(line.partition("==")[0], []).append(line)
     return pinned

@@ -22,7 +22,7 @@ def runtime_digest(base: str) -> str:
 
     The measurement version stands for the evaluator's own code; its bytes are only in the image's name (`image_tag`).
     """
-    packages = {name: image_files.measuring(content.decode()) for name, content in image_files.current().items()}
+    packages = {name: image_files.measuring_pins(content.decode()) for name, content in image_files.current_locks().items()}
     return canonical_json.digest({"protocol": MEASUREMENT_VERSION, "base": base, "packages": packages})
 
 

@@ -423,7 +423,7 @@ def _connect(setup: DuelSetup, troubles: list[Trouble | None]) -> list[ByteStrea
         if seat.sandbox is not None and seat.fault is None:
             with _collect_trouble(troubles, side):
                 stream = seat.sandbox.stream()
-                hello = Hello(mode="play", seed=setup.specs[0].agent_seeds[side], **setup.game.described())
+                hello = Hello(mode="play", seed=setup.specs[0].agent_seeds[side], **setup.game.hello_fields())
                 hello.send(stream, setup.limits.start_seconds, clock=setup.game.task.clock.model_dump(mode="json"))
                 streams[side] = stream
     return streams

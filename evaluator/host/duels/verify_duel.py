@@ -6,7 +6,7 @@ from typing import assert_never
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
 from evaluator.host.seeds.derive import opening_seeds
 from evaluator.host.verification import Verification, VerificationStatus, is_same_number, is_stale
-from evaluator.model.base import reason
+from evaluator.model.base import error_in_words
 from evaluator.model.records.duel_record import SIDES, Duel, MatchEnd, MatchRecord, WantedDuel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
@@ -38,7 +38,7 @@ def verify_duel(path: str, content: bytes, game: PettingZooGame | None) -> Verif
         duel = parse_duel(content)
         faults = list(check_duel_claims(duel))
     except ValueError as error:
-        return Verification.refuted(path, reason(error, 300))
+        return Verification.refuted(path, error_in_words(error, 300))
     if faults:
         return Verification.refuted(path, *faults)
     if why := is_stale(duel, game.task if game else None):
@@ -49,7 +49,7 @@ def verify_duel(path: str, content: bytes, game: PettingZooGame | None) -> Verif
     try:
         faults = list(_compare(duel, game))
     except ValueError as error:
-        faults = [reason(error, 300)]
+        faults = [error_in_words(error, 300)]
     status = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
     return Verification(path=path, status=status, faults=tuple(faults), steps=sum(m.plies for m in duel.matches))
 

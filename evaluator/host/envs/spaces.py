@@ -64,8 +64,8 @@ class PlayableTask:
         """A new encoder of observations."""
         return ObservationEncoder(self.observation_space)
 
-    def described(self) -> dict[str, Any]:
-        """What HELLO says of it."""
+    def hello_fields(self) -> dict[str, Any]:
+        """What HELLO (`evaluator/host/sandboxes/handshake.py`) says of it."""
         return {
             "task_id": self.task.id,
             "observation_space": describe(self.observation_space),

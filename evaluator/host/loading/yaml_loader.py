@@ -8,7 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from evaluator.host.digests.local_code import with_code_digest
-from evaluator.model.base import Frozen, explain
+from evaluator.model.base import Frozen, faults_in_words
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.submission import Submission
@@ -94,7 +94,7 @@ def _model(model: type[Model], content: bytes, name: str, limit: int) -> Model:
         return model.model_validate(value)
     except ValidationError as error:
         faults = sorted(
-            ((nearest_line(lines, path), text) for path, text in explain(model, error)), key=lambda fault: fault[0]
+            ((nearest_line(lines, path), text) for path, text in faults_in_words(model, error)), key=lambda fault: fault[0]
         )
         raise LoadError(*(f"{name}:{line}: {text}" for line, text in faults)) from error
 

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault
-from evaluator.model.base import Frozen, reason
+from evaluator.model.base import Frozen, error_in_words
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
@@ -212,7 +212,7 @@ class PartialFolder:
             if any(number >= episodes for number in record.episodes):
                 raise ValueError("it has episodes that the task has not")
         except ValueError as error:
-            raise _refused(path, f"is damaged ({reason(error, 120)})") from error
+            raise _refused(path, f"is damaged ({error_in_words(error, 120)})") from error
         if first is None or first.begins != begins:
             file.truncate(0)
             record = PartialRecord(file=file, path=path, clock=self.clock, keep_seconds=self.keep_seconds)

@@ -258,7 +258,7 @@ def _progress(run: SoloRun, batches: list[EpisodeBatch], done: dict[int, PlayedE
 
 def _handshake(run: SoloRun, stream: ByteStream) -> int:
     """Exchange HELLO and READY; returns the number of lanes."""
-    hello = Hello(mode="act", seed=run.specs[0].agent_seed, **run.gym_task.described())
+    hello = Hello(mode="act", seed=run.specs[0].agent_seed, **run.gym_task.hello_fields())
     seconds = run.limits.start_seconds
     ready = Ready.read(stream, hello.send(stream, seconds), seconds)
     if type(ready.lanes) is not int or ready.lanes < 1:

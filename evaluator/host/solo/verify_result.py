@@ -19,7 +19,7 @@ from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.script_env_server import NO_STEP_LIMIT
 from evaluator.host.verification import Verification, VerificationStatus, is_same_number, is_stale
-from evaluator.model.base import reason
+from evaluator.model.base import error_in_words
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
 from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING
 from evaluator.model.records.parse import parse_result, parse_trace
@@ -85,7 +85,7 @@ def verify_result(
             result, trace = _decrypt(result, trace, secret)
         faults = list(check_claims(result, secret))
     except ValueError as error:
-        return Verification.refuted(path, reason(error, 300))
+        return Verification.refuted(path, error_in_words(error, 300))
     if faults:
         return Verification.refuted(path, *faults)
     if why := is_stale(result, gym_task.task if gym_task else None):
@@ -117,7 +117,7 @@ def _verify_trace(
             _custom_metric_faults(result, trace, gym_task)
         )
     except ValueError as error:
-        return Verification.refuted(path, reason(error, 300))
+        return Verification.refuted(path, error_in_words(error, 300))
     status = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
     return Verification(path=path, status=status, faults=faults, steps=trace.steps())
 

@@ -136,7 +136,7 @@ def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) 
 
 def _handshake(session: ScriptSession, stream: ByteStream) -> None:
     gym_task = session.offer.gym_task
-    hello = Hello(mode="serve", seed=session.agent_seed, **gym_task.described())
+    hello = Hello(mode="serve", seed=session.agent_seed, **gym_task.hello_fields())
     deadline = hello.send(
         stream, session.limits.start_seconds, env_id=gym_task.task.env_id, max_episode_steps=gym_task.time_limit,
         kwargs=gym_task.task.kwargs, training_steps=session.offer.training_steps,

@@ -131,14 +131,14 @@ class Moderation(Frozen):
     erasures: tuple[Erasure, ...] = Field(default=(), max_length=10000)
     quarantines: tuple[Quarantine, ...] = Field(default=(), max_length=1000)
 
-    def of(self, login: str, agent: str, digest: str | None = None) -> Exclusion | None:
+    def exclusion_of(self, login: str, agent: str, digest: str | None = None) -> Exclusion | None:
         """The exclusion of an entry, if there is one; `digest` is its version, where there is one."""
         return next((item for item in self.exclusions if item.covers(login, agent, digest)), None)
 
-    def vouched(self, login: str, agent: str, digest: str) -> VerifiedEntry | None:
+    def verified_entry(self, login: str, agent: str, digest: str) -> VerifiedEntry | None:
         """The verification of an entry, if there is one."""
         return next((item for item in self.verified if item.covers(login, agent, digest)), None)
 
-    def rehearsed(self, login: str, agent: str) -> frozenset[str]:
+    def rehearsed_digests(self, login: str, agent: str) -> frozenset[str]:
         """The digests of an agent's versions that are rehearsals; logins are compared without case."""
         return frozenset(r.digest for r in self.rehearsals if r.login.casefold() == login.casefold() and r.agent == agent)

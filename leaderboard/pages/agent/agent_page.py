@@ -51,8 +51,8 @@ def render_agent_pages(
         drawn = iter(return_spreads([result.returns for pairs in measured for _, result in pairs]))
         for profile, pairs in zip(batch, measured, strict=True):
             yield renderer.current(profile, [(task, result, next(drawn)) for task, result in pairs])
-    for gone in share.of(context.departed):
-        yield renderer.departed(gone)
+    for gone in share.of(context.former_entries):
+        yield renderer.former(gone)
 
 
 class _AgentPageRenderer:
@@ -67,7 +67,7 @@ class _AgentPageRenderer:
         names = [profile.entry.name for profile in profiles]
         self._past = results_by_agent(context.results, season, names, at, official=standings.official)
         tasks = [board.task for board in standings.boards]
-        above, below = self._templates.page(_ANY_AGENT_PAGE, "agent_ends.html.jinja").split("<!-- the page -->")
+        above, below = self._templates.page(_ANY_AGENT_PAGE, "agent_frame.html.jinja").split("<!-- the page -->")
         scales = _scales(standings)
         task_links = {task.id: Markup(urls.href(_ANY_AGENT_PAGE, urls.task_page(task.id))) for task in tasks}
         self._rows = TableRows(scales, task_links, context.reproduced)
@@ -104,11 +104,11 @@ class _AgentPageRenderer:
         )  # fmt: skip
         return self._values(page, entry.submission.name, _description(profile), content)
 
-    def departed(self, gone: FormerEntry) -> tuple[str, PageValues]:
+    def former(self, gone: FormerEntry) -> tuple[str, PageValues]:
         """The page of an agent that no longer ranks."""
         page = urls.agent_page(gone.login, gone.agent)
         name = f"{gone.login}/{gone.agent}"
-        content = self._templates.page(page, "departed.html.jinja", **self._shared, gone=gone)
+        content = self._templates.page(page, "former_agent.html.jinja", **self._shared, gone=gone)
         return self._values(page, name, f"{name} is no longer ranked. Its results stay recorded.", content)
 
     def _needs_section(self, task: Task, result: Result) -> bool:

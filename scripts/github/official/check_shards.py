@@ -14,7 +14,7 @@ from evaluator.host.process_owner import scratch_folder
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.verification import VerificationStatus
-from evaluator.model.base import reason
+from evaluator.model.base import error_in_words
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_result
@@ -159,7 +159,7 @@ def _faults_of(check: RoundCheck, file: ShardFile) -> tuple[str, ...]:
         return tuple(check.mismatches(file.item, parse_for_item(file.item, file.result.read_bytes())))
     except READ_ERRORS as error:  # Only this file is lost.
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return (f"{why}{reason(error, 300)}",)
+        return (f"{why}{error_in_words(error, 300)}",)
 
 
 RecordAndTrace = tuple[ResultOrDuel, bytes | None]

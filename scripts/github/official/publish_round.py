@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scripts.console import say
 from scripts.git.main_entries import read_entries
-from scripts.github.official import empty_rounds
+from scripts.github.official import publish_report
 from scripts.github.official.check_shards import check_shards
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.shard_jobs import ShardAssignment, is_more_wanted
@@ -43,15 +43,15 @@ def publish_round(
         CommandError: a step failed, or nothing was recorded though results are missing.
     """
     github = open_github(environment)
-    with empty_rounds.report_failures(github, environment, accepted):
+    with publish_report.report_failures(github, environment, accepted):
         if PublishStep.CHECK in steps:
             _check(environment, official, assignment, paths, accepted)
         if PublishStep.RECORD not in steps:
             return
         recorded = _record(environment, official, accepted)
         if not recorded:
-            empty_rounds.refuse_empty_round(empty_rounds.missing_items(official, assignment, accepted))
-    empty_rounds.close_publish_issue(github, environment)
+            publish_report.refuse_empty_round(publish_report.missing_items(official, assignment, accepted))
+    publish_report.close_publish_issue(github, environment)
     # If nothing was new, another round now would end the same way; the hourly run tries again.
     again = bool(recorded) and is_more_wanted(official, datetime.now(UTC))
     write_output(environment.output_path, "again", again)
@@ -65,7 +65,7 @@ def _check(
     accepted: Path,
 ) -> None:
     checked = check_shards(official, assignment, paths, accepted, datetime.now(UTC))
-    empty_rounds.write_round_report(accepted, assignment.shards, checked)
+    publish_report.write_round_report(accepted, assignment.shards, checked)
     for line in checked.refused:
         say(f"Refused: {line}")
     say(f"{len(checked.accepted)} results passed; {len(checked.lost)} shards handed in nothing usable.")
@@ -82,7 +82,7 @@ def _record(environment: WorkflowEnvironment, official: OfficialRun, accepted: P
     keep_weights(official.clone, (file for entry in entries for file in entry.submission.weights), datetime.now(UTC))
     published = record_accepted(official, challenge.season, accepted, datetime.now(UTC))
     recorded, already_recorded = len(published.recorded), published.known
-    write_summary(environment.summary_path, empty_rounds.publish_summary(accepted, recorded, already_recorded))
+    write_summary(environment.summary_path, publish_report.publish_summary(accepted, recorded, already_recorded))
     say(f"{recorded} results were recorded, {already_recorded} were recorded already.")
     if published.amended:
         say(f"{published.amended} older results have their commits confirmed by GitHub now.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evaluator.model import canonical_json
-from evaluator.model.base import reason
+from evaluator.model.base import error_in_words
 from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.result import result_path
 from evaluator.model.records.trace import MAX_TRACE_BYTES
@@ -160,7 +160,7 @@ def _read_claim(folder: Path, files: dict[str, str]) -> ShardClaim:
     try:
         return ShardClaim.model_validate(canonical_json.parse_strict((folder / CLAIM_FILE).read_bytes()))
     except (ValueError, OSError) as error:
-        raise ClaimError(f"{CLAIM_FILE} is not a shard's claim: {reason(error, 150)}") from error
+        raise ClaimError(f"{CLAIM_FILE} is not a shard's claim: {error_in_words(error, 150)}") from error
 
 
 @dataclass(kw_only=True)

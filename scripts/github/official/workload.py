@@ -218,7 +218,7 @@ def _standing_entries(
     entries, faults = read_entries(clone, entries_sha, challenge)
     for line in faults:
         say(escape_commands(line))
-    standing = [entry for entry in entries if moderation.of(*entry.version) is None]
+    standing = [entry for entry in entries if moderation.exclusion_of(*entry.version) is None]
     digests = {entry.spelled_name: entry.digest for entry in standing}
     tasks, authors = tasks_by_name(challenge, standing), authors_by_owner(challenge, standing)
     origin = version_origins(clone, entries_sha, digests, tasks, season.began, authors)

@@ -9,7 +9,7 @@ import zlib
 from pydantic import ValidationError
 
 from evaluator.model import canonical_json
-from evaluator.model.base import reason
+from evaluator.model.base import error_in_words
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result
@@ -89,7 +89,7 @@ def _parse_preview(content: bytes) -> Preview:
             )
         preview = Preview.model_validate(document)
     except ValidationError as error:
-        raise ArtifactError(f"{PREVIEW_FILE} is not a preview: {reason(error, 300)}") from error
+        raise ArtifactError(f"{PREVIEW_FILE} is not a preview: {error_in_words(error, 300)}") from error
     except ValueError as error:
         raise ArtifactError(f"{PREVIEW_FILE} is not strict JSON: {str(error)[:200]}") from error
     if not _is_same_json(preview.document(), document):

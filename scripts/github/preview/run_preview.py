@@ -324,13 +324,13 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         submission.name: submission
         for submission in checkout.read_all()[0]
         if (submission.path.is_relative_to(checkout.root / SUBMISSIONS) or submission.baseline)
-        and checkout.moderation.of(submission.login, submission.agent, submission.folder.digest) is None
+        and checkout.moderation.exclusion_of(submission.login, submission.agent, submission.folder.digest) is None
     }
     final = final_entries(checkout) if checkout.challenge.is_final else None
     standing = [submission.entry() for submission in ranking.values()]
     clone = GitRepository(checkout.root)
     entries = final.entries if final else with_stays(clone, "HEAD", checkout.challenge, standing)
-    shown = tuple(entry for entry in entries if checkout.moderation.of(*entry.version) is None)
+    shown = tuple(entry for entry in entries if checkout.moderation.exclusion_of(*entry.version) is None)
     return OfficialLeaderboard(
         challenge=checkout.challenge,
         entries=shown,

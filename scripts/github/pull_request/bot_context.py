@@ -90,7 +90,7 @@ class BotContext:
 
     def _not_excluded(self, entries: Iterable[Entry]) -> list[Entry]:
         moderation = self.checkout.moderation
-        taking_part = [entry for entry in entries if moderation.of(*entry.version) is None]
+        taking_part = [entry for entry in entries if moderation.exclusion_of(*entry.version) is None]
         return list(self.checkout.with_quarantines(taking_part))
 
     @cached_property

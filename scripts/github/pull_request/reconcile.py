@@ -10,8 +10,8 @@ from leaderboard.core.version_folders import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, evaluation_id, given_up, given_up_duels
 from scripts.console import OK, say
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.official.failure_issues import FAILURE_ISSUE_TITLE, open_failure_issues, update_issue
+from scripts.github.official.publish_report import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.judge_preview import PreviewCase, guard_pull, restart_run
 from scripts.github.pull_request.outcomes import Outcome, no_agent_outcome, no_run_outcome, refused_outcome

@@ -24,7 +24,7 @@ AGAIN = f"python -m {MODULE}"
 
 def head() -> dict[str, Any]:
     """What a recording is good for."""
-    packages = {name: image_files.measuring(content.decode()) for name, content in image_files.current().items()}
+    packages = {name: image_files.measuring_pins(content.decode()) for name, content in image_files.current_locks().items()}
     return {"protocol": MEASUREMENT_VERSION, "machine": platform.machine(), "packages": packages}
 
 

@@ -60,7 +60,7 @@ def departed() -> SiteContext:
     )  # fmt: skip
     return replace(
         CONTEXT,
-        departed=(
+        former_entries=(
             FormerEntry(login="dora", agent="gone", exclusion=None, results=(result,)),
             FormerEntry(login="eve", agent="copy", exclusion=exclusion, results=()),
         ),

@@ -225,7 +225,7 @@ def test_what_does_not_count_here_is_no_history_and_who_stands_here_has_not_left
     preview = samples.result(row.entry, samples.POLE, (9.0,), **other, **{"class": "preview"})
     early = samples.result(row.entry, samples.POLE, (9.0,), **other, season="2025")
     gone = FormerEntry(login="alice", agent="angle-rule", exclusion=None, results=(row.result,))
-    context = replace(CONTEXT, results=(preview, early, row.result), departed=(gone,))
+    context = replace(CONTEXT, results=(preview, early, row.result), former_entries=(gone,))
     files = documents(samples.one(), context)
 
     agent = read(files, "api/agents/alice/angle-rule.json")

@@ -32,8 +32,8 @@ def test_a_lower_cost_leads() -> None:
     assert "**leads**" in words.to_leader(better)
     assert "−4.00" in words.to_leader(better)
     assert "leads" not in words.to_leader(worse)
-    assert "next" in words.bars(better)
-    assert "leader" in words.bars(worse)
+    assert "next" in words.score_chart(better)
+    assert "leader" in words.score_chart(worse)
 
 
 def test_every_metric_is_said_with_its_direction_and_harmlessly() -> None:
@@ -52,7 +52,7 @@ def test_without_a_value_there_is_no_place_and_no_number() -> None:
     assert (row.place, row.rank_low) == (None, None)
     assert (words.score(row), words.interval(row), words.place(row)) == ("–", "–", "–")
     assert words.to_leader(row) == "no value, so it ranks last"
-    assert "nan" not in words.bars(row)
+    assert "nan" not in words.score_chart(row)
 
 
 def test_a_task_without_metrics_says_nothing_more() -> None:

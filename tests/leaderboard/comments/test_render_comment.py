@@ -432,5 +432,5 @@ def test_every_verdict_has_advice(verdict: Verdict) -> None:
     row = made.POLE_ROW if verdict is Verdict.OK else made.failed(made.TAXI, verdict, "x")
 
     assert phrases.advice(verdict)
-    assert phrases.retry(verdict, False)
+    assert phrases.retry_advice(verdict, False)
     harmless(render_comment(made.previewed(made.agent(row)), made.CONTEXT))

@@ -48,7 +48,7 @@ def test_another_seasons_results_leave_no_tombstone() -> None:
 
 def test_pages_say_why_and_escape_what_was_typed() -> None:
     gone = former_entries([BOB], RESULTS, RULED, "2026")
-    pages = render(build_standings(challenge(POLE), [], RESULTS, official=True), replace(CONTEXT, departed=gone))
+    pages = render(build_standings(challenge(POLE), [], RESULTS, official=True), replace(CONTEXT, former_entries=gone))
 
     assert "Withdrawn" in pages["agents/alice/angle-rule.md"]
     assert "Excluded" in pages["agents/Bob/copycat.md"]
@@ -84,7 +84,7 @@ def test_a_tasks_page_lists_the_withdrawn_with_the_last_score_and_the_date() -> 
 def test_the_page_of_who_left_is_linked_where_there_is_one() -> None:
     gone = former_entries([BOB], RESULTS, RULED, "2026")
     board = build_standings(challenge(POLE), [BOB], RESULTS, official=True, moderation=RULED)
-    linked = render(board, replace(CONTEXT, departed=gone))["tasks/CartPole-v1.md"]
+    linked = render(board, replace(CONTEXT, former_entries=gone))["tasks/CartPole-v1.md"]
     bare = render(board, CONTEXT)["tasks/CartPole-v1.md"]
 
     assert "agents&#47;alice&#47;angle&#45;rule" in linked
@@ -95,7 +95,7 @@ def test_the_page_of_who_left_is_linked_where_there_is_one() -> None:
 def test_the_page_of_who_left_shows_what_was_recorded() -> None:
     gone = former_entries([BOB], [*RESULTS, result(ALICE, samples.CAR, ())], Moderation(), "2026")
     board = build_standings(challenge(POLE), [BOB], RESULTS, official=False)
-    page = words(render(board, replace(CONTEXT, departed=gone))["agents/alice/angle-rule.md"])
+    page = words(render(board, replace(CONTEXT, former_entries=gone))["agents/alice/angle-rule.md"])
 
     assert "CartPole-v1 9.50 ok 2026-01-01" in page
     assert "MountainCar-v0 – crashed 2026-01-01" in page
@@ -108,8 +108,8 @@ def test_a_rehearsal_is_labelled_and_nothing_of_it_is_hidden() -> None:
     (gone,) = former_entries([BOB], RESULTS, moderation, "2026")
     plain = former_entries([BOB], RESULTS, Moderation(), "2026")
     board = build_standings(challenge(POLE), [BOB], RESULTS, official=True, moderation=moderation)
-    pages = render(board, replace(CONTEXT, departed=(gone,)))
-    without = render(board, replace(CONTEXT, departed=plain))
+    pages = render(board, replace(CONTEXT, former_entries=(gone,)))
+    without = render(board, replace(CONTEXT, former_entries=plain))
 
     assert gone.is_rehearsal
     assert (gone.results, gone.exclusion) == (plain[0].results, None)
@@ -126,7 +126,7 @@ def test_a_version_that_is_no_rehearsal_keeps_the_whole_from_being_called_one() 
     moderation = Moderation.model_validate({"rehearsals": [mark]})
     (gone,) = former_entries([BOB], [*RESULTS, result(other, POLE, (1.0, 2.0))], moderation, "2026")
     page = words(
-        render(build_standings(challenge(POLE), [BOB], [], official=True), replace(CONTEXT, departed=(gone,)))[
+        render(build_standings(challenge(POLE), [BOB], [], official=True), replace(CONTEXT, former_entries=(gone,)))[
             "agents/alice/angle-rule.md"
         ]
     )

@@ -198,7 +198,7 @@ def test_a_change_of_place_is_told_in_words(before, now, phrase, monkeypatch):
 
 def test_who_left_is_named_and_the_ledger_has_the_rest():
     gone = tuple(FormerEntry(login="zoe", agent=f"a{i}", exclusion=None, results=()) for i in range(home_page.GONE + 1))
-    text = words(page(samples.one(), dataclasses.replace(samples.CONTEXT, departed=gone)))
+    text = words(page(samples.one(), dataclasses.replace(samples.CONTEXT, former_entries=gone)))
 
     assert "zoe/a4: withdrawn The ledger lists all 6" in text
     assert "zoe/a5" not in text
@@ -260,7 +260,7 @@ def test_the_ledger_tells_exclusions_withdrawals_and_rescores():
             samples.POLE, excluded=(samples.excluded(samples.entry()),), withdrawn=(samples.withdrawn(who, samples.POLE),)
         )
     )
-    text = words(page(board, dataclasses.replace(samples.CONTEXT, results=results), urls.MODERATION_LOG))
+    text = words(page(board, dataclasses.replace(samples.CONTEXT, results=results), urls.LEDGER))
 
     assert "2026-05-01 angle-rule by alice host copies weights Discussion" in text
     assert "2026-01-01 gone by zoe CartPole-v1" in text
@@ -268,7 +268,7 @@ def test_the_ledger_tells_exclusions_withdrawals_and_rescores():
 
 
 def test_an_empty_ledger_says_so():
-    text = words(page(samples.empty(), path=urls.MODERATION_LOG))
+    text = words(page(samples.empty(), path=urls.LEDGER))
 
     assert "No agent is excluded." in text
     assert "No agent was withdrawn." in text

@@ -43,7 +43,7 @@ def test_a_validation_is_of_the_present_version():
 
     by_validation = partition_by_validation([newer, ALICE, BOB], last)
 
-    assert (by_validation.admitted, by_validation.unvalidated) == ((ALICE,), (newer,))
+    assert (by_validation.passed, by_validation.unvalidated) == ((ALICE,), (newer,))
     assert [(entry, reason.split(":")[0]) for entry, _, reason in by_validation.refused] == [(BOB, "match 1, move 4")]
 
 

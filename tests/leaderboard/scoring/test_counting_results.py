@@ -180,4 +180,4 @@ def test_an_exclusion_follows_a_version_to_another_folder_of_its_login() -> None
 
     assert [excluded.agent for excluded in table.excluded] == ["new"]
     assert {row.entry.agent for row in table.rows} == {"b", "agent"}
-    assert rules.of("mallory", "old") == out
+    assert rules.exclusion_of("mallory", "old") == out

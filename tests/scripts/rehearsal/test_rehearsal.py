@@ -62,7 +62,7 @@ def goes_on(host: Host, played: Played, **more: Any) -> None:
     assert played.rehearsal_branches() == []
     assert not [path for path in played.remote.paths("refs/heads/main") if path.startswith("submissions/host/rehearsal")]
     mark = parse_moderation(played.remote.show(played.remote.tip(), "moderation.yml").encode())
-    assert len(mark.rehearsed("host", "rehearsal")) == 1
+    assert len(mark.rehearsed_digests("host", "rehearsal")) == 1
 
 
 def test_what_is_played_by_hand_is_a_rehearsal_that_ends_well(host: Host, played: Played) -> None:
@@ -658,7 +658,7 @@ def test_a_mark_is_added_wherever_the_list_stands_and_nothing_else_changes(text:
     )
 
     before, after = parse_moderation(text.encode()) if text else Moderation(), parse_moderation(made)
-    assert after.rehearsed("ada", "rehearsal") == {DIGEST}
+    assert after.rehearsed_digests("ada", "rehearsal") == {DIGEST}
     assert set(after.rehearsals) - set(before.rehearsals) == {
         RehearsalEntry(login="Ada", agent="rehearsal", digest=DIGEST, since="2026-05-01")
     }
@@ -686,7 +686,7 @@ def test_names_that_yaml_would_take_for_something_else_are_marked(name: str) -> 
         b"exclusions: []\n", RehearsalEntry(login=name, agent=name, digest="1" * 64, since="2026-05-01")
     )
 
-    assert parse_moderation(made).rehearsed(name, name) == {"1" * 64}
+    assert parse_moderation(made).rehearsed_digests(name, name) == {"1" * 64}
 
 
 PAGE = ROOT / "site/pages/host/rehearse.md"

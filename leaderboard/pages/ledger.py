@@ -1,4 +1,4 @@
-"""The moderation log: exclusions, withdrawals, entries verified by the hosts, and re-scored results."""
+"""The ledger: exclusions, withdrawals, entries verified by the hosts, and re-scored results."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -72,7 +72,7 @@ class Rescore:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModerationLog:
+class Ledger:
     """The content of the page, the newest first."""
 
     exclusions: tuple[Excluded, ...]
@@ -82,11 +82,11 @@ class ModerationLog:
     quarantines: tuple[Quarantine, ...] = ()
 
 
-def moderation_log(standings: Standings, context: SiteContext) -> ModerationLog:
-    """The content of the moderation log."""
-    gone = context.departed
+def build_ledger(standings: Standings, context: SiteContext) -> Ledger:
+    """The content of the ledger."""
+    gone = context.former_entries
     verified = [(entry, entry.verified) for _, entry in sorted(standings.entries.items()) if entry.verified]
-    return ModerationLog(
+    return Ledger(
         exclusions=tuple(sorted(_exclusions(standings, gone), key=lambda ruling: ruling.exclusion.since, reverse=True)),
         withdrawals=tuple(sorted(_withdrawals(standings, gone), key=lambda departure: departure.measured_at, reverse=True)),
         verified=tuple(sorted(verified, key=lambda pair: pair[1].since, reverse=True)),

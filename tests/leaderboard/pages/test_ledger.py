@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from evaluator.model.config.moderation import VerifiedEntry
-from leaderboard.pages.moderation_log import LISTED_CHANGES, moderation_log, rescore_reason, rescores
+from leaderboard.pages.ledger import LISTED_CHANGES, build_ledger, rescore_reason, rescores
 from leaderboard.site_context import FormerEntry
 from tests.leaderboard.pages import game_samples, samples
 
@@ -25,7 +25,7 @@ def one_board(*rows, **gone):
 
 
 def test_nothing_happened():
-    log = moderation_log(samples.empty(), samples.CONTEXT)
+    log = build_ledger(samples.empty(), samples.CONTEXT)
 
     assert (log.exclusions, log.withdrawals, log.verified, log.rescores) == ((), (), (), ())
 
@@ -37,7 +37,7 @@ def test_an_exclusion_is_named_once_whatever_the_number_of_boards():
         samples.task_board(samples.POLE, excluded=(out, other)), samples.task_board(samples.CAR, excluded=(out,))
     )
     gone = FormerEntry(login="alice", agent="angle-rule", exclusion=out.exclusion, results=())
-    log = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,)))
+    log = build_ledger(board, dataclasses.replace(samples.CONTEXT, former_entries=(gone,)))
 
     assert [(one.login, one.agent, one.exclusion.since) for one in log.exclusions] == [
         ("zoe", "late", "2026-06-01"), ("alice", "angle-rule", "2026-05-01"),
@@ -48,13 +48,13 @@ def test_a_player_is_excluded_from_games_too():
     out = samples.excluded(WHO)
     left = game_samples.board(game_samples.CONNECT_FOUR, [], excluded=(out,))
 
-    assert [one.login for one in moderation_log(game_samples.of(left), samples.CONTEXT).exclusions] == ["alice"]
+    assert [one.login for one in build_ledger(game_samples.of(left), samples.CONTEXT).exclusions] == ["alice"]
 
 
 def test_a_withdrawal_names_its_tasks_and_when_it_was_measured_last():
     gone = FormerEntry(login="alice", agent="angle-rule", exclusion=None, results=(measured(None, "02-01"),))
     board = one_board(withdrawn=(samples.withdrawn(WHO, samples.POLE),))
-    (withdrawal,) = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,))).withdrawals
+    (withdrawal,) = build_ledger(board, dataclasses.replace(samples.CONTEXT, former_entries=(gone,))).withdrawals
 
     assert (withdrawal.login, withdrawal.tasks, withdrawal.measured_at) == (
         "alice",
@@ -71,7 +71,7 @@ def test_whom_the_hosts_vouch_for_is_named_once():
         samples.task_board(samples.CAR, [], [samples.failure(who, samples.CAR)]),
     )
 
-    assert moderation_log(board, samples.CONTEXT).verified == ((who, verified),)
+    assert build_ledger(board, samples.CONTEXT).verified == ((who, verified),)
 
 
 def test_a_version_measured_again_is_told_with_both_scores():

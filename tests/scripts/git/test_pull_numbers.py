@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scripts.commands import bot
-from scripts.git.merged_pulls import PULLS_FILE, merged_pull_numbers, write_confirmed
+from scripts.git.pull_numbers import PULLS_FILE, pull_numbers_by_agent, write_pull_numbers
 from tests.scripts.github.remotes import AGENT, Clone, make_board
 from tests.scripts.github.scenes import Scene
 
@@ -31,7 +31,7 @@ def merge(clone: Clone, files: dict[str, bytes | None], subject: str) -> str:
 def test_a_merge_names_its_pull_request(clone: Clone) -> None:
     merge(clone, folder("Bob", "two"), "Merge pull request #8 from Bob/(#99)")
 
-    assert merged_pull_numbers(clone.path) == {("bob", "two"): 8}
+    assert pull_numbers_by_agent(clone.path) == {("bob", "two"): 8}
 
 
 def test_a_number_in_the_subject_of_a_single_commit_is_not_believed(clone: Clone) -> None:
@@ -39,7 +39,7 @@ def test_a_number_in_the_subject_of_a_single_commit_is_not_believed(clone: Clone
     clone.commit(folder("alice", "one"), "Add one (#1)")
     clone.commit(folder("carol", "three"), "Merge pull request #1000 from somebody/by-title")
 
-    assert merged_pull_numbers(clone.path) == {}
+    assert pull_numbers_by_agent(clone.path) == {}
 
 
 def test_the_newest_change_counts_and_one_without_a_pull_request_hides_the_older(clone: Clone) -> None:
@@ -48,11 +48,11 @@ def test_the_newest_change_counts_and_one_without_a_pull_request_hides_the_older
     merge(clone, folder("alice", "one", b"x = 1\n"), "Merge pull request #9 from alice/one")
     clone.commit(folder("carol", "three", b"x = 1\n"), "Better (#10)")
 
-    assert merged_pull_numbers(clone.path) == {("alice", "one"): 9}
+    assert pull_numbers_by_agent(clone.path) == {("alice", "one"): 9}
 
 
 def test_without_a_history_there_are_none(tmp_path) -> None:
-    assert merged_pull_numbers(tmp_path) == {}
+    assert pull_numbers_by_agent(tmp_path) == {}
 
 
 def test_where_github_was_asked_its_word_counts_and_no_subject(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,14 +73,14 @@ def test_where_github_was_asked_its_word_counts_and_no_subject(scene: Scene, mon
 
     assert bot.pulls() == 0
 
-    assert merged_pull_numbers(clone.path) == {("alice", "a7"): 7, ("alice", "a8"): 8}
+    assert pull_numbers_by_agent(clone.path) == {("alice", "a7"): 7, ("alice", "a8"): 8}
     assert len(scene.standin.made()) == 1
 
 
 def test_a_commit_that_is_not_on_main_is_left_out_and_a_broken_note_is_none(clone: Clone) -> None:
-    assert write_confirmed(clone.repository, clone.head, []) == 0
+    assert write_pull_numbers(clone.repository, clone.head, []) == 0
     merge(clone, folder("Bob", "two"), "Merge pull request #8 from Bob/two")
-    assert merged_pull_numbers(clone.path) == {}
+    assert pull_numbers_by_agent(clone.path) == {}
     (clone.path / PULLS_FILE).write_text("[1")
 
-    assert merged_pull_numbers(clone.path) == {("bob", "two"): 8}
+    assert pull_numbers_by_agent(clone.path) == {("bob", "two"): 8}

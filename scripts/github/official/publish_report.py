@@ -1,4 +1,4 @@
-"""A round that was asked for results and records none fails, and an issue reports it until a later run succeeds."""
+"""What a publish reports: its summary, and an issue while rounds that were asked for results record none."""
 
 import json
 import re
@@ -85,7 +85,7 @@ def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[
         return list(items)
     final = checked_season_commits(clone, sha, challenge).final
     entries = read_entries(clone, final.sha if final else sha, challenge)[0]
-    standing = {(entry.name, entry.digest) for entry in entries if not moderation.of(*entry.version)}
+    standing = {(entry.name, entry.digest) for entry in entries if not moderation.exclusion_of(*entry.version)}
     tasks = {task.id: task.digest() for task in challenge.tasks}
     return [
         item

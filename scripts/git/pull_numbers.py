@@ -27,7 +27,7 @@ _AGENT_PATH = re.compile(r'"?submissions/([^/]+)/([^/]+)/')
 _COMMIT_MARK = "\x01"
 
 
-def write_confirmed(clone: GitRepository, main: str, merged: Iterable[PullRequest]) -> int:
+def write_pull_numbers(clone: GitRepository, main: str, merged: Iterable[PullRequest]) -> int:
     """Write down for the site which pull request each commit of main merged, by GitHub; returns their number."""
     history = set(clone.first_parent(main))
     numbers = {pull.merge_commit_sha: pull.number for pull in merged if pull.merged and pull.merge_commit_sha in history}
@@ -35,7 +35,7 @@ def write_confirmed(clone: GitRepository, main: str, merged: Iterable[PullReques
     return len(numbers)
 
 
-def merged_pull_numbers(root: Path) -> dict[AgentName, int]:
+def pull_numbers_by_agent(root: Path) -> dict[AgentName, int]:
     """By agent: the number of the pull request that changed its folder last; empty without git history."""
     form = f"--format={_COMMIT_MARK}%H{_COMMIT_MARK}%P{_COMMIT_MARK}%s"
     arguments = ("log", "--first-parent", "-m", "--name-only", form, "HEAD", "--", SUBMISSIONS)
@@ -51,7 +51,7 @@ def merged_pull_numbers(root: Path) -> dict[AgentName, int]:
 
 
 def _confirmed(root: Path) -> dict[str, int] | None:
-    """What `write_confirmed` wrote; None if GitHub was not asked."""
+    """What `write_pull_numbers` wrote; None if GitHub was not asked."""
     try:
         document = parse_strict((root / PULLS_FILE).read_bytes())
     except (OSError, ValueError):

@@ -83,7 +83,9 @@ class TraceLeaf(Frozen):
         """Pack actions of shape (steps, *shape), integers in the smallest type that holds them."""
         import numpy as np
 
-        if actions.dtype.kind in "biu" and actions.size:
+        if actions.dtype.kind == "b":
+            actions = actions.view(np.uint8)
+        if actions.dtype.kind in "iu" and actions.size:
             actions = actions.astype(_smallest(int(actions.min()), int(actions.max())))
         little = np.ascontiguousarray(actions, actions.dtype.newbyteorder("<"))
         name = little.dtype.str.replace("|", "")

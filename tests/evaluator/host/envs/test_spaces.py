@@ -12,6 +12,9 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import Task
+from evaluator.model.records.parse import parse_trace
+from evaluator.model.records.result import with_self_hash
+from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from tests.rooms import evaluated
 
@@ -62,6 +65,7 @@ def test_actions_of_booleans_are_recorded_and_verified() -> None:
     assert (done.result.verdict, done.result.returns) == (Verdict.OK, (6.0,) * 10)
     checked = verify_result("x", done.result.serialised(), done.trace, load_gym_task(task))
     assert (checked.status, checked.faults) == (VerificationStatus.VERIFIED, ())
+    assert TraceLeaf.of(np.zeros((0, 3), bool)).array(0).shape == (0, 3)  # of a script that never took a step
 
 
 @pytest.mark.attack(
@@ -94,3 +98,29 @@ def test_what_no_record_holds_is_a_fault_of_the_task(name: str, changes: dict[st
     faults = list(task_faults(task_of(name, **changes)))
 
     assert [(fault.key, "cannot be recorded" in fault.text) for fault in faults] == [("env", True)], faults
+
+
+@pytest.mark.attack(
+    "trace_of_numbers_that_wrap_round", family="cheating", outcome="refuted",
+    tries="Packs other numbers into a trace that become its actions in the type of their space: 257, 2 for true, 1 for 1.0.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "space", "action", "stored"),
+    [
+        ("lamps", spaces.MultiBinary(2), "np.ones(2, np.int8)", 257),
+        ("flags", spaces.Box(0, 1, (2,), np.bool_), "np.ones(2, bool)", 2),
+        ("forces", spaces.Box(-2, 2, (2,), np.float32), "np.ones(2, np.float32)", 1),
+    ],
+)
+def test_a_trace_holds_the_numbers_of_its_actions(name: str, space: Any, action: str, stored: int) -> None:
+    task = task_of(name, done=space)
+    done = evaluated(ACTS.format(action=action), task)
+    assert done.trace
+    document, trace = done.result.document(), parse_trace(done.trace)
+
+    packed = TraceLeaf.of(np.full((trace.steps(), 2), stored))
+    forged = trace.model_copy(update={"actions": (packed,)})
+    changed = with_self_hash({**document, "trace_sha256": forged.sha256()})
+    checked = verify_result("x", changed.serialised(), forged.serialised(), load_gym_task(task))
+
+    assert checked.status is VerificationStatus.REFUTED

@@ -143,15 +143,19 @@ def duel_totals(*duels: Duel, simultaneous: bool = False, opening: int = 0) -> D
     matter: a player could make the matches alike that it loses, and others different. Without openings every match counts.
     If both sides offend, both lose, and the rating ignores the match. Both matches of an opening keep who moved first: the
     side that plays the game's first player, whoever made the moves of the opening.
+
+    Several duels weigh as one together: a player that left main and came back would otherwise weigh more in the rating of a
+    rival that it was made to beat.
     """
     matches = [match for duel in duels for match in duel.matches]
-    used = [index for index, match in enumerate(matches) if match.winner is not None or not match.offenders]
-    begins = _beginnings(duels, opening)
-    alike = Counter(begins[index] for index in used)
     shares: dict[tuple[int, int | None], list[float]] = defaultdict(list)
-    for index in used:
-        first = 0 if simultaneous else (1, -1)[index % 2]
-        shares[first, matches[index].winner].append(1 / alike[begins[index]])
+    for duel in duels:
+        used = [index for index, match in enumerate(duel.matches) if match.winner is not None or not match.offenders]
+        begins = _beginnings(duel, opening)
+        alike = Counter(begins[index] for index in used)
+        for index in used:
+            first = 0 if simultaneous else (1, -1)[index % 2]
+            shares[first, duel.matches[index].winner].append(1 / (alike[begins[index]] * len(duels)))
     total = {key: math.fsum(each) for key, each in shares.items()}
     return DuelTotals(
         counts=(count_matches(matches, 0), count_matches(matches, 1)),
@@ -173,9 +177,9 @@ def count_matches(matches: Sequence[MatchRecord], side: int) -> MatchCount:
     return MatchCount(won=won, drawn=drawn, lost=len(matches) - won - drawn, errors=errors, score=score)
 
 
-def _beginnings(duels: Iterable[Duel], opening: int) -> list[tuple[object, ...]]:
+def _beginnings(duel: Duel, opening: int) -> list[tuple[object, ...]]:
     """What tells how each match began: the side that did and the opening; its number where there is no opening."""
-    moves = [own[:opening] for duel in duels for own in (_moves(duel) if opening else [[]] * len(duel.matches))]
+    moves = [own[:opening] for own in (_moves(duel) if opening else [[]] * len(duel.matches))]
     return [(i % 2, *own) if opening and len(own) == opening else ("match", i) for i, own in enumerate(moves)]
 
 

@@ -338,6 +338,32 @@ def test_what_a_rival_loses_by_players_that_beat_it_alone_is_what_the_page_says(
     assert 1 + sum(ratings > ratings[9]) == place
 
 
+@pytest.mark.attack(
+    "returns_that_weigh_more", family="games", outcome="the duels of all stays weigh as one",
+    tries="Leaves main and comes back, so that the matches in which it beats one rival alone count several times.",
+)  # fmt: skip
+@pytest.mark.parametrize("opening", [0, 2])
+def test_the_duels_of_several_stays_weigh_as_one(opening: int) -> None:
+    game = make.game(opening=opening, opponents=50)
+    draw, best = random.Random(1), HONEST[3]
+    fixed = [make.duel(entry, on=game) for entry in HONEST]
+    for one, other in combinations(HONEST[:-1], 2):
+        played = outcomes(STRENGTHS[one.login] - STRENGTHS[other.login], draw)
+        fixed.append(make.duel(one, other, played, on=game))
+
+    def ratings(stays: int) -> dict[str, float]:
+        duels = list(fixed)
+        for stay in range(stays):
+            moves = [[stay, number // 2, 0] for number in range(60)]
+            for other in HONEST[:-1]:
+                played = "w" * 60 if other is best else "l" * 58 + "w" * 2
+                duels.append(make.duel(PLAYER, other, played, on=game, moves=moves, beacon=f"stay{stay}"))
+        board = build_standings(make.challenge(game), HONEST, [], official=True, duels=duels).games[0]
+        return {row.entry.shown: row.rating.elo for row in board.rows}
+
+    assert ratings(5) == pytest.approx(ratings(1))
+
+
 # Remembers the cards that it held on the left, in the order of the matches, and guesses them on the right.
 REMEMBERS = """
 HELD, GUESSED = [], []

@@ -9,7 +9,10 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from evaluator import wire
+from evaluator.host.errors import EnvironmentFault
+from evaluator.model.canonical_json import canonical
 from evaluator.model.config.task import Task
+from evaluator.model.records.trace import is_recordable
 
 Array = npt.NDArray[Any]
 
@@ -59,6 +62,15 @@ class PlayableTask:
     task: Task
     observation_space: spaces.Space[Any]
     action_space: spaces.Space[Any]
+
+    def __post_init__(self) -> None:
+        """Refuse spaces that no HELLO or no trace holds: every evaluation would be a failure of ours."""
+        try:
+            canonical(self.described())
+        except ValueError as error:
+            raise EnvironmentFault(f"spaces of task {self.task.id} cannot be recorded: {error}") from error
+        if not all(is_recordable(leaf.shape) for leaf in wire.leaves(describe(self.action_space))):
+            raise EnvironmentFault(f"actions of task {self.task.id} cannot be recorded: one is empty or has too many axes")
 
     def encoder(self) -> "ObservationEncoder":
         """A new encoder of observations."""
@@ -213,6 +225,8 @@ class ActionDecoder:
             case spaces.MultiBinary():
                 _in_range(array, 0, 1)
             case spaces.Box():
+                if array.dtype.kind == "b":  # another byte is true, too, but not the same bytes
+                    _in_range(array.view(np.uint8), 0, 1)
                 return self._box(space, array)
         return array
 

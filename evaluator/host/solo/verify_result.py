@@ -223,9 +223,10 @@ def checked_actions(trace: Trace, gym_task: GymTask) -> list[npt.NDArray[np.gene
         if packed.shape != leaf.shape:
             raise ValueError("the trace's actions have another shape than the task's")
         stored = packed.array(steps)
-        if stored.dtype.kind == "f" and stored.dtype != np.dtype(leaf.dtype):
+        array = stored.astype(leaf.dtype)
+        if stored.dtype != array.dtype and ("f" in (stored.dtype.kind, array.dtype.kind) or (stored != array).any()):
             raise ValueError("the trace's actions are of another type than the task's")
-        arrays.append(stored.astype(leaf.dtype))
+        arrays.append(array)
     if not steps:  # a script that never took a step
         return arrays
     try:

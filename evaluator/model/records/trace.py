@@ -34,6 +34,11 @@ def largest_trace(*, sealed: bool) -> int:
     return (1 << (MAX_TRACE_BYTES * 3 // 4 - _SEALED_EXTRA).bit_length() - 1) - _SEALED_EXTRA
 
 
+def is_recordable(shape: tuple[int, ...]) -> bool:
+    """Whether a trace may hold actions of this shape."""
+    return len(shape) <= 8 and all(1 <= n <= 1 << 20 for n in shape)
+
+
 class TraceLeaf(Frozen):
     """All actions of one leaf of the action space, episode after episode."""
 
@@ -56,7 +61,7 @@ class TraceLeaf(Frozen):
         """
         import numpy as np
 
-        if self.dtype not in _DTYPES or len(self.shape) > 8 or any(n < 1 or n > 1 << 20 for n in self.shape):
+        if self.dtype not in _DTYPES or not is_recordable(self.shape):
             raise ValueError("an action leaf of unknown type or shape")
         dtype, size = np.dtype(self.dtype), self.unpacked_bytes(steps)
         if size > MOST_UNPACKED:
@@ -78,6 +83,8 @@ class TraceLeaf(Frozen):
         """Pack actions of shape (steps, *shape), integers in the smallest type that holds them."""
         import numpy as np
 
+        if actions.dtype.kind == "b":
+            actions = actions.view(np.uint8)
         if actions.dtype.kind in "iu" and actions.size:
             actions = actions.astype(_smallest(int(actions.min()), int(actions.max())))
         little = np.ascontiguousarray(actions, actions.dtype.newbyteorder("<"))

@@ -121,7 +121,7 @@ def test_the_last_duel_of_two_versions_counts():
 
 
 def test_duels_on_the_seeds_of_several_stays_are_pooled():
-    """Each stay's newest duel counts, and matches of two of them that begin alike count as one in the rating."""
+    """Each stay's newest duel counts, and together they weigh as one in the rating."""
     moves = [[0, 1], [1, 2]]
     first = make.duel(ALICE, BOB, "wl", at="2026-01-01T00:00:00Z", beacon="a", moves=moves)
     other = make.duel(ALICE, BOB, "wd", at="2026-01-02T00:00:00Z", beacon="b", moves=[[0, 1], [5, 6]])
@@ -130,4 +130,4 @@ def test_duels_on_the_seeds_of_several_stays_are_pooled():
 
     assert (pooled.duel, pooled.earlier) == (again, (other,))
     assert pooled.totals.counts[0].won == 2
-    assert pooled.totals.rated == {1: ((1, 0), 0), -1: ((0, 1), 1)}
+    assert pooled.totals.rated == {1: ((1, 0), 0), -1: ((0, 0.5), 0.5)}

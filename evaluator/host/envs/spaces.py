@@ -66,7 +66,7 @@ class PlayableTask:
     def __post_init__(self) -> None:
         """Refuse spaces that no HELLO or no trace holds: every evaluation would be a failure of ours."""
         try:
-            canonical(self.described())
+            canonical(self.hello_fields())
         except ValueError as error:
             raise EnvironmentFault(f"spaces of task {self.task.id} cannot be recorded: {error}") from error
         if not all(is_recordable(leaf.shape) for leaf in wire.leaves(describe(self.action_space))):

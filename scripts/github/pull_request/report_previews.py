@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
@@ -55,8 +55,6 @@ LISTED_AT_ONCE = 100
 # The newest preview runs that a report looks at, and the open pull requests that it looks at in any case.
 RUNS_LISTED, PULLS_LISTED = 1000, 500
 HOUR_SECONDS = 3600.0
-# A status is set by a job that began before, with main as it was then.
-REPORT_LASTS, NEVER = timedelta(hours=1), datetime.min.replace(tzinfo=UTC)
 PREVIEW_FILE = PREVIEW_WORKFLOW.rpartition("/")[2]
 # A head can be made so that reading it lasts until git is stopped, for minutes. After this many seconds for the heads of one
 # author everybody else's come first. After this many seconds in all a report reads no further ones, and tells what was
@@ -73,7 +71,7 @@ class Backlog:
     unstarted: list[PullRequest] = field(default_factory=list)
     """None of their preview runs is known."""
     passed: list[PullRequest] = field(default_factory=list)
-    """They were found good, and main has lost files of their author's since, or shortly before."""
+    """They were found good, and main has lost files of their author's since."""
     playing: int = 0
 
 
@@ -170,7 +168,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
     own_run = context.workflow.event.get("workflow_run")
     own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
     backlog = Backlog()
-    passed: list[tuple[PullRequest, datetime]] = []
+    passed: list[tuple[PullRequest, str | None]] = []
     for number, page in enumerate(recent_pulls(context.github, MAIN_BRANCH), 1):
         is_any_waiting = False
         for snapshot in page:
@@ -178,7 +176,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
             with isolated(pull, faults):
                 status = _own_status(context, snapshot)
                 if status is not None and status.state == StatusState.SUCCESS:
-                    passed.append((pull, datetime.fromisoformat(status.created_at)))
+                    passed.append((pull, status.main))
                 # What failed on our side is told again by whoever makes it run again.
                 is_failed = status is not None and status.state == StatusState.ERROR
                 is_looked_at = is_complete or not is_failed or pull.head_sha == own_head
@@ -187,10 +185,23 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
         # What was just told changed last, and may hide what waits.
         if not is_any_waiting and not is_complete and number * PULLS_PER_PAGE >= PULLS_LISTED:
             break
-    if passed:
-        lost = losses(context.clone, context.main, min(at for _, at in passed) - REPORT_LASTS)
-        backlog.passed = [pull for pull, at in passed if lost.get(pull.author.casefold(), NEVER) > at - REPORT_LASTS]
+    backlog.passed = _with_losses(context, passed)
     return backlog
+
+
+def _with_losses(context: BotContext, passed: Sequence[tuple[PullRequest, str | None]]) -> list[PullRequest]:
+    """Of pull requests with the commits of main they were judged by, those whose author's files main has lost since.
+
+    By main's order: what time a commit names, its author chooses.
+    """
+    if not passed:
+        return []
+    commits = list(context.parents)  # Newest first.
+    age = {sha: position for position, sha in enumerate(commits)}
+    judged = [(pull, age.get(main or "", len(commits))) for pull, main in passed]
+    oldest = max(at for _, at in judged)
+    lost = losses(context.clone, context.main, commits[oldest] if oldest < len(commits) else None)
+    return [pull for pull, at in judged if (sha := lost.get(pull.author.casefold())) and age[sha] < at]
 
 
 def outdated_outcomes(

@@ -151,6 +151,25 @@ def test_what_was_found_good_is_judged_again_once_main_has_lost_its_file(scene: 
     assert len(scene.statuses(sha)) == 2
 
 
+@pytest.mark.attack(
+    "loss_dated_long_ago", family="supply", outcome="refused",
+    tries="Dates the commit by which main loses its files long ago, for a maintainer who fast-forwards main to it.",
+)  # fmt: skip
+@pytest.mark.parametrize("at", ["2001-01-01T00:00:00Z", "2099-01-01T00:00:00Z"])
+def test_a_loss_is_found_whatever_its_commit_says_of_time(scene: Scene, at: str) -> None:
+    scene.clone.commit(agent_files("alice"))
+    scene.clone.push()
+    sha = scene.bring(source=AGENT + b"# better\n")
+    scene.ran(31, content=previewed(scene, sha))
+    tell(scene, 31)
+
+    scene.clone.commit(dict.fromkeys(agent_files("alice")), at=at)
+    scene.clone.commit(agent_files("carol", source=AGENT + b"# carol's\n"), at=at)
+    tell(scene, 31)
+
+    assert scene.statuses(sha)[-1][0] == "failure"
+
+
 def test_the_hourly_run_judges_it_again_too(scene: Scene) -> None:
     scene.clone.commit(agent_files("alice"))
     scene.clone.push()

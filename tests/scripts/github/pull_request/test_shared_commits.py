@@ -208,6 +208,28 @@ def test_a_pull_request_that_github_hides_keeps_nobody_from_being_told(scene: Sc
 
 
 @pytest.mark.attack(
+    "fork_that_nobody_may_see", family="bot", outcome="everybody else is told",
+    tries="Opens a pull request from a fork in an organisation that refuses to be seen by the bot's token.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_hourly", [False, True])
+def test_a_fork_that_our_token_may_not_see_keeps_nobody_from_being_told(scene: Scene, is_hourly: bool) -> None:
+    """GitHub answers everything but the fork, and adds an error."""
+    honest = scene.bring()
+    scene.ran(31, content=previewed(scene, honest))
+    scene.world.person("mallory", 666)
+    hidden = scene.bring(8, "mallory", source=AGENT + b"# mallory's\n")
+    scene.world.pulls[8].forbidden = True
+
+    if is_hourly:
+        reconcile_pulls(scene.context())
+    else:
+        tell(scene, 31)
+
+    assert scene.statuses(honest) == [SCORED]
+    assert [state for state, _ in scene.statuses(hidden)] == (["error"] if is_hourly else [])
+
+
+@pytest.mark.attack(
     "commit_that_takes_no_more_statuses", family="bot", outcome="everybody else is told",
     tries="Opens and closes a pull request until its commit has a thousand statuses, the most that GitHub takes.",
 )  # fmt: skip

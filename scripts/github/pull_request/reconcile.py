@@ -58,7 +58,7 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
             if outcome := _unstarted_outcome(context, pull):
                 outcomes.append((pull, outcome))
     outcomes += outdated_outcomes(context, backlog, reading, trouble)
-    trouble += tell_unstarted(context, outcomes)
+    tell_unstarted(context, outcomes, trouble)
 
     def with_issue(outcome: Outcome) -> Outcome:
         state = outcome.state

@@ -146,17 +146,17 @@ def report_recent(context: BotContext) -> int:
     outcomes = [(pull, no_run_outcome(pull, NoRunReason.CONFLICT)) for pull in conflicts]
     reading = ReadingTime(READING_SECONDS)
     outcomes += outdated_outcomes(context, backlog, reading, faults)
-    faults += tell_unstarted(context, outcomes)
+    tell_unstarted(context, outcomes, faults)
     settle_ended(context, backlog.ended, faults, reading)
     if faults:
         raise CommandError(OUR_FAULT, *faults)
     return OK
 
 
-def tell_unstarted(context: BotContext, outcomes: Sequence[tuple[PullRequest, Outcome]]) -> list[str]:
-    """Tell pull requests that have no preview run why; returns a line for each change that GitHub refused."""
+def tell_unstarted(context: BotContext, outcomes: Sequence[tuple[PullRequest, Outcome]], faults: list[str]) -> None:
+    """Tell pull requests that have no preview run why; adds a line to `faults` for each change that GitHub refused."""
     deliveries = [Delivery(pull=pull, run_id=0, outcome=outcome, is_last_word=True) for pull, outcome in outcomes]
-    return deliver_outcomes(context, deliveries)
+    _tell_while_requests_last(context, deliveries, faults)
 
 
 def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, is_complete: bool) -> Backlog:
@@ -319,7 +319,7 @@ def settle_ended(
                 decided.append((case, adjust(decision)))
             else:
                 scored.append((case, decision))
-    delivered = _tell_while_requests_last(context, decided, faults, is_last_word=is_last_word)
+    delivered = _tell_decided(context, decided, faults, is_last_word=is_last_word)
     if len(scored) > 1 and not is_short(context, REQUESTS_RESERVED):
         left = context.github.requests_left
         told_now = scored if left is None else scored[: max(1, (left - REQUESTS_RESERVED) // 2)]
@@ -332,36 +332,42 @@ def settle_ended(
         for case, paths in part:
             with isolated(case.pull, faults):
                 ready.append((case, adjust(scored_outcome(context, case, paths))))
-        delivered += _tell_while_requests_last(context, ready, faults, is_last_word=is_last_word)
+        delivered += _tell_decided(context, ready, faults, is_last_word=is_last_word)
     if (left := len(cases) - len(delivered)) > 0:
         say(f"{left} previews are reported by a later run.")
     return delivered
 
 
-def _tell_while_requests_last(
-    context: BotContext, ready: Sequence[DecidedCase], faults: list[str], *, is_last_word: bool
+def _tell_decided(
+    context: BotContext, decided: Sequence[DecidedCase], faults: list[str], *, is_last_word: bool
 ) -> list[DecidedCase]:
-    delivered: list[DecidedCase] = []
-    for begin in range(0, len(ready), DELIVERED_AT_ONCE):
-        part = ready[begin : begin + DELIVERED_AT_ONCE]
+    """Tell the outcomes of ended previews while requests last; returns those that were told."""
+    deliveries = [
+        Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome, is_last_word=is_last_word) for case, outcome in decided
+    ]
+    told = _tell_while_requests_last(context, deliveries, faults)
+    return [one for one, delivery in zip(decided, deliveries, strict=True) if delivery.pull.number in told]
+
+
+def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery], faults: list[str]) -> set[int]:
+    """Returns the numbers of the pull requests that were told."""
+    told: set[int] = set()
+    for begin in range(0, len(deliveries), DELIVERED_AT_ONCE):
+        part = deliveries[begin : begin + DELIVERED_AT_ONCE]
         if is_short(context, REQUESTS_RESERVED):
             break
-        deliveries = [
-            Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome, is_last_word=is_last_word)
-            for case, outcome in part
-        ]
         try:
-            faults += deliver_outcomes(context, deliveries)
+            faults += deliver_outcomes(context, part)
         except CommandError as error:  # Such as the limit of texts in an hour: further requests would be refused, too.
-            say(f"{len(ready) - begin} pull requests could not be told: {error}")
-            faults.append(f"{len(ready) - begin} pull requests could not be told; the log of the run says why")
+            say(f"{len(deliveries) - begin} pull requests could not be told: {error}")
+            faults.append(f"{len(deliveries) - begin} pull requests could not be told; the log of the run says why")
             break
         except Exception as error:  # noqa: BLE001  # as in `isolated`
             say(f"{len(part)} pull requests: {type(error).__name__}, which is a defect of the bot; report it")
             faults.append(f"{len(part)} pull requests could not be told; the log of the run says why")
             continue
-        delivered += part
-    return delivered
+        told |= {delivery.pull.number for delivery in part}
+    return told
 
 
 @contextmanager

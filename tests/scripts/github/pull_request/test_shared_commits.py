@@ -265,3 +265,17 @@ def test_a_newest_commit_that_is_not_listed_last_is_told_once(scene: Scene) -> N
 
     assert scene.statuses(sha) == [SCORED]
     assert len(scene.bodies(7)) == 1
+
+
+def test_a_conflict_that_cannot_be_told_keeps_no_preview_from_being_told(scene: Scene) -> None:
+    conflict = scene.bring()
+    scene.world.pulls[7].mergeable = False
+    honest = scene.bring(9, source=AGENT + b"# another\n")
+    scene.ran(33, 9, content=previewed(scene, honest))
+    scene.world.go_wrong("POST", "addComment", status=403, message="Resource not accessible by integration")
+
+    with pytest.raises(CommandError, match="1 pull requests could not be told"):
+        report_previews.report_recent(scene.context("workflow_run", completed(33)))
+
+    assert scene.statuses(conflict) == []
+    assert scene.statuses(honest) == [SCORED]

@@ -37,6 +37,7 @@ from scripts.github.pull_request.judge_preview import (
 )
 from scripts.github.pull_request.outcomes import (
     FINAL_STATES,
+    REVIEW_LABEL,
     Outcome,
     StatusState,
     no_run_outcome,
@@ -71,7 +72,7 @@ class Backlog:
     unstarted: list[PullRequest] = field(default_factory=list)
     """None of their preview runs is known."""
     passed: list[PullRequest] = field(default_factory=list)
-    """They were found good, and main has lost files of their author's since."""
+    """They were found good, and main has lost files of their author's since; or another one at their commit was."""
     playing: int = 0
 
 
@@ -144,10 +145,10 @@ def report_recent(context: BotContext) -> int:
         report_preview(context)
     conflicts = [pull for pull in backlog.unstarted if pull.mergeable is False]
     outcomes = [(pull, no_run_outcome(pull, NoRunReason.CONFLICT)) for pull in conflicts]
-    reading = ReadingTime(READING_SECONDS)
-    outcomes += outdated_outcomes(context, backlog, reading, faults)
     tell_unstarted(context, outcomes, faults)
+    reading = ReadingTime(READING_SECONDS)
     settle_ended(context, backlog.ended, faults, reading)
+    tell_unstarted(context, outdated_outcomes(context, backlog, reading, faults), faults)
     if faults:
         raise CommandError(OUR_FAULT, *faults)
     return OK
@@ -168,7 +169,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
     own_run = context.workflow.event.get("workflow_run")
     own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
     backlog = Backlog()
-    passed: list[tuple[PullRequest, str | None]] = []
+    passed: list[tuple[PullRequest, CommitStatus]] = []
     for number, page in enumerate(recent_pulls(context.github, MAIN_BRANCH), 1):
         is_any_waiting = False
         for snapshot in page:
@@ -176,7 +177,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
             with isolated(pull, faults):
                 status = _own_status(context, snapshot)
                 if status is not None and status.state == StatusState.SUCCESS:
-                    passed.append((pull, status.main))
+                    passed.append((pull, status))
                 # What failed on our side is told again by whoever makes it run again.
                 is_failed = status is not None and status.state == StatusState.ERROR
                 is_looked_at = is_complete or not is_failed or pull.head_sha == own_head
@@ -185,12 +186,12 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
         # What was just told changed last, and may hide what waits.
         if not is_any_waiting and not is_complete and number * PULLS_PER_PAGE >= PULLS_LISTED:
             break
-    backlog.passed = _with_losses(context, passed)
+    backlog.passed = _to_be_judged_again(context, passed)
     return backlog
 
 
-def _with_losses(context: BotContext, passed: Sequence[tuple[PullRequest, str | None]]) -> list[PullRequest]:
-    """Of pull requests with the commits of main they were judged by, those whose author's files main has lost since.
+def _to_be_judged_again(context: BotContext, passed: Sequence[tuple[PullRequest, CommitStatus]]) -> list[PullRequest]:
+    """Of pull requests with a good status, those whose author's files main has lost since, and those it was not said of.
 
     By main's order: what time a commit names, its author chooses.
     """
@@ -198,21 +199,32 @@ def _with_losses(context: BotContext, passed: Sequence[tuple[PullRequest, str | 
         return []
     commits = list(context.parents)  # Newest first.
     age = {sha: position for position, sha in enumerate(commits)}
-    judged = [(pull, age.get(main or "", len(commits))) for pull, main in passed]
-    oldest = max(at for _, at in judged)
+    judged = [(pull, status, age.get(status.main or "", len(commits))) for pull, status in passed]
+    oldest = max(at for _, _, at in judged)
     lost = losses(context.clone, context.main, commits[oldest] if oldest < len(commits) else None)
-    return [pull for pull, at in judged if (sha := lost.get(pull.author.casefold())) and age[sha] < at]
+    authors = {pull.number: pull.author for pull, _ in passed}
+
+    def is_of_another(pull: PullRequest, status: CommitStatus) -> bool:
+        if status.pull in (None, pull.number) or authors.get(status.pull or 0) == pull.author:
+            return False
+        return REVIEW_LABEL not in pull.labels  # Else it was told already.
+
+    return [
+        pull
+        for pull, status, at in judged
+        if is_of_another(pull, status) or ((sha := lost.get(pull.author.casefold())) and age[sha] < at)
+    ]
 
 
 def outdated_outcomes(
     context: BotContext, backlog: Backlog, reading: "ReadingTime", faults: list[str]
 ) -> list[tuple[PullRequest, Outcome]]:
-    """Refusals of pull requests that were found good, and whose merge could change another file by now."""
+    """Refusals of pull requests with a good status that is of another, or whose merge could change another file by now."""
     outcomes = []
     for pull in reading.turns(backlog.passed, lambda pull: pull):
         with isolated(pull, faults):
             paths = guard_pull(context, pull)
-            if paths.faults:
+            if paths.faults or (paths.outside and paths.touches_agents):
                 outcomes.append((pull, refused_outcome(pull, paths)))
     return outcomes
 

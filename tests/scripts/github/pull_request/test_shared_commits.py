@@ -72,18 +72,40 @@ def test_whoever_proposes_the_commit_first_does_not_speak_for_its_owner(scene: S
         ("completed", {}),
     ],
 )
-def test_a_twin_that_comes_later_changes_nothing(scene: Scene, action: str, fields: dict[str, str | None]) -> None:
+@pytest.mark.attack(
+    "twin_of_a_good_pull_request", family="bot", outcome="refused on its own page",
+    tries="Opens a pull request at the commit of one that was found good, whose status then speaks for both.",
+)  # fmt: skip
+def test_a_twin_that_comes_later_is_refused_and_changes_nothing(
+    scene: Scene, action: str, fields: dict[str, str | None]
+) -> None:
     sha = scene.bring()
     scene.ran(31, content=previewed(scene, sha))
     tell(scene, 31)
     propose(scene, sha)
     scene.ran(32, 8, **fields)
 
-    tell(scene, 32, action)
-    reconcile_pulls(scene.context())
+    for _ in range(2):
+        tell(scene, 32, action)
+        reconcile_pulls(scene.context())
 
     assert scene.statuses(sha) == [SCORED]
-    assert scene.world.labelled[7] == ["preview-ok"]
+    assert scene.world.labelled == {7: ["preview-ok"], 8: ["needs-review"]}
+    assert len(scene.bodies(8)) == 1
+    assert "submissions/alice" in scene.bodies(8)[0]
+
+
+def test_ones_own_second_pull_request_at_a_good_commit_is_good(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha))
+    tell(scene, 31)
+    scene.world.pulls[8] = PullRequest(8, "alice", sha, branch="again")
+    scene.ran(32, 8, content=previewed(scene, sha))
+
+    tell(scene, 32)
+
+    assert scene.statuses(sha) == [SCORED]
+    assert scene.world.labelled == {7: ["preview-ok"]}
 
 
 def test_of_two_that_are_told_together_the_owner_has_the_last_word(scene: Scene) -> None:

@@ -68,8 +68,8 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
         with isolated(case.pull, trouble):
             trouble += _retry_failed(context, case, outcome)
     ended = _ended_runs(context)
-    # Without a retry nothing was given up, and no result is read.
-    trouble += (_lost_results(context) if has_retries() else []) + _workflow_failures(ended)
+    # Without a retry nothing was given up, and no result is read. The board's own come first: anybody can break previews.
+    trouble = [*_workflow_failures(ended), *(_lost_results(context) if has_retries() else []), *trouble]
     body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
     update_issue(context.github, issues, FAILURE_ISSUE_TITLE, body if trouble else "")
     close_if_recovered(context.github, issues, ended)

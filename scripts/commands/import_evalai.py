@@ -59,6 +59,10 @@ def _convert(config: Path, env: str | None) -> ImportedChallenge:
     except ImportFaultError as error:
         place = str(error).partition(":")[0]
         raise CommandError(USAGE, f"{config.name}:{nearest_line(lines, _steps(place))}: {error}") from error
+    except (ValueError, OverflowError, RecursionError) as error:  # Numbers, dates and pages that Python cannot hold.
+        raise CommandError(
+            USAGE, f"{config.name}: has a number, date or page beyond all bounds ({type(error).__name__}); correct it"
+        ) from error
 
 
 def _steps(place: str) -> tuple[int | str, ...]:

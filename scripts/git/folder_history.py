@@ -301,15 +301,15 @@ def _committed_at(content: bytes) -> datetime:
 
 
 def read_commits(
-    repository: GitRepository, main_sha: str, *paths: str, since: datetime | None = None
+    repository: GitRepository, main_sha: str, *paths: str, since: str | None = None
 ) -> Iterator[tuple[str, str, list[FileChange]]]:
-    """Id, time and changes of each first-parent commit that changed those paths, oldest first.
+    """Id, time and changes of each first-parent commit that changed those paths, oldest first; of those after a commit.
 
     A path is never taken for a commit, whatever its name: exactly one follows each line that begins with a colon.
     """
     form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H")
-    newest = (f"--since={since.isoformat()}",) if since else ()
-    raw = repository.run("log", *form, *newest, full_sha(main_sha), "--", *paths)
+    newest = (f"^{full_sha(since)}",) if since else ()
+    raw = repository.run("log", *form, full_sha(main_sha), *newest, "--", *paths)
     tokens = iter(raw.decode("utf-8", "surrogateescape").split("\0"))
     commits: dict[str, list[FileChange]] = {}
     changes = list[FileChange]()
@@ -325,12 +325,12 @@ def read_commits(
         yield sha, at.isoformat(), of_commit
 
 
-def losses(repository: GitRepository, main_sha: str, since: datetime) -> dict[str, datetime]:
-    """When main last lost a file of a login, which is in lower case; of commits since a moment."""
-    lost: dict[str, datetime] = {}
-    for _, at, changes in read_commits(repository, main_sha, SUBMISSIONS, since=since):
+def losses(repository: GitRepository, main_sha: str, since: str | None) -> dict[str, str]:
+    """The commit by which main last lost a file of a login, which is in lower case; of the commits after one, or of all."""
+    lost: dict[str, str] = {}
+    for sha, _, changes in read_commits(repository, main_sha, SUBMISSIONS, since=since):
         gone = (path.split("/") for mode, _, path in changes if mode == _GONE_MODE)
-        lost |= dict.fromkeys((parts[1].casefold() for parts in gone if len(parts) > 1), datetime.fromisoformat(at))
+        lost |= dict.fromkeys((parts[1].casefold() for parts in gone if len(parts) > 1), sha)
     return lost
 
 

@@ -88,9 +88,9 @@ def answer(world: World, body: Any, login: str = BOT) -> dict[str, Any]:
     deeds = {name: _deed(world, login, deed) for name, deed in DEEDS.items()}
     document = _document(body["query"])
     done = execute_sync(schema(), document, {**root, **deeds}, variable_values=body.get("variables"))
-    missing = {tuple(one.path or ()) for one in done.errors or () if isinstance(one.original_error, _MissingError)}
+    kinds = {tuple(one.path or ()): _KINDS.get(type(one.original_error)) for one in done.errors or ()}
     errors = [
-        {**one, "type": "NOT_FOUND"} if tuple(one.get("path", ())) in missing else one
+        {**one, "type": kind} if (kind := kinds.get(tuple(one.get("path", ())))) else one
         for one in map(dict, done.formatted.get("errors", ()))
     ]
     return {**done.formatted, **({"errors": errors} if errors else {})}
@@ -114,6 +114,17 @@ def _repository(world: World, owner: str, name: str, **_: Any) -> dict[str, Any]
 
 class _MissingError(Exception):
     """What is asked about is not there."""
+
+
+class _ForbiddenError(Exception):
+    """What is asked about lies in an organisation that lets our token see nothing."""
+
+
+_KINDS: dict[type[Exception] | type[None], str] = {_MissingError: "NOT_FOUND", _ForbiddenError: "FORBIDDEN"}
+
+
+def _forbidden(*_: Any, **__: Any) -> Any:
+    raise _ForbiddenError("The organization has an IP allow list enabled, and your IP address is not permitted.")
 
 
 def _existing_pull(world: World, number: int) -> dict[str, Any]:
@@ -162,7 +173,7 @@ def _whole_pull(world: World, one: PullRequest) -> dict[str, Any]:
         "mergeable": mergeable,
         "headRefOid": one.head_sha,
         "headRefName": one.branch,
-        "headRepository": fork,
+        "headRepository": _forbidden if one.forbidden else fork,
         "baseRepository": _named(REPOSITORY_ID, OWNER),
         "author": _actor(world, one.author),
         "labels": lambda _, first, **__: {
@@ -193,7 +204,6 @@ def _status(world: World, sha: str) -> dict[str, Any] | None:
         return named and {
             "context": name, "state": named["state"].upper(), "description": named["description"],
             "targetUrl": named["target_url"] or None, "creator": _actor(world, named["creator"]),
-            "createdAt": named["at"],
         }  # fmt: skip
 
     return {"context": latest} if own else None
@@ -285,7 +295,8 @@ def _pull(world: World, one: PullRequest, repository: str = "R_ours") -> dict[st
     author = {"__typename": person.type, "login": person.login, "databaseId": person.id} if person else None
     merge = {"__typename": "Commit", "oid": one.merge_commit_sha} if one.merged and one.merge_commit_sha else None
     return {
-        "merged": one.merged, "mergeCommit": merge, "repository": {"id": repository}, "author": author,
+        "merged": one.merged, "mergeCommit": merge, "author": author,
+        "repository": _forbidden if one.forbidden and repository != "R_ours" else {"id": repository},
         "baseRefName": one.base_ref, "number": one.number,
     }  # fmt: skip
 

@@ -107,7 +107,7 @@ def _listed(world: World, verb: str, path: str, body: Any) -> Answer | None:
     kept: dict[str, Any] = world.settings.setdefault("listed", {})
     if path == "/rulesets":
         if verb == "POST":
-            made = example("repository-ruleset") | {"id": world.fresh()} | body
+            made = example("repository-ruleset") | {"id": world.fresh(), "bypass_actors": []} | body
             kept[f"/rulesets/{made['id']}"] = made
             return Answer(201, made)
         return Answer(200, [one for name, one in kept.items() if name.startswith("/rulesets/")])

@@ -45,6 +45,8 @@ class PullRequest:
     """Seconds on a simulated clock."""
     listed_last: str | None = None
     """The commit that GitHub lists last, if it is another than the newest."""
+    forbidden: bool = False
+    """Whether its fork lies in an organisation that lets our token see nothing of it, such as by a list of addresses."""
 
 
 @dataclass

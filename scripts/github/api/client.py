@@ -387,10 +387,7 @@ class GitHub:
         )
         answer = self.query(f"{text}\n{rest}", {"owner": owner, "name": name, **variables})
         repository = (answer.get("data") or {}).get("repository")
-        # A number may be of a pull request that GitHub hides by now, such as an abuser's: the others are answered.
-        errors = answer.get("errors") or ()
-        is_answered = all(one.get("type") == "NOT_FOUND" and len(one.get("path") or ()) == 2 for one in errors)
-        if not is_answered or not isinstance(repository, dict):
+        if not all(map(_hides_one_pull, answer.get("errors") or ())) or not isinstance(repository, dict):
             raise CommandError(OUR_FAULT, f"GitHub did not answer a query: {_first_error(answer)}")
         return repository
 
@@ -468,6 +465,16 @@ class GitHub:
                     self._left[str(headers.get("x-ratelimit-resource", "core"))] = int(remaining)
                 return headers, answer
         raise AssertionError
+
+
+def _hides_one_pull(error: dict[str, Any]) -> bool:
+    """Whether an error is of one pull request alone, so that the others are answered.
+
+    GitHub hides some, such as an abuser's, or says nothing of a fork in an organisation that refuses our token.
+    """
+    path = error.get("path") or ()
+    is_gone = error.get("type") == "NOT_FOUND" and len(path) == 2
+    return is_gone or (error.get("type") == "FORBIDDEN" and "headRepository" in path)
 
 
 def _first_error(answer: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ fragment actor on Actor {
 _STATUS_FIELDS = f"""commits(last: 1) {{
   nodes {{
     commit {{
-      oid status {{ context(name: "{STATUS_CONTEXT}") {{ state description targetUrl createdAt creator {{ ...actor }} }} }}
+      oid status {{ context(name: "{STATUS_CONTEXT}") {{ state description targetUrl creator {{ ...actor }} }} }}
     }}
   }}
 }}"""
@@ -148,9 +148,10 @@ def _parse_status(commit: dict[str, Any]) -> CommitStatus | None:
         return None
     state = {"EXPECTED": "pending"}.get(context["state"], str(context["state"]).lower())
     creator = _parse_actor(context["creator"])[0]
+    pull, main = linked_pull(context["targetUrl"])
     return CommitStatus(
         state=state, context=STATUS_CONTEXT, description=str(context["description"] or ""), creator=creator,
-        pull=linked_pull(context["targetUrl"]), created_at=str(context["createdAt"]),
+        pull=pull, main=main,
     )  # fmt: skip
 
 

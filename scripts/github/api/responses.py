@@ -122,7 +122,8 @@ class CommitStatus:
     creator: str
     pull: int | None
     """The pull request that it links; several may have the commit. None if it links none."""
-    created_at: str
+    main: str | None
+    """The commit of main that it was judged by; None if the address does not say."""
 
 
 def parse_account(answer: Any) -> GitHubAccount:
@@ -198,17 +199,18 @@ def parse_issue(answer: Any) -> GitHubIssue:
 def parse_status(answer: Any) -> CommitStatus:
     """A commit status."""
     creator = answer["creator"] or {}
+    pull, main = linked_pull(answer["target_url"])
     return CommitStatus(
         state=str(answer["state"]),
         context=str(answer["context"]),
         description=str(answer["description"] or ""),
         creator=str(creator.get("login", GHOST)),
-        pull=linked_pull(answer["target_url"]),
-        created_at=str(answer["created_at"]),
+        pull=pull,
+        main=main,
     )
 
 
-def linked_pull(address: str | None) -> int | None:
-    """The pull request that an address leads to; None if it leads elsewhere."""
-    _, slash, number = (address or "").rpartition("/pull/")
-    return int(number) if slash and re.fullmatch("[1-9][0-9]{0,9}", number) else None
+def linked_pull(address: str | None) -> tuple[int | None, str | None]:
+    """The pull request that a status' address leads to, and the commit of main it names; None for what it does not say."""
+    found = re.search(r"/pull/([1-9][0-9]{0,9})(?:#([0-9a-f]{40,64}))?\Z", address or "")
+    return (int(found[1]), found[2]) if found else (None, None)

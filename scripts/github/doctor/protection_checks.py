@@ -54,7 +54,7 @@ def check_main_rules(asks: GitHub, place: SettingLocation) -> SettingFinding:
     return place.judged(
         _is_ruled(asks, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}),
         "main changes by pull requests only.",
-        "Anybody with write access can push to main; GitHub does not sign such a commit, and its seeds are marked.",
+        "Others than administrators can push to main; GitHub does not sign such a commit, and its seeds are marked.",
         SettingChange("POST", "/rulesets", body),
     )
 
@@ -173,16 +173,23 @@ def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict
 
 
 def _is_ruled(asks: GitHub, refs: set[str], wanted: set[str]) -> bool:
-    """Whether active rulesets for one of the refs contain all the wanted rules together."""
+    """Whether active rulesets for one of the refs, which bind all but administrators, contain all the wanted rules."""
     rules: set[str] = set()
     for summary in asks.settings("/rulesets"):
         if summary.get("enforcement") != "active" or summary.get("target", "branch") != "branch":
             continue
         ruleset = asks.setting(f"/rulesets/{summary['id']}") or {}
         names = ruleset.get("conditions", {}).get("ref_name", {})
-        if refs & set(names.get("include", [])) and not refs & set(names.get("exclude", [])):
+        is_of_all = all(map(_is_administrator, ruleset.get("bypass_actors") or ()))
+        if is_of_all and refs & set(names.get("include", [])) and not refs & set(names.get("exclude", [])):
             rules |= {rule["type"] for rule in ruleset.get("rules", [])}
     return wanted <= rules
+
+
+def _is_administrator(actor: dict[str, Any]) -> bool:
+    """Whether an actor that may bypass rules could remove them anyway."""
+    kind = actor.get("actor_type")
+    return kind == "OrganizationAdmin" or (kind, actor.get("actor_id")) == ("RepositoryRole", ADMINISTRATOR)
 
 
 def _secret_names(asks: GitHub) -> set[str]:

@@ -109,8 +109,9 @@ def _query_commits(query: GraphQLQuery, repository: str, batch: Sequence[str]) -
 def _parse_answer(answer: dict[str, Any], batch: Sequence[str]) -> dict[str, CommitFacts]:
     """The facts in an answer, without parts that failed."""
     repository = (answer.get("data") or {}).get("repository") or {}
-    paths = [error.get("path") or [] for error in answer.get("errors") or []]
-    failed = {path[1] for path in paths if len(path) > 1}
+    errors = [(error.get("type"), error.get("path") or []) for error in answer.get("errors") or []]
+    # A pull request that we may not see is of another repository, whose organisation refuses our token.
+    failed = {path[1] for kind, path in errors if len(path) > 1 and not (kind == "FORBIDDEN" and "nodes" in path)}
     names = [(f"c{index}", sha) for index, sha in enumerate(batch)]
     return {sha: _parse_commit(repository, name, sha) for name, sha in names if name in repository and name not in failed}
 

@@ -189,7 +189,7 @@ def _write_status(context: BotContext, delivery: Delivery, snapshot: PullSnapsho
     pull, outcome, status = delivery.pull, delivery.outcome, snapshot.status
     is_ours = status is not None and status.creator == context.workflow.bot
     if status is None or not is_ours or (status.state, status.description) != (outcome.status, outcome.words):
-        address = f"{context.repository_url}/pull/{pull.number}"
+        address = f"{context.repository_url}/pull/{pull.number}#{context.main}"
         context.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
     say(f"#{pull.number}: {outcome.words}")
 

@@ -58,7 +58,7 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
             if outcome := _unstarted_outcome(context, pull):
                 outcomes.append((pull, outcome))
     outcomes += outdated_outcomes(context, backlog, reading, trouble)
-    trouble += tell_unstarted(context, outcomes)
+    tell_unstarted(context, outcomes, trouble)
 
     def with_issue(outcome: Outcome) -> Outcome:
         state = outcome.state
@@ -68,8 +68,8 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
         with isolated(case.pull, trouble):
             trouble += _retry_failed(context, case, outcome)
     ended = _ended_runs(context)
-    # Without a retry nothing was given up, and no result is read.
-    trouble += (_lost_results(context) if has_retries() else []) + _workflow_failures(ended)
+    # Without a retry nothing was given up, and no result is read. The board's own come first: anybody can break previews.
+    trouble = [*_workflow_failures(ended), *(_lost_results(context) if has_retries() else []), *trouble]
     body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
     update_issue(context.github, issues, FAILURE_ISSUE_TITLE, body if trouble else "")
     close_if_recovered(context.github, issues, ended)

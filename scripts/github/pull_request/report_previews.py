@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
@@ -37,6 +37,7 @@ from scripts.github.pull_request.judge_preview import (
 )
 from scripts.github.pull_request.outcomes import (
     FINAL_STATES,
+    REVIEW_LABEL,
     Outcome,
     StatusState,
     no_run_outcome,
@@ -55,8 +56,6 @@ LISTED_AT_ONCE = 100
 # The newest preview runs that a report looks at, and the open pull requests that it looks at in any case.
 RUNS_LISTED, PULLS_LISTED = 1000, 500
 HOUR_SECONDS = 3600.0
-# A status is set by a job that began before, with main as it was then.
-REPORT_LASTS, NEVER = timedelta(hours=1), datetime.min.replace(tzinfo=UTC)
 PREVIEW_FILE = PREVIEW_WORKFLOW.rpartition("/")[2]
 # A head can be made so that reading it lasts until git is stopped, for minutes. After this many seconds for the heads of one
 # author everybody else's come first. After this many seconds in all a report reads no further ones, and tells what was
@@ -73,7 +72,7 @@ class Backlog:
     unstarted: list[PullRequest] = field(default_factory=list)
     """None of their preview runs is known."""
     passed: list[PullRequest] = field(default_factory=list)
-    """They were found good, and main has lost files of their author's since, or shortly before."""
+    """They were found good, and main has lost files of their author's since; or another one at their commit was."""
     playing: int = 0
 
 
@@ -146,19 +145,19 @@ def report_recent(context: BotContext) -> int:
         report_preview(context)
     conflicts = [pull for pull in backlog.unstarted if pull.mergeable is False]
     outcomes = [(pull, no_run_outcome(pull, NoRunReason.CONFLICT)) for pull in conflicts]
+    tell_unstarted(context, outcomes, faults)
     reading = ReadingTime(READING_SECONDS)
-    outcomes += outdated_outcomes(context, backlog, reading, faults)
-    faults += tell_unstarted(context, outcomes)
     settle_ended(context, backlog.ended, faults, reading)
+    tell_unstarted(context, outdated_outcomes(context, backlog, reading, faults), faults)
     if faults:
         raise CommandError(OUR_FAULT, *faults)
     return OK
 
 
-def tell_unstarted(context: BotContext, outcomes: Sequence[tuple[PullRequest, Outcome]]) -> list[str]:
-    """Tell pull requests that have no preview run why; returns a line for each change that GitHub refused."""
+def tell_unstarted(context: BotContext, outcomes: Sequence[tuple[PullRequest, Outcome]], faults: list[str]) -> None:
+    """Tell pull requests that have no preview run why; adds a line to `faults` for each change that GitHub refused."""
     deliveries = [Delivery(pull=pull, run_id=0, outcome=outcome, is_last_word=True) for pull, outcome in outcomes]
-    return deliver_outcomes(context, deliveries)
+    _tell_while_requests_last(context, deliveries, faults)
 
 
 def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, is_complete: bool) -> Backlog:
@@ -170,7 +169,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
     own_run = context.workflow.event.get("workflow_run")
     own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
     backlog = Backlog()
-    passed: list[tuple[PullRequest, datetime]] = []
+    passed: list[tuple[PullRequest, CommitStatus]] = []
     for number, page in enumerate(recent_pulls(context.github, MAIN_BRANCH), 1):
         is_any_waiting = False
         for snapshot in page:
@@ -178,7 +177,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
             with isolated(pull, faults):
                 status = _own_status(context, snapshot)
                 if status is not None and status.state == StatusState.SUCCESS:
-                    passed.append((pull, datetime.fromisoformat(status.created_at)))
+                    passed.append((pull, status))
                 # What failed on our side is told again by whoever makes it run again.
                 is_failed = status is not None and status.state == StatusState.ERROR
                 is_looked_at = is_complete or not is_failed or pull.head_sha == own_head
@@ -187,21 +186,45 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
         # What was just told changed last, and may hide what waits.
         if not is_any_waiting and not is_complete and number * PULLS_PER_PAGE >= PULLS_LISTED:
             break
-    if passed:
-        lost = losses(context.clone, context.main, min(at for _, at in passed) - REPORT_LASTS)
-        backlog.passed = [pull for pull, at in passed if lost.get(pull.author.casefold(), NEVER) > at - REPORT_LASTS]
+    backlog.passed = _to_be_judged_again(context, passed)
     return backlog
+
+
+def _to_be_judged_again(context: BotContext, passed: Sequence[tuple[PullRequest, CommitStatus]]) -> list[PullRequest]:
+    """Of pull requests with a good status, those whose author's files main has lost since, and those it was not said of.
+
+    By main's order: what time a commit names, its author chooses.
+    """
+    if not passed:
+        return []
+    commits = list(context.parents)  # Newest first.
+    age = {sha: position for position, sha in enumerate(commits)}
+    judged = [(pull, status, age.get(status.main or "", len(commits))) for pull, status in passed]
+    oldest = max(at for _, _, at in judged)
+    lost = losses(context.clone, context.main, commits[oldest] if oldest < len(commits) else None)
+    authors = {pull.number: pull.author for pull, _ in passed}
+
+    def is_of_another(pull: PullRequest, status: CommitStatus) -> bool:
+        if status.pull in (None, pull.number) or authors.get(status.pull or 0) == pull.author:
+            return False
+        return REVIEW_LABEL not in pull.labels  # Else it was told already.
+
+    return [
+        pull
+        for pull, status, at in judged
+        if is_of_another(pull, status) or ((sha := lost.get(pull.author.casefold())) and age[sha] < at)
+    ]
 
 
 def outdated_outcomes(
     context: BotContext, backlog: Backlog, reading: "ReadingTime", faults: list[str]
 ) -> list[tuple[PullRequest, Outcome]]:
-    """Refusals of pull requests that were found good, and whose merge could change another file by now."""
+    """Refusals of pull requests with a good status that is of another, or whose merge could change another file by now."""
     outcomes = []
     for pull in reading.turns(backlog.passed, lambda pull: pull):
         with isolated(pull, faults):
             paths = guard_pull(context, pull)
-            if paths.faults:
+            if paths.faults or (paths.outside and paths.touches_agents):
                 outcomes.append((pull, refused_outcome(pull, paths)))
     return outcomes
 
@@ -308,7 +331,7 @@ def settle_ended(
                 decided.append((case, adjust(decision)))
             else:
                 scored.append((case, decision))
-    delivered = _tell_while_requests_last(context, decided, faults, is_last_word=is_last_word)
+    delivered = _tell_decided(context, decided, faults, is_last_word=is_last_word)
     if len(scored) > 1 and not is_short(context, REQUESTS_RESERVED):
         left = context.github.requests_left
         told_now = scored if left is None else scored[: max(1, (left - REQUESTS_RESERVED) // 2)]
@@ -321,36 +344,42 @@ def settle_ended(
         for case, paths in part:
             with isolated(case.pull, faults):
                 ready.append((case, adjust(scored_outcome(context, case, paths))))
-        delivered += _tell_while_requests_last(context, ready, faults, is_last_word=is_last_word)
+        delivered += _tell_decided(context, ready, faults, is_last_word=is_last_word)
     if (left := len(cases) - len(delivered)) > 0:
         say(f"{left} previews are reported by a later run.")
     return delivered
 
 
-def _tell_while_requests_last(
-    context: BotContext, ready: Sequence[DecidedCase], faults: list[str], *, is_last_word: bool
+def _tell_decided(
+    context: BotContext, decided: Sequence[DecidedCase], faults: list[str], *, is_last_word: bool
 ) -> list[DecidedCase]:
-    delivered: list[DecidedCase] = []
-    for begin in range(0, len(ready), DELIVERED_AT_ONCE):
-        part = ready[begin : begin + DELIVERED_AT_ONCE]
+    """Tell the outcomes of ended previews while requests last; returns those that were told."""
+    deliveries = [
+        Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome, is_last_word=is_last_word) for case, outcome in decided
+    ]
+    told = _tell_while_requests_last(context, deliveries, faults)
+    return [one for one, delivery in zip(decided, deliveries, strict=True) if delivery.pull.number in told]
+
+
+def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery], faults: list[str]) -> set[int]:
+    """Returns the numbers of the pull requests that were told."""
+    told: set[int] = set()
+    for begin in range(0, len(deliveries), DELIVERED_AT_ONCE):
+        part = deliveries[begin : begin + DELIVERED_AT_ONCE]
         if is_short(context, REQUESTS_RESERVED):
             break
-        deliveries = [
-            Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome, is_last_word=is_last_word)
-            for case, outcome in part
-        ]
         try:
-            faults += deliver_outcomes(context, deliveries)
+            faults += deliver_outcomes(context, part)
         except CommandError as error:  # Such as the limit of texts in an hour: further requests would be refused, too.
-            say(f"{len(ready) - begin} pull requests could not be told: {error}")
-            faults.append(f"{len(ready) - begin} pull requests could not be told; the log of the run says why")
+            say(f"{len(deliveries) - begin} pull requests could not be told: {error}")
+            faults.append(f"{len(deliveries) - begin} pull requests could not be told; the log of the run says why")
             break
         except Exception as error:  # noqa: BLE001  # as in `isolated`
             say(f"{len(part)} pull requests: {type(error).__name__}, which is a defect of the bot; report it")
             faults.append(f"{len(part)} pull requests could not be told; the log of the run says why")
             continue
-        delivered += part
-    return delivered
+        told |= {delivery.pull.number for delivery in part}
+    return told
 
 
 @contextmanager

@@ -324,3 +324,26 @@ def test_a_page_of_open_brackets_takes_no_time(brackets: str) -> None:
     assert plain_text(brackets * (1_000_000 // len(brackets)), 300).startswith(brackets)
 
     assert time.monotonic() - begun < 30
+
+
+@pytest.mark.attack(
+    "evalai_values_that_no_number_holds", family="supply", outcome="one line",
+    tries="Brings an EvalAI configuration with numbers, dates and pages beyond what Python converts.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"submission_time_limit": "--5"},
+        {"submission_time_limit": "9" * 5000},
+        {"job_memory": "9" * 400 + "Gi"},
+        {"start_date": "0001-01-01 00:00:00+14:00"},
+        {"description": "<div>" * 3000},
+    ],
+)
+def test_what_cannot_be_converted_is_one_line(tmp_path: Path, hostile: dict[str, str]) -> None:
+    (tmp_path / "challenge_config.yaml").write_text(dump_yaml(CONFIG | hostile))
+
+    done = run(tmp_path, "challenge_config.yaml")
+
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1

@@ -144,11 +144,9 @@ def test_labels_statuses_reactions_and_permissions(github: GitHub, standin: GitH
 
     assert github.labels(7) == []
     (status,) = github.statuses(SHA)
-    at = status.created_at
     assert status == CommitStatus(
-        state="success", context="pullrank", description="d" * 140, creator=BOT, pull=None, created_at=at
+        state="success", context="pullrank", description="d" * 140, creator=BOT, pull=None, main=None
     )
-    assert at.startswith("2026-01-02T03:")
     assert comment.reactions == ["rocket"]
     assert [github.permission(login) for login in ("host", "eve", "alice", "nobody")] == ["admin", "write", "read", "none"]
 

@@ -356,6 +356,10 @@ def ruleset(**changes: Any) -> SettingsTable:
         ({"rules": [{"type": "deletion"}]}, "missing"),
         ({"conditions": {"ref_name": {"include": ["~ALL"], "exclude": ["refs/heads/main"]}}}, "missing"),
         ({"conditions": {"ref_name": {"include": ["refs/heads/other"], "exclude": []}}}, "missing"),
+        ({"bypass_actors": [{"actor_id": 5, "actor_type": "RepositoryRole", "bypass_mode": "always"}]}, "good"),
+        ({"bypass_actors": [{"actor_id": None, "actor_type": "OrganizationAdmin", "bypass_mode": "always"}]}, "good"),
+        ({"bypass_actors": [{"actor_id": 4, "actor_type": "RepositoryRole", "bypass_mode": "always"}]}, "missing"),
+        ({"bypass_actors": [{"actor_id": None, "actor_type": "DeployKey", "bypass_mode": "always"}]}, "missing"),
     ],
 )
 def test_somebody_elses_rules_count_if_they_hold(changes: dict[str, Any], main: str) -> None:

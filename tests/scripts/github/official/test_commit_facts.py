@@ -131,6 +131,21 @@ def test_a_pull_request_of_another_repository_is_not_believed(ask: Asking, stand
     assert ask([sha(1)])[sha(1)].login_id == 11
 
 
+@pytest.mark.attack(
+    "pull_request_that_nobody_may_see", family="people", outcome="not believed",
+    tries="Merges the same commit in an organisation that refuses the board's token, so that each hour asks about it again.",
+)  # fmt: skip
+def test_a_pull_request_that_our_token_may_not_see_leaves_no_question_open(ask: Asking, standin: GitHubStandIn) -> None:
+    theirs = merge(standin, sha(1), 1, author="eve")
+    theirs.forbidden = True
+    standin.world.commits.clear()
+    standin.world.elsewhere[sha(1)] = [theirs]
+    assert ask([sha(1)]) == {sha(1): CommitFacts(verified=True, login_id=None)}
+
+    merge(standin, sha(1), 2)
+    assert ask([sha(1)])[sha(1)].login_id == 11
+
+
 def test_a_commit_that_github_has_not_is_not_signed(ask: Asking, standin: GitHubStandIn) -> None:
     standin.world.gone.add(sha(1))
 

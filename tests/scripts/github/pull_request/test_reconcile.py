@@ -371,3 +371,23 @@ def test_attack_1_a_lost_report_of_a_changed_evaluator_is_no_score(scene: Scene)
 
     assert scene.statuses(sha)[0][0] == "failure"
     assert scene.world.labelled[7] == ["needs-review"]
+
+
+@pytest.mark.attack(
+    "failures_that_hide_others", family="bot", outcome="the board's own come first",
+    tries="Breaks the previews of a hundred pull requests, so that the bot's issue has no room for what fails on the board.",
+)  # fmt: skip
+def test_many_broken_previews_do_not_hide_what_fails_on_the_board(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(context: BotContext, runs: object, faults: list[str], *, is_complete: bool) -> report_previews.Backlog:
+        faults += [f"#{number} could not be settled" for number in range(200)]
+        return report_previews.Backlog()
+
+    monkeypatch.setattr(reconcile, "find_backlog", found)
+    path = ".github/workflows/official.yml"
+    for run_id in (41, 42, 43):
+        scene.world.runs[run_id] = WorkflowRun(run_id, "a" * 40, "schedule", path, "main", conclusion="failure")
+
+    settle(scene)
+
+    (issue,) = scene.world.issues.values()
+    assert "the last 3 official runs failed" in issue.body

@@ -72,18 +72,40 @@ def test_whoever_proposes_the_commit_first_does_not_speak_for_its_owner(scene: S
         ("completed", {}),
     ],
 )
-def test_a_twin_that_comes_later_changes_nothing(scene: Scene, action: str, fields: dict[str, str | None]) -> None:
+@pytest.mark.attack(
+    "twin_of_a_good_pull_request", family="bot", outcome="refused on its own page",
+    tries="Opens a pull request at the commit of one that was found good, whose status then speaks for both.",
+)  # fmt: skip
+def test_a_twin_that_comes_later_is_refused_and_changes_nothing(
+    scene: Scene, action: str, fields: dict[str, str | None]
+) -> None:
     sha = scene.bring()
     scene.ran(31, content=previewed(scene, sha))
     tell(scene, 31)
     propose(scene, sha)
     scene.ran(32, 8, **fields)
 
-    tell(scene, 32, action)
-    reconcile_pulls(scene.context())
+    for _ in range(2):
+        tell(scene, 32, action)
+        reconcile_pulls(scene.context())
 
     assert scene.statuses(sha) == [SCORED]
-    assert scene.world.labelled[7] == ["preview-ok"]
+    assert scene.world.labelled == {7: ["preview-ok"], 8: ["needs-review"]}
+    assert len(scene.bodies(8)) == 1
+    assert "submissions/alice" in scene.bodies(8)[0]
+
+
+def test_ones_own_second_pull_request_at_a_good_commit_is_good(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha))
+    tell(scene, 31)
+    scene.world.pulls[8] = PullRequest(8, "alice", sha, branch="again")
+    scene.ran(32, 8, content=previewed(scene, sha))
+
+    tell(scene, 32)
+
+    assert scene.statuses(sha) == [SCORED]
+    assert scene.world.labelled == {7: ["preview-ok"]}
 
 
 def test_of_two_that_are_told_together_the_owner_has_the_last_word(scene: Scene) -> None:
@@ -151,6 +173,25 @@ def test_what_was_found_good_is_judged_again_once_main_has_lost_its_file(scene: 
     assert len(scene.statuses(sha)) == 2
 
 
+@pytest.mark.attack(
+    "loss_dated_long_ago", family="supply", outcome="refused",
+    tries="Dates the commit by which main loses its files long ago, for a maintainer who fast-forwards main to it.",
+)  # fmt: skip
+@pytest.mark.parametrize("at", ["2001-01-01T00:00:00Z", "2099-01-01T00:00:00Z"])
+def test_a_loss_is_found_whatever_its_commit_says_of_time(scene: Scene, at: str) -> None:
+    scene.clone.commit(agent_files("alice"))
+    scene.clone.push()
+    sha = scene.bring(source=AGENT + b"# better\n")
+    scene.ran(31, content=previewed(scene, sha))
+    tell(scene, 31)
+
+    scene.clone.commit(dict.fromkeys(agent_files("alice")), at=at)
+    scene.clone.commit(agent_files("carol", source=AGENT + b"# carol's\n"), at=at)
+    tell(scene, 31)
+
+    assert scene.statuses(sha)[-1][0] == "failure"
+
+
 def test_the_hourly_run_judges_it_again_too(scene: Scene) -> None:
     scene.clone.commit(agent_files("alice"))
     scene.clone.push()
@@ -189,6 +230,28 @@ def test_a_pull_request_that_github_hides_keeps_nobody_from_being_told(scene: Sc
 
 
 @pytest.mark.attack(
+    "fork_that_nobody_may_see", family="bot", outcome="everybody else is told",
+    tries="Opens a pull request from a fork in an organisation that refuses to be seen by the bot's token.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_hourly", [False, True])
+def test_a_fork_that_our_token_may_not_see_keeps_nobody_from_being_told(scene: Scene, is_hourly: bool) -> None:
+    """GitHub answers everything but the fork, and adds an error."""
+    honest = scene.bring()
+    scene.ran(31, content=previewed(scene, honest))
+    scene.world.person("mallory", 666)
+    hidden = scene.bring(8, "mallory", source=AGENT + b"# mallory's\n")
+    scene.world.pulls[8].forbidden = True
+
+    if is_hourly:
+        reconcile_pulls(scene.context())
+    else:
+        tell(scene, 31)
+
+    assert scene.statuses(honest) == [SCORED]
+    assert [state for state, _ in scene.statuses(hidden)] == (["error"] if is_hourly else [])
+
+
+@pytest.mark.attack(
     "commit_that_takes_no_more_statuses", family="bot", outcome="everybody else is told",
     tries="Opens and closes a pull request until its commit has a thousand statuses, the most that GitHub takes.",
 )  # fmt: skip
@@ -224,3 +287,17 @@ def test_a_newest_commit_that_is_not_listed_last_is_told_once(scene: Scene) -> N
 
     assert scene.statuses(sha) == [SCORED]
     assert len(scene.bodies(7)) == 1
+
+
+def test_a_conflict_that_cannot_be_told_keeps_no_preview_from_being_told(scene: Scene) -> None:
+    conflict = scene.bring()
+    scene.world.pulls[7].mergeable = False
+    honest = scene.bring(9, source=AGENT + b"# another\n")
+    scene.ran(33, 9, content=previewed(scene, honest))
+    scene.world.go_wrong("POST", "addComment", status=403, message="Resource not accessible by integration")
+
+    with pytest.raises(CommandError, match="1 pull requests could not be told"):
+        report_previews.report_recent(scene.context("workflow_run", completed(33)))
+
+    assert scene.statuses(conflict) == []
+    assert scene.statuses(honest) == [SCORED]

@@ -247,7 +247,10 @@ class OwnerGroups:
 def owner_groups(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> OwnerGroups:
     """Group the entries on main, with the account numbers of the records."""
     entries, persons = list(entries), person_index(records)
-    members = {login: frozenset(map(persons.person_of, team)) for login, team in teams_of(entries).items()}
+    teams = teams_of(entries)
+    # One set for all of a team, which its members share.
+    people = {team: frozenset(map(persons.person_of, team)) for team in set(teams.values())}
+    members = {login: people[team] for login, team in teams.items()}
     return OwnerGroups(persons, members, frozenset(entry.name for entry in entries if entry.baseline))
 
 
@@ -298,16 +301,20 @@ class OwnerTries:
         """Count what was evaluated on one task."""
         self._groups = groups
         self._by_name: dict[AgentName, set[OwnerDraw]] = defaultdict(set)
-        self._by_person: dict[str, set[OwnerDraw]] = defaultdict(set)
+        self._by_people: dict[frozenset[str], set[OwnerDraw]] = defaultdict(set)
+        self._of_people: dict[frozenset[str], set[OwnerDraw]] = {}
         for draw in draws:
             people = groups.people_behind(draw.name)
             if not people:
                 self._by_name[draw.name].add(draw)
                 continue
             # A version is in one folder at a time, whatever its name.
-            draw = OwnerDraw(AgentName(draw.name.login, ""), draw.digest, draw.beacon)
+            self._by_people[people].add(OwnerDraw(AgentName(draw.name.login, ""), draw.digest, draw.beacon))
+        # Not for each person all draws of a team: their number is the square of the team's size.
+        self._with_person: dict[str, list[frozenset[str]]] = defaultdict(list)
+        for people in self._by_people:
             for person in people:
-                self._by_person[person].add(draw)
+                self._with_person[person].append(people)
 
     def versions(self, name: AgentName) -> int:
         """The versions of its account or team; for an example or a baseline, those of its own folder."""
@@ -324,7 +331,7 @@ class OwnerTries:
 
     def _of_owner(self, name: AgentName) -> set[OwnerDraw]:
         people = self._groups.people_behind(name)
-        if len(people) == 1:
-            (person,) = people
-            return self._by_person.get(person, set())
-        return set[OwnerDraw]().union(*(self._by_person.get(person, ()) for person in people))
+        if people not in self._of_people:
+            owned = {other for person in people for other in self._with_person.get(person, ())}
+            self._of_people[people] = set[OwnerDraw]().union(*(self._by_people[other] for other in owned))
+        return self._of_people[people]

@@ -96,6 +96,14 @@ class _Tables(NamedTuple):
     """The counts again, for matrix products."""
 
 
+@functools.lru_cache(maxsize=64)
+def _copies(task_id: str, size: int) -> npt.NDArray[np.int64]:
+    """How often each value of a stratum is drawn in each resample; agents may enter tasks in as many ways as they like."""
+    random = random_stream("pullrank-iqm-1", task_id, size)
+    copies: npt.NDArray[np.int64] = random.multinomial(size, np.full(size, 1 / size), size=IQM_RESAMPLES).T
+    return copies
+
+
 @functools.lru_cache(maxsize=4)
 def _tables(shape: Shape) -> _Tables:
     sizes = [size for _, size in shape]
@@ -104,9 +112,7 @@ def _tables(shape: Shape) -> _Tables:
     kind = np.int16 if np.dot(sizes, masses) <= np.iinfo(np.int16).max else np.int32
     parts = []
     for (task_id, size), mass in zip(shape, masses, strict=True):
-        random = random_stream("pullrank-iqm-1", task_id, size)
-        copies = random.multinomial(size, np.full(size, 1 / size), size=IQM_RESAMPLES).T
-        parts.append((mass * copies).astype(kind))
+        parts.append((mass * _copies(task_id, size)).astype(kind))
     counts = np.concatenate(parts)
     return _Tables(
         strata=np.repeat(np.arange(len(sizes)), sizes), sizes=np.array(sizes), masses=np.array(masses), counts=counts,

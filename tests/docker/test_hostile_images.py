@@ -367,12 +367,83 @@ def test_a_list_of_platforms_is_looked_up(hub: Hub, docker: SelectedSandbox, eng
         ({"Cmd": ["/a", 1]}, "whose Cmd is not a list of words"),
         ({"Cmd": ["/a"], "Env": ["x"]}, "an ENV without a name or a value"),
         ({"Cmd": ["/a"], "WorkingDir": "up"}, "a WORKDIR that is not an absolute path"),
+        ({"Cmd": ["/a"], "WorkingDir": "/a" * 200}, "a WORKDIR of more than 255 bytes"),
     ],
 )
 def test_a_configuration_that_cannot_be_run(
     config: Any, message: str, hub: Hub, docker: SelectedSandbox, engine: Engine
 ) -> None:
     assert message in refused(hub.image("mallory/odd", [layer(a=b"a")], config), docker, engine)
+
+
+@pytest.mark.attack(
+    "image_of_countless_variables",
+    family="images",
+    tries="Is an image of so many variables that the engine, which compares each with all others, is busy for many minutes.",
+    outcome="invalid",
+)
+def test_more_variables_than_an_engine_should_compare(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
+    config = {"Cmd": ["/a"], "Env": [f"{number}=" for number in range(90_000)]}
+
+    assert "Env has 90000 words" in refused(hub.image("mallory/odd", [layer(a=b"a")], config), docker, engine)
+
+
+def entries(*members: tuple[str, bytes, str]) -> bytes:
+    """A layer of entries without content: name, kind and what they link to."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, kind, target in members:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, target
+            tar.addfile(member)
+    return buffer.getvalue()
+
+
+@pytest.mark.attack(
+    "image_whose_list_of_users_never_ends",
+    family="images",
+    tries="Is an image whose /etc/passwd is a pipe, a device or gigabytes: the engine reads it itself, and waits for ever.",
+    outcome="never read: a list of ours lies above it",
+)
+@pytest.mark.parametrize("name", ["etc/passwd", "etc/group"])
+@pytest.mark.parametrize("kind", [tarfile.DIRTYPE, tarfile.SYMTYPE])
+@pytest.mark.parametrize("box", ["docker", "gvisor"])
+def test_the_engine_reads_no_list_of_users_of_an_image(
+    name: str, kind: bytes, box: str, misfit: bytes, hub: Hub, request: pytest.FixtureRequest
+) -> None:
+    # Not a pipe or a device: if this test failed, only a restart of the engine would end it.
+    unreadable = entries((name, kind, f"/{name}" if kind == tarfile.SYMTYPE else ""))
+    entry = hub.image("mallory/users", [misfit, unreadable], {"Entrypoint": ["/misfit", "leave"]})
+
+    assert "ended with exit code 4" in ended(entry, request.getfixturevalue(box)).message
+
+
+@pytest.mark.attack(
+    "image_that_no_engine_unpacks",
+    family="images",
+    tries="Is an image with a link to nothing, a removal of the root or a folder that leads in circles, to be our failure.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize(
+    ("upper", "where"),
+    [
+        (entries(("a", tarfile.LNKTYPE, "nothing")), "/"),
+        (entries((".wh..", tarfile.REGTYPE, "")), "/"),
+        (entries(("a", b"V", "")), "/"),
+        (entries(("n" * 300, tarfile.DIRTYPE, "")), "/"),
+        (entries(("circle", tarfile.SYMTYPE, "/circle")), "/circle"),
+        (b"", "/submission/below"),
+        (b"", "/sys/below"),
+    ],
+)
+def test_what_cannot_be_unpacked_or_entered_is_the_images_fault(
+    upper: bytes, where: str, misfit: bytes, hub: Hub, docker: SelectedSandbox, engine: Engine
+) -> None:
+    result = ended(hub.image("mallory/odd", [misfit, upper], {"Cmd": ["/misfit"], "WorkingDir": where}), docker)
+
+    assert result.verdict is Verdict.INVALID, result.message
+    assert "the image cannot be started" in result.message
+    assert our_containers(engine) == []
 
 
 @pytest.mark.attack(
@@ -398,13 +469,9 @@ def test_a_place_that_is_something_else_is_the_images_fault(
     outcome="crashed or invalid; nothing outside is written",
 )
 def test_mount_points_that_lead_elsewhere(hub: Hub, docker: SelectedSandbox, misfit: bytes) -> None:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for name, target in {"channel": "/../../../../tmp", "submission": "/proc/1/root", "tmp": "/etc"}.items():
-            link = tarfile.TarInfo(name)
-            link.type, link.linkname = tarfile.SYMTYPE, target
-            tar.addfile(link)
-    entry = hub.image("mallory/links", [misfit, buffer.getvalue()], {"Entrypoint": ["/misfit", "look"]})
+    targets = {"channel": "/../../../../tmp", "submission": "/proc/1/root", "tmp": "/etc"}
+    links = entries(*((name, tarfile.SYMTYPE, target) for name, target in targets.items()))
+    entry = hub.image("mallory/links", [misfit, links], {"Entrypoint": ["/misfit", "look"]})
 
     result = ended(entry, docker)
 

@@ -1,6 +1,7 @@
 """An agent's own image: fetched from its registry by digest, checked, loaded into the engine, and later removed.
 
-The engine gets the layers unchanged, with a configuration of ours that keeps only the command, environment and folder.
+The engine gets the layers unchanged and one of ours above them, with a configuration of ours that keeps only the command,
+environment and folder.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.evaluator_image import image_archive
 from evaluator.host.docker.image_checks import (
     MAX_ENTRIES,
+    USERS_LAYER,
     ImageConfig,
     ImageManifest,
     check_size,
@@ -31,8 +33,6 @@ PULL_SECONDS = 600
 LOAD_SECONDS = 600
 # MiB of agents' images that stay for the next task; the longest unused ones are removed first.
 KEPT_IMAGES_MIB = 4096
-# The engine's message where WORKDIR is a file, which it reports as its own failure.
-_NO_FOLDER = "Cannot mkdir"
 # Both players of a duel may have the same image, and are opened at once; so may evaluations in forks of this process.
 _image_lock = multiprocessing.get_context("fork").Lock()
 
@@ -121,16 +121,18 @@ def _fetch(engine: Engine, reference: ImageReference, image_mib: int, wait: Call
             return image_id
         try:
             return engine.load(image_archive(files, config.document, name), name, LOAD_SECONDS)
-        except EngineError:
+        except EngineError as error:
             with contextlib.suppress(EngineError):
                 engine.forget(name)
+            if error.refused:
+                raise cannot_start(error) from error
             raise
 
 
 def _fetch_layers(
     registry: Registry, manifest: ImageManifest, config: ImageConfig, folder: Path, image_mib: int
 ) -> list[Path]:
-    """Fetch and check every layer; together they unpack to at most the limit."""
+    """Fetch and check every layer, which together unpack to at most the limit; ours comes last."""
     files, left, entries = [], image_mib * MIB, MAX_ENTRIES
     for index, (layer, diff_id) in enumerate(zip(manifest.layers, config.diff_ids, strict=True)):
         path = folder / str(index)
@@ -139,11 +141,12 @@ def _fetch_layers(
         size, count = examine_layers(path, diff_id, left, entries)
         left, entries = left - size, entries - count
         files.append(path)
-    return files
+    (ours := folder / "users").write_bytes(USERS_LAYER)
+    return [*files, ours]
 
 
 def cannot_start(error: EngineError) -> AgentFault:
     """The fault of an image that cannot be started; a failure of the engine is not the agent's."""
-    if not error.refused and _NO_FOLDER not in str(error):
+    if not error.refused:
         return AgentFault(Verdict.INTERNAL_ERROR, str(error))
     return AgentFault(Verdict.INVALID, f"the image cannot be started: {error}")

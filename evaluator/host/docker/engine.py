@@ -25,7 +25,15 @@ from docker.utils import kwargs_from_env
 
 from evaluator.host.docker.container_policy import CPU_PERIOD, ContainerOptions, cpu_quota, locked_down, random_user
 from evaluator.host.docker.engine_errors import EngineError as EngineError
-from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, no_answer, pushed_digest
+from evaluator.host.docker.engine_errors import (
+    StoredImage,
+    build_failure,
+    complaints,
+    digest_of,
+    is_of_an_image,
+    no_answer,
+    pushed_digest,
+)
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, cards_fault, runtime_fault
 from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.process_owner import ProcessOwner, current_boot, start_time, this_process
@@ -206,7 +214,8 @@ class Engine:
         with _engine_errors("unpack the image"), contextlib.closing(client):
             for event in client.load_image(archive, quiet=True):  # type: ignore[no-untyped-call]
                 if reason := event.get("error") or event.get("message"):
-                    raise EngineError(f"could not unpack the image: {' '.join(str(reason).split())[:200]}")
+                    words = " ".join(str(reason).split())
+                    raise EngineError(f"could not unpack the image: {words[:200]}", refused=is_of_an_image(words))
         image_id = self.image_id(name)
         if image_id is None:
             raise EngineError("could not unpack the image: the engine took it and does not have it")
@@ -400,7 +409,7 @@ def _engine_errors(doing: str, but: tuple[int, ...] = ()) -> Iterator[None]:
         status = error.status_code if isinstance(error, docker.errors.APIError) else None
         if status in but:
             return
-        refused = status == requests.codes.bad_request
+        refused = status == requests.codes.bad_request or is_of_an_image(str(error))
         raise EngineError(f"could not {doing}: {_short(error)}", refused=refused) from error
 
 

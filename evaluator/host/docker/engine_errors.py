@@ -20,6 +20,10 @@ _PUSHED = re.compile(r"\S+: digest: (sha256:[0-9a-f]{64}) size: \d+")
 _SYSTEM_ERROR = re.compile(r"\b\w+Error\(\d+, '([^']+)'\)")
 # The versions that an index has, in pip's words: all but the first and the last are left out.
 _VERSIONS = re.compile(r"\(from versions: ([^,)]+),[^)]*, ([^,)]+)\)")
+# What the engine reports as its own failure though the image is at fault: a WORKDIR that leads nowhere, and layers that it
+# cannot unpack. The same messages may end with what a machine lacks.
+_OF_AN_IMAGE = re.compile(r"Cannot mkdir|too many links|mkdir /\S*: read-only|tar file\(exit status 1\)|unhandled tar")
+_OF_THE_MACHINE = re.compile(r"no space left|quota|input/output error|cannot allocate|too many open")
 _REASON = 300
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -41,6 +45,11 @@ class StoredImage:
     """Bytes, unpacked."""
     used: str
     """When it was last named; sorts by time."""
+
+
+def is_of_an_image(error: str) -> bool:
+    """Whether it is an image's fault what an engine that works reports as its own failure."""
+    return bool(_OF_AN_IMAGE.search(error)) and not _OF_THE_MACHINE.search(error)
 
 
 def no_answer(error: str) -> str:

@@ -6,8 +6,10 @@ every layer is read here first, in constant memory, at least as strictly as by t
 
 import gzip
 import hashlib
+import io
 import json
 import re
+import tarfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,9 +22,13 @@ from evaluator.model.records.verdict import Verdict
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _LISTS = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
-# As many as the engine's file system can stack.
-_MAX_LAYERS = 125
+# One fewer than the engine's file system can stack, for our own.
+_MAX_LAYERS = 124
 _MAX_CONFIG_BYTES = 1 << 20
+# The engine compares every variable with every other one: 40,000 kept it busy for two minutes.
+_MAX_WORDS = 1000
+# Bytes of a WORKDIR: the kernel takes no longer name of a file, and the engine no longer row of folders.
+_MAX_FOLDER = 255
 # The only fields kept of a configuration. VOLUME would be writable space without a limit, HEALTHCHECK a second program,
 # USER another user, and LABEL could claim another owner of the container.
 _KEPT_FIELDS = ("Entrypoint", "Cmd", "Env")
@@ -52,7 +58,7 @@ class ImageManifest:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageConfig:
-    """An image's configuration, reduced to how it is started."""
+    """An image's configuration, reduced to how it is started, with our layer above its own."""
 
     diff_ids: tuple[str, ...]
     """SHA-256 of each unpacked layer."""
@@ -105,14 +111,37 @@ def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
     where = original.get("WorkingDir") or "/"
     if not isinstance(where, str) or not where.startswith("/") or "\0" in where:
         raise _fault("has a WORKDIR that is not an absolute path")
+    if len(where.encode("utf-8", "replace")) > _MAX_FOLDER:
+        raise _fault(f"has a WORKDIR of more than {_MAX_FOLDER} bytes")
     system, _, machine = platform.partition("/")
+    stacked = (*diff_ids, hashlib.sha256(USERS_LAYER).hexdigest())
     document = {
         "architecture": machine,
         "os": system,
         "config": {**kept, "WorkingDir": where},
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{name}" for name in diff_ids]},
+        "rootfs": {
+            "type": "layers",
+            "diff_ids": [f"sha256:{name}" for name in stacked],
+        },
     }
     return ImageConfig(diff_ids=diff_ids, document=json.dumps(document, sort_keys=True).encode())
+
+
+def _users_layer() -> bytes:
+    """A layer with lists of users and groups that nobody needs: an agent's own user stands in none."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, content in {"etc": None, "etc/passwd": b"root:x:0:0:root:/:\n", "etc/group": b"root:x:0:\n"}.items():
+            member = tarfile.TarInfo(name)
+            member.type, member.mode = (tarfile.DIRTYPE, 0o755) if content is None else (tarfile.REGTYPE, 0o644)
+            member.size = len(content or b"")
+            tar.addfile(member, io.BytesIO(content or b""))
+    return buffer.getvalue()
+
+
+# Lies above an image's own layers. The engine reads both lists itself whenever it starts a container: it waits for ever for
+# a pipe, reads a device without end, and gigabytes of empty lines for minutes.
+USERS_LAYER = _users_layer()
 
 
 def _choose(value: dict[str, Any], platform: str) -> str:
@@ -163,6 +192,8 @@ def _words(config: dict[str, Any], name: str) -> list[str]:
     words = config.get(name) or []
     if not isinstance(words, list) or not all(isinstance(word, str) and "\0" not in word for word in words):
         raise _fault(f"has a configuration whose {name} is not a list of words")
+    if len(words) > _MAX_WORDS:
+        raise _fault(f"has a configuration whose {name} has {len(words)} words, the limit is {_MAX_WORDS}")
     if name == "Env" and not all(word.partition("=")[0] and "=" in word for word in words):
         raise _fault("has an ENV without a name or a value")
     return words

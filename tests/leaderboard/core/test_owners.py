@@ -1,5 +1,7 @@
 """Attempts and tries: what the people behind an agent could choose from."""
 
+import time
+
 from evaluator.model.records.result import PREVIEW_BEACON
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, PersonIndex, held_by_another, owner_groups
@@ -35,6 +37,18 @@ def test_an_example_has_one_try() -> None:
     draws = [OwnerDraw(example.name, "1", "a"), OwnerDraw(example.name, "1", "b")]
 
     assert counted(*draws, entries=(example,)).tries(example.name) == 1
+
+
+def test_the_tries_of_a_large_team_are_counted_once() -> None:
+    """Counted for each member anew, 600 accounts that name each other kept the site for a minute, by the square."""
+    team = frozenset(f"u{number}" for number in range(3000))
+    groups = OwnerGroups(PersonIndex({}), dict.fromkeys(team, team), frozenset())
+    names = [AgentName(login, "agent") for login in sorted(team)]
+    begun = time.process_time()
+    tries = OwnerTries(groups, [OwnerDraw(name, name.login, "a") for name in names])
+
+    assert {tries.tries(name) for name in names} == {3000}
+    assert time.process_time() - begun < 5
 
 
 def test_who_shares_a_person_with_others_is_one_owner_with_all_of_them() -> None:

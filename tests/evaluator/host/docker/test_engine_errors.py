@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.docker.engine_errors import complaints, no_answer
+from evaluator.host.docker.engine_errors import complaints, is_of_an_image, no_answer
 
 SECCOMP = {"SecurityOptions": ["name=apparmor", "name=seccomp,profile=default"]}
 
@@ -25,6 +25,14 @@ def components(**versions: str) -> dict[str, Any]:
 )
 def test_an_engine_that_is_too_old_is_named(versions: dict[str, str], says: list[str]) -> None:
     assert [line.partition(":")[0] for line in complaints(components(**versions), SECCOMP)] == says
+
+
+def test_what_a_machine_lacks_is_not_the_images_fault() -> None:
+    unpacking = "Error processing tar file(exit status 1): write /a: "
+
+    assert is_of_an_image(unpacking + "file exists")
+    assert not is_of_an_image(unpacking + "no space left on device")
+    assert not is_of_an_image("could not start the sandbox: cannot allocate memory")
 
 
 @pytest.mark.parametrize("info", [{}, {"SecurityOptions": None}, {"SecurityOptions": ["name=apparmor"]}])

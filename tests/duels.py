@@ -10,7 +10,7 @@ from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTa
 from evaluator.host.duels.matches import MatchSpec
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task

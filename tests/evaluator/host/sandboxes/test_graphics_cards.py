@@ -11,9 +11,9 @@ from evaluator.host.docker.container_policy import ContainerOptions, card_reques
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.gvisor_runtime import RUNTIME_ARGUMENTS, cards_fault
 from evaluator.host.machine import card_models, graphics_cards, machine_digest
-from evaluator.host.sandboxes import select
+from evaluator.host.sandboxes import select_sandbox as selection
 from evaluator.host.sandboxes.sandbox import own_processors
-from evaluator.host.sandboxes.select import SelectedSandbox, process_sandbox, select_sandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, process_sandbox, select_sandbox
 from evaluator.model.config.challenge import Challenge, Runners
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
@@ -93,7 +93,7 @@ class EngineWithCards:
 
 
 def handed(fault: str | None, gpus: int) -> dict[str, Any]:
-    return select._handed_cards(EngineWithCards(fault), "image", SandboxKind.DOCKER, gpus)  # type: ignore[arg-type]
+    return selection._handed_cards(EngineWithCards(fault), "image", SandboxKind.DOCKER, gpus)  # type: ignore[arg-type]
 
 
 def test_results_name_what_was_handed_out(driver: Path) -> None:

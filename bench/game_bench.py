@@ -22,7 +22,7 @@ from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openi
 from evaluator.host.sandboxes.channel import ByteStream
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
-from evaluator.host.seeds.derive import opening_seeds, player_seeds
+from evaluator.host.seeds.derived_seeds import opening_seeds, player_seeds
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import MatchEnd

@@ -31,7 +31,7 @@ from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, exit_fault
-from evaluator.host.seeds.derive import opening_seeds, player_seeds
+from evaluator.host.seeds.derived_seeds import opening_seeds, player_seeds
 from evaluator.host.usage import Usage
 from evaluator.model.config.submission import extras_needed_by
 from evaluator.model.records import duel_record as duels

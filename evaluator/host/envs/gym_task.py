@@ -16,7 +16,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from evaluator.host.envs.spaces import ActionDecoder, PlayableTask
 from evaluator.host.errors import EnvironmentFault as EnvironmentFault
-from evaluator.host.seeds.derive import environment_seed
+from evaluator.host.seeds.derived_seeds import environment_seed
 from evaluator.model.config.task import Task
 
 # A host's own metric: from the episodes (see `custom_metrics`) to a number.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from evaluator.host.seeds.derive import episode_seeds, opening_seeds
+from evaluator.host.seeds.derived_seeds import episode_seeds, opening_seeds
 from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier, with_self_hash

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-from evaluator.host.envs.spaces import ActionDecoder, PlayableTask
+from evaluator.host.envs.playable_task import PlayableTask
+from evaluator.host.envs.spaces import ActionDecoder
 from evaluator.host.errors import EnvironmentFault as EnvironmentFault
 from evaluator.host.seeds.derived_seeds import environment_seed
 from evaluator.model.config.task import Task

@@ -17,7 +17,7 @@ from pettingzoo.classic import connect_four_v3
 from bench import agents
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
-from evaluator.host.duels.matches import MatchSpec
+from evaluator.host.duels.match_pool import MatchSpec
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
 from evaluator.host.sandboxes.channel import ByteStream
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
-from evaluator.host.duels.matches import MatchSpec
+from evaluator.host.duels.match_pool import MatchSpec
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox

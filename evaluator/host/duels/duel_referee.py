@@ -17,7 +17,7 @@ import numpy.typing as npt
 from evaluator import wire
 from evaluator.host.attempts.attempt import prefer_specific
 from evaluator.host.duels.connection import PlayerConnection
-from evaluator.host.duels.matches import (
+from evaluator.host.duels.match_pool import (
     LiveMatch,
     MatchPool,
     MatchSpec,

@@ -23,7 +23,7 @@ from evaluator.host.attempts.attempt import (
 from evaluator.host.attempts.measurement_request import MeasurementRequest, sandbox_spec
 from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
-from evaluator.host.duels.matches import MatchSpec, PlayedMatch
+from evaluator.host.duels.match_pool import MatchSpec, PlayedMatch
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, openings
 from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage

@@ -11,7 +11,7 @@ import pytest
 from evaluator import wire
 from evaluator.host.duels.connection import PlayerConnection
 from evaluator.host.duels.duel_referee import MatchLoop
-from evaluator.host.duels.matches import LiveMatch, MatchPool
+from evaluator.host.duels.match_pool import LiveMatch, MatchPool
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.channel import SocketStream
 from evaluator.model.config.limits import Limits

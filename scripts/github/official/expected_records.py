@@ -78,7 +78,7 @@ class RoundCheck:
             for side, (entry, player) in enumerate(zip(item.entries, record.players, strict=True)):
                 if player.version != entry.version or player.login_id is not None:
                     yield _other(f"player {side + 1}")
-        if isinstance(record, Result) and (fault := record.cards_fault(self.work.challenge.runners.gpus)):
+        if isinstance(record, Result) and (fault := record.gpus_fault(self.work.challenge.runners.gpus)):
             yield fault
         if (record.provenance.commit, record.provenance.run_url) != (self.work.sha, self.official.run_url):
             yield "the provenance is not this run's"

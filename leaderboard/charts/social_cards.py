@@ -129,8 +129,8 @@ def _home(standings: Standings) -> Card:
     lines = _lines([row for row in standings.overall if row.is_half_played and not row.is_aside], 2)
     if not lines:
         lines = tuple(_champion(board, line) for board in standings.boards for line in _board_lines(board)[:1])[:CARD_LINES]
-    ranked = format.counted(standings.ranked_agents, "ranked agent")
-    counts = [format.counted(len(standings.tasks), "task"), format.counted(len(standings.games), "game"), ranked]
+    ranked = format.quantity(standings.ranked_agents, "ranked agent")
+    counts = [format.quantity(len(standings.tasks), "task"), format.quantity(len(standings.games), "game"), ranked]
     counts = [words for words in counts if words and not words.startswith("0 ")]
     return Card(
         file=HOME_CARD, title=_title(standings), above=(f"Season {standings.challenge.season}", "A season"),
@@ -148,7 +148,7 @@ def _task(standings: Standings, board: TaskStandings) -> Card:
     task = board.task
     return Card(
         file=_task_file(task.id), title=(task.title or task.id, task.id), above=_title(standings),
-        below=f"{format.counted(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking(task))}",
+        below=f"{format.quantity(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking(task))}",
         lines=_board_lines(board), film=board.best.result.key if board.best else "",
     )  # fmt: skip
 
@@ -192,7 +192,7 @@ def _span(estimate: Estimate, axis: tuple[float, float] | None) -> tuple[float, 
 def _game(standings: Standings, board: GameStandings) -> Card:
     return Card(
         file=_task_file(board.task.id), title=(board.task.title or board.task.id, board.task.id), above=_title(standings),
-        below=f"{format.counted(len(board.rows), 'player')} · {board.task.matches} matches a duel",
+        below=f"{format.quantity(len(board.rows), 'player')} · {board.task.matches} matches a duel",
         lines=_board_lines(board), match=next(((board.task, duel, 0) for duel in chosen_duels(board)), None),
     )  # fmt: skip
 
@@ -212,7 +212,7 @@ def _duel(standings: Standings, board: GameStandings, duel: Duel) -> Card:
     return Card(
         file=_duel_file(duel), title=(f"{shown[0].submission.name} v {shown[1].submission.name}", f"A duel in {title}"),
         above=(f"{title} · {standings.challenge.title}", title), lines=lines, match=(board.task, duel, 0),
-        below=f"{format.counted(len(duel.matches), 'match', 'matches')} · {drawn} without a winner",
+        below=f"{format.quantity(len(duel.matches), 'match', 'matches')} · {drawn} without a winner",
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from PIL import Image
 
 from leaderboard.api import document_files as documents
-from leaderboard.charts.social_cards import Card, draw_position, render_card, social_cards
+from leaderboard.charts.social_cards import SocialCard, draw_position, render_card, social_cards
 from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
 from leaderboard.games.game_drawings import moves_of, position_text
@@ -224,7 +224,7 @@ def card_pictures(standings: Standings, context: SiteContext, built: Path) -> It
     return ((card.file, render_card(card, _picture_beside(card, context, built))) for card in social_cards(standings))
 
 
-def _picture_beside(card: Card, context: SiteContext, built: Path) -> Image.Image | None:
+def _picture_beside(card: SocialCard, context: SiteContext, built: Path) -> Image.Image | None:
     """The middle of the leader's film, or the last position of a match; None where neither can be drawn."""
     if card.match:
         task, duel, index = card.match

@@ -35,7 +35,7 @@ from scripts.git.pull_numbers import pull_numbers_by_agent
 from scripts.processes import bounded_process
 from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
-from scripts.static_site import search_index, site_freshness
+from scripts.static_site import local_build, search_index
 from scripts.static_site.game_frames import frames
 from scripts.static_site.render_episodes import middle_frame, pictures, poster_files, rendered_replays
 
@@ -47,7 +47,7 @@ MKDOCS_BYTES = 1 << 20
 
 def build(checkout: Checkout, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
-    site_freshness.forget_fingerprint(checkout.root)
+    local_build.forget_fingerprint(checkout.root)
     table, context = gather_site_inputs(checkout, official=official)
     with stderr_console().status("Building the site …"):
         return build_in_folder(table, context, checkout.root)

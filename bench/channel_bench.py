@@ -14,8 +14,8 @@ from evaluator.host.deterministic import pinned_environment
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.sandboxes.sandbox import SandboxSpec
-from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.seeds.derive import agent_seeds, environment_seed, episode_seeds
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
+from evaluator.host.seeds.derived_seeds import agent_seeds, environment_seed, episode_seeds
 from evaluator.host.solo.referee import EpisodeSpec, SoloRun, play_episodes
 from evaluator.host.solo.verify_result import replay_episode
 from evaluator.model.config.limits import Limits

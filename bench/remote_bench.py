@@ -14,8 +14,8 @@ import gymnasium
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.sandbox import SandboxSpec
-from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.seeds.derive import episode_seeds
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
+from evaluator.host.seeds.derived_seeds import episode_seeds
 from evaluator.host.training_scripts.evaluate_script import ScriptSession, serve_script
 from evaluator.host.training_scripts.script_env_server import ScriptTask
 from evaluator.model.config.limits import Limits

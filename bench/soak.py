@@ -27,7 +27,7 @@ from evaluator.host.deterministic import run_pinned
 from evaluator.host.docker.engine import OWNER_LABEL, Engine, is_orphan
 from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.process_owner import this_process
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.usage import MIB
 from evaluator.model.config.task import Task

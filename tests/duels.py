@@ -7,11 +7,11 @@ from pathlib import Path
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
-from evaluator.host.duels.matches import MatchSpec
+from evaluator.host.duels.match_pool import MatchSpec
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
-from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.seeds.derive import opening_seeds, player_seeds
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
+from evaluator.host.seeds.derived_seeds import opening_seeds, player_seeds
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from tests.rooms import DIGEST, SEASON

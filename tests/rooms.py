@@ -12,8 +12,8 @@ from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.progress import ReportProgress, ignore_progress
 from evaluator.host.sandboxes.sandbox import SandboxSpec
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
-from evaluator.host.seeds.derive import agent_seeds, episode_seeds
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
+from evaluator.host.seeds.derived_seeds import agent_seeds, episode_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.make_result import Evaluation

@@ -12,7 +12,7 @@ from bench.worlds.loops import Clock, task_of
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.sandbox import SandboxSpec
-from evaluator.host.sandboxes.select import select_sandbox
+from evaluator.host.sandboxes.select_sandbox import select_sandbox
 from evaluator.host.solo.referee import SoloRun, play_episodes
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import ParallelEpisodes

@@ -7,7 +7,7 @@ from pathlib import Path
 from bench import agents, game_bench
 from bench.worlds.measure import NOT_MEASURED, Row
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.sandboxes.select import select_sandbox
+from evaluator.host.sandboxes.select_sandbox import select_sandbox
 from scripts.repository.checkout import base_image
 
 WORLD, POLICY = "Connect Four", "random"

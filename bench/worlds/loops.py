@@ -18,7 +18,7 @@ import gymnasium
 from bench.channel_bench import specs
 from bench.worlds import calls
 from bench.worlds.cells import BARE, BY_NAME, CALLS, SB3, VECTORS, Cell, load
-from evaluator.host.seeds.derive import environment_seed
+from evaluator.host.seeds.derived_seeds import environment_seed
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.task import Task
 

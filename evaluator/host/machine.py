@@ -28,7 +28,7 @@ def graphics_cards() -> tuple[str, ...]:
     return tuple(", ".join(field.strip() for field in row) for row in csv.reader(answer.stdout.splitlines()) if row)
 
 
-def card_models(cards: tuple[str, ...]) -> tuple[str, ...]:
+def gpu_models(cards: tuple[str, ...]) -> tuple[str, ...]:
     """The cards as results name them: the model and the driver's version, without the number of the one card."""
     return tuple(", ".join(card.split(", ")[:2]) for card in cards)
 

@@ -33,7 +33,7 @@ from leaderboard.charts.agent_charts import curve_points
 from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
-from leaderboard.core.standings import Failure, Outcome, OverallRow, Row, TaskOutcomes
+from leaderboard.core.standings import Failure, Listed, ListedOnBoards, OverallRow, Row
 from leaderboard.scoring.intervals import score_or_none
 from leaderboard.scoring.metrics import episode_lengths, learning_curve
 from leaderboard.site_context import FormerEntry
@@ -274,19 +274,19 @@ def _rounded(numbers: Floats) -> Floats:
 
 
 def agent_files(
-    inputs: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], former_entries: Iterable[FormerEntry]
+    inputs: ApiInputs, agents: Mapping[AgentName, ListedOnBoards], former_entries: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """One document for each of these agents, and for each that left."""
     overall = {row.entry.name: row for row in inputs.standings.overall}
-    for name, outcomes in agents.items():
+    for name, boards in agents.items():
         entry = inputs.standings.entries[name]
-        document = agent_document(entry, outcomes, overall.get(name), inputs)
+        document = agent_document(entry, boards, overall.get(name), inputs)
         yield urls.agent_file(entry.login, entry.agent), serialise.json_document(document)
     for former in former_entries:
         yield urls.agent_file(former.login, former.agent), serialise.json_document(_former_agent(former))
 
 
-def agent_document(entry: Entry, outcomes: TaskOutcomes, overall: OverallRow | None, inputs: ApiInputs) -> AgentJson:
+def agent_document(entry: Entry, boards: ListedOnBoards, overall: OverallRow | None, inputs: ApiInputs) -> AgentJson:
     """The document of an agent on main."""
     manifest, context = entry.submission, AgentContext(entry=entry, inputs=inputs)
     return {
@@ -295,7 +295,7 @@ def agent_document(entry: Entry, outcomes: TaskOutcomes, overall: OverallRow | N
         "page": urls.agent_address(entry.login, entry.agent),
         **_optional_manifest(entry, inputs),
         "overall": None if overall is None else {**place_document(overall), **overall_scores(overall)},
-        "tasks": [task_document_of_agent(board.task, outcome, context) for board, outcome in outcomes],
+        "tasks": [task_document_of_agent(board.task, listed, context) for board, listed in boards],
         "runs": context.runs,
     }  # fmt: skip
 
@@ -314,22 +314,22 @@ def _optional_manifest(entry: Entry, inputs: ApiInputs) -> OptionalManifestJson:
     return cast("OptionalManifestJson", {name: value for name, value in fields.items() if value not in (None, [], {})})
 
 
-def task_document_of_agent(task: Task, outcome: Outcome, context: AgentContext) -> AgentTaskJson:
+def task_document_of_agent(task: Task, listed: Listed, context: AgentContext) -> AgentTaskJson:
     """What is known of an agent on one task."""
-    match outcome:
+    match listed:
         case Row():
             return {
-                "task": task.id, "state": "ranked", **place_document(outcome), **measured_document(outcome, task),
-                **_result(task, outcome.result, context),
+                "task": task.id, "state": "ranked", **place_document(listed), **measured_document(listed, task),
+                **_result(task, listed.result, context),
             }  # fmt: skip
         case Failure():
-            return _failed(task, outcome, context)
+            return _failed(task, listed, context)
         case GameRow():
-            return {"task": task.id, "state": "ranked", **place_document(outcome), **played_document(outcome)}
+            return {"task": task.id, "state": "ranked", **place_document(listed), **played_document(listed)}
         case GameFailure():
             return {
-                "task": task.id, "state": "refused", "reason": outcome.reason, "attempts": outcome.versions_tried,
-                "evaluated_at": outcome.duel.provenance.evaluated_at,
+                "task": task.id, "state": "refused", "reason": listed.reason, "attempts": listed.versions_tried,
+                "evaluated_at": listed.duel.provenance.evaluated_at,
             }  # fmt: skip
     waiting: AgentWaitingJson = {"task": task.id, "state": "waiting"}
     if words := context.entry.quarantined.get(task.id):

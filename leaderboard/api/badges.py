@@ -8,7 +8,7 @@ from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.entry_json import ClosedObject
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow
-from leaderboard.core.standings import Failure, Outcome, OverallRow, Row, TaskOutcomes
+from leaderboard.core.standings import Failure, Listed, ListedOnBoards, OverallRow, Row
 from leaderboard.scoring.metrics import digits
 from leaderboard.site_context import FormerEntry
 from leaderboard.text import format, serialise, urls
@@ -36,7 +36,7 @@ class BadgeJson(ClosedObject):
 
 
 def badge_files(
-    inputs: ApiInputs, agents: Mapping[AgentName, TaskOutcomes], former_entries: Iterable[FormerEntry]
+    inputs: ApiInputs, agents: Mapping[AgentName, ListedOnBoards], former_entries: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """Two files for each agent and board, and two for its place across all tasks."""
     overall = {row.entry.name: row for row in inputs.standings.overall}
@@ -44,12 +44,12 @@ def badge_files(
     ranked = sum(not row.is_aside for row in inputs.standings.overall)
     counts = {board.task.id: sum(not row.is_aside for row in board.rows) for board in inputs.standings.boards}
     parts = {task_id: urls.segment(task_id) for task_id in counts}
-    for name, outcomes in agents.items():
+    for name, boards in agents.items():
         folder = f"badges/{inputs.standings.entries[name].shown}"
         yield from _both(f"{folder}/overall", overall_badge(title, overall.get(name), ranked))
-        for board, outcome in outcomes:
+        for board, listed in boards:
             task = board.task
-            yield from _both(f"{folder}/{parts[task.id]}", task_badge(task, outcome, counts[task.id]))
+            yield from _both(f"{folder}/{parts[task.id]}", task_badge(task, listed, counts[task.id]))
     for former in former_entries:
         yield from _former(former, title, {task.id: task for task in inputs.standings.challenge.tasks})
 
@@ -62,18 +62,18 @@ def overall_badge(title: str, row: OverallRow | None, count: int) -> BadgeJson:
     return _ranked(title, row, count, score)
 
 
-def task_badge(task: Task, outcome: Outcome, count: int) -> BadgeJson:
+def task_badge(task: Task, listed: Listed, count: int) -> BadgeJson:
     """Its place on a task of `count` ranked entries, or why it has none."""
     label = task.title or task.id
-    match outcome:
+    match listed:
         case Row():
-            return _ranked(label, outcome, count, format.number(outcome.estimate.score, digits(task)))
+            return _ranked(label, listed, count, format.number(listed.estimate.score, digits(task)))
         case GameRow():
-            return _ranked(label, outcome, count, f"Elo {format.number(outcome.rating.elo, 0)}")
+            return _ranked(label, listed, count, f"Elo {format.number(listed.rating.elo, 0)}")
         case Failure():
-            if outcome.claimed is not None:
+            if listed.claimed is not None:
                 return _badge(label, "self-reported", _NEUTRAL)
-            return _badge(label, outcome.result.verdict.value.replace("_", " "), _FAULT)
+            return _badge(label, listed.result.verdict.value.replace("_", " "), _FAULT)
         case GameFailure():
             return _badge(label, "refused", _FAULT)
     return _badge(label, "waiting", _NEUTRAL)

@@ -22,7 +22,7 @@ from leaderboard.api.table import game_csv, game_table, task_csv, task_table
 from leaderboard.api.task_leaderboards import RowJson, task_leaderboard, task_rows
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
-from leaderboard.core.standings import Standings, TaskStandings, outcomes_by_agent
+from leaderboard.core.standings import Standings, TaskStandings, listed_by_agent
 from leaderboard.history import BoardHistory
 from leaderboard.site_context import SiteContext
 from leaderboard.text import serialise, urls
@@ -99,7 +99,7 @@ def feed_and_status_files(
 
 def agent_document_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
     """The documents of all agents, and their badges where challenge.yml asks for them."""
-    inputs, agents = api_inputs(standings, context), outcomes_by_agent(standings, sorted(standings.entries))
+    inputs, agents = api_inputs(standings, context), listed_by_agent(standings, sorted(standings.entries))
     gone = context.former_entries
     former_entries = [one for one in gone if AgentName.folded(one.login, one.agent) not in standings.entries]
     yield from agent_files(inputs, agents, former_entries)

@@ -8,7 +8,7 @@ from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.entry_json import Address, ClosedObject, UtcTime
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
-from leaderboard.core.standings import Failure, Outcome, Row, outcomes_of
+from leaderboard.core.standings import Failure, Listed, Row, listed_entries
 from leaderboard.site_context import FormerEntry
 from leaderboard.text import urls
 
@@ -70,10 +70,10 @@ def status_document(inputs: ApiInputs) -> StatusJson:
     tasks = [board.task for board in standings.boards]
     agents: dict[AgentName, StatusAgentJson] = {}
     for index, board in enumerate(standings.boards):
-        for entry, outcome in outcomes_of(board):
+        for entry, listed in listed_entries(board):
             if entry.name not in agents:
                 agents[entry.name] = _agent(entry, inputs, len(tasks))
-            agents[entry.name]["tasks"][index] = _state(entry, outcome, board.task)
+            agents[entry.name]["tasks"][index] = _state(entry, listed, board.task)
     for former in inputs.context.former_entries:
         name = AgentName.folded(former.login, former.agent)
         if name not in agents:
@@ -90,15 +90,15 @@ def status_document(inputs: ApiInputs) -> StatusJson:
     }
 
 
-def _state(entry: Entry, outcome: Outcome, task: Task) -> State:
-    match outcome:
+def _state(entry: Entry, listed: Listed, task: Task) -> State:
+    match listed:
         case Row() | GameRow():
-            return ["ranked", None if outcome.is_aside else outcome.place]
+            return ["ranked", None if listed.is_aside else listed.place]
         case Failure():
-            claim = outcome.claimed
-            return ["failed", outcome.result.verdict] if claim is None else ["self-reported", claim]
+            claim = listed.claimed
+            return ["failed", listed.result.verdict] if claim is None else ["self-reported", claim]
         case GameFailure():
-            return ["refused", outcome.reason]
+            return ["refused", listed.reason]
     words = entry.waits_for(task.id)
     return ["waiting", words] if words else ["waiting"]
 

@@ -42,7 +42,7 @@ class CardLine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card:
+class SocialCard:
     """The content of one card. Of several alternatives the first that the font can draw is used."""
 
     file: str
@@ -57,13 +57,13 @@ class Card:
     """The match whose last position is the picture."""
 
 
-def social_cards(standings: Standings) -> Iterator[Card]:
+def social_cards(standings: Standings) -> Iterator[SocialCard]:
     """Every card of a leaderboard; those of a local one say so."""
     for card in _cards(standings):
         yield card if standings.official else replace(card, below=f"local, unofficial · {card.below}")
 
 
-def _cards(standings: Standings) -> Iterator[Card]:
+def _cards(standings: Standings) -> Iterator[SocialCard]:
     yield _home(standings)
     yield from (_task(standings, board) for board in standings.tasks)
     yield from (_game(standings, board) for board in standings.games)
@@ -125,14 +125,14 @@ def _called(entry: Entry) -> tuple[str, ...]:
     return entry.submission.name, entry.shown
 
 
-def _home(standings: Standings) -> Card:
+def _home(standings: Standings) -> SocialCard:
     lines = _lines([row for row in standings.overall if row.is_half_played and not row.is_aside], 2)
     if not lines:
         lines = tuple(_champion(board, line) for board in standings.boards for line in _board_lines(board)[:1])[:CARD_LINES]
-    ranked = format.counted(standings.ranked_agents, "ranked agent")
-    counts = [format.counted(len(standings.tasks), "task"), format.counted(len(standings.games), "game"), ranked]
+    ranked = format.quantity(standings.ranked_agents, "ranked agent")
+    counts = [format.quantity(len(standings.tasks), "task"), format.quantity(len(standings.games), "game"), ranked]
     counts = [words for words in counts if words and not words.startswith("0 ")]
-    return Card(
+    return SocialCard(
         file=HOME_CARD, title=_title(standings), above=(f"Season {standings.challenge.season}", "A season"),
         below=" · ".join(counts), lines=lines,
     )  # fmt: skip
@@ -144,11 +144,11 @@ def _champion(board: TaskStandings | GameStandings, line: CardLine) -> CardLine:
     return replace(line, name=names, span=None)
 
 
-def _task(standings: Standings, board: TaskStandings) -> Card:
+def _task(standings: Standings, board: TaskStandings) -> SocialCard:
     task = board.task
-    return Card(
+    return SocialCard(
         file=_task_file(task.id), title=(task.title or task.id, task.id), above=_title(standings),
-        below=f"{format.counted(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking(task))}",
+        below=f"{format.quantity(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking(task))}",
         lines=_board_lines(board), film=board.best.result.key if board.best else "",
     )  # fmt: skip
 
@@ -189,15 +189,15 @@ def _span(estimate: Estimate, axis: tuple[float, float] | None) -> tuple[float, 
     return min(low, high), score, max(low, high)
 
 
-def _game(standings: Standings, board: GameStandings) -> Card:
-    return Card(
+def _game(standings: Standings, board: GameStandings) -> SocialCard:
+    return SocialCard(
         file=_task_file(board.task.id), title=(board.task.title or board.task.id, board.task.id), above=_title(standings),
-        below=f"{format.counted(len(board.rows), 'player')} · {board.task.matches} matches a duel",
+        below=f"{format.quantity(len(board.rows), 'player')} · {board.task.matches} matches a duel",
         lines=_board_lines(board), match=next(((board.task, duel, 0) for duel in chosen_duels(board)), None),
     )  # fmt: skip
 
 
-def _duel(standings: Standings, board: GameStandings, duel: Duel) -> Card:
+def _duel(standings: Standings, board: GameStandings, duel: Duel) -> SocialCard:
     """Both players with what they won."""
     entries = {row.entry.name: row.entry for row in board.rows}
     shown = [entries[AgentName(*player.name)] for player in duel.players]
@@ -209,19 +209,19 @@ def _duel(standings: Standings, board: GameStandings, duel: Duel) -> Card:
     )
     drawn = sum(match.winner is None for match in duel.matches)
     title = board.task.title or board.task.id
-    return Card(
+    return SocialCard(
         file=_duel_file(duel), title=(f"{shown[0].submission.name} v {shown[1].submission.name}", f"A duel in {title}"),
         above=(f"{title} · {standings.challenge.title}", title), lines=lines, match=(board.task, duel, 0),
-        below=f"{format.counted(len(duel.matches), 'match', 'matches')} · {drawn} without a winner",
+        below=f"{format.quantity(len(duel.matches), 'match', 'matches')} · {drawn} without a winner",
     )  # fmt: skip
 
 
-def _agent(standings: Standings, entry: Entry) -> Card:
+def _agent(standings: Standings, entry: Entry) -> SocialCard:
     shown = list(_places(standings, entry))
     overall = next((row for row in standings.overall if row.entry.name == entry.name), None)
     has_place = overall is not None and overall.is_half_played and not overall.is_aside
     place = f"place {overall.place} overall · " if overall and has_place else ""
-    return Card(
+    return SocialCard(
         file=_agent_file(entry), title=_called(entry), above=_title(standings),
         below=f"{place}by {entry.login}", lines=tuple(sorted(shown, key=lambda line: line.place or inf)[:CARD_LINES]),
     )  # fmt: skip
@@ -259,7 +259,7 @@ _MEDAL_COLOURS = ("#f2c14e", "#c9d2db", "#d08f55")
 _ASCII = str.maketrans({MINUS: "-", "\N{NARROW NO-BREAK SPACE}": " ", "\N{EN DASH}": "-"})
 
 
-def render_card(card: Card, beside: Image.Image | None = None) -> bytes:
+def render_card(card: SocialCard, beside: Image.Image | None = None) -> bytes:
     """The card as a PNG file; a picture stands at the right of the lines."""
     picture = Image.new("RGB", (CARD_WIDTH, CARD_HEIGHT), _GROUND)
     pen = ImageDraw.Draw(picture)

@@ -23,7 +23,7 @@ from leaderboard.comments.states import (
 from leaderboard.comments.text_charts import LEADER_SIGN, SCORE_SIGN, TextBar, text_chart, text_shares
 from leaderboard.scoring.metrics import better, metrics_of, oriented_value, ranking
 from leaderboard.text.escape_markdown import cell, code
-from leaderboard.text.format import counted, number, ranks, seconds, size, span, tries_mark
+from leaderboard.text.format import number, quantity, ranks, seconds, size, span, tries_mark
 
 _FAULT_PLACE = re.compile(
     r"(?:.* )?at (?P<file>[A-Za-z0-9_][A-Za-z0-9_.+/-]{0,200}):(?P<line>[1-9][0-9]{0,6})(?:: .*)?", re.DOTALL
@@ -303,7 +303,7 @@ def duels_in_words(game: GameReport) -> Markup:
     if not game.duels:
         return Markup("may enter {}").format(task_name(game))
     count = game.count
-    matches = counted(count.matches, "match", "matches")
+    matches = quantity(count.matches, "match", "matches")
     return Markup("{} of {} won on {}").format(str(count.won), matches, task_name(game))
 
 
@@ -321,7 +321,7 @@ def preview_headline(state: Previewed) -> Markup:
     total = len(rows) + len(games) + len(refused)
     if not total:
         return Markup(
-            f"🪦 This withdraws {counted(len(state.removed), 'agent')}" if state.removed else "⚪ Nothing was played"
+            f"🪦 This withdraws {quantity(len(state.removed), 'agent')}" if state.removed else "⚪ Nothing was played"
         )
     if not scored:
         return _without_score(rows, games, refused)
@@ -352,7 +352,7 @@ def _without_score(rows: Sequence[TaskReport], games: Sequence[GameReport], refu
         failed = task_name(rows[0]) if len(rows) == 1 else Markup(f"{len(rows)} tasks")
         return Markup("❌ No score on {}").format(failed)
     if not rows and not games:
-        return Markup(f"❌ No score: {counted(sum(len(agent.faults) for agent in refused), 'thing')} to fix first")
+        return Markup(f"❌ No score: {quantity(sum(len(agent.faults) for agent in refused), 'thing')} to fix first")
     return Markup("❌ No score")
 
 

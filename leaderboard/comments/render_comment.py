@@ -135,7 +135,7 @@ def _environment() -> Environment:
     environment.globals.update(
         NoRunReason=NoRunReason, Verdict=Verdict,
         preview_headline=phrases.preview_headline, official_headline=phrases.official_headline,
-        counted=_trusted(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
+        quantity=_trusted(format.quantity), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
         page_url=_page_url, film=_film, link=phrases.link, link_code=phrases.link_code,
         preview_command=phrases.preview_command, verify_command=phrases.verify_command, fault_place=phrases.fault_place,
         rated=phrases.rated_players, refused=phrases.refused_players,

@@ -160,31 +160,31 @@ def results_of(standings: Standings) -> Iterator[Result]:
         yield from (failure.result for failure in board.failures)
 
 
-Outcome = Row | Failure | GameRow | GameFailure | None
+Listed = Row | Failure | GameRow | GameFailure | None
 """What a leaderboard has of an entry; None while it waits."""
 
 
-def outcomes_of(board: TaskStandings | GameStandings) -> Iterator[tuple[Entry, Outcome]]:
+def listed_entries(board: TaskStandings | GameStandings) -> Iterator[tuple[Entry, Listed]]:
     """All entries of a leaderboard: ranked, failed and waiting."""
     yield from ((row.entry, row) for row in board.rows)
     yield from ((failure.entry, failure) for failure in board.failures)
     yield from ((entry, None) for entry in board.waiting)
 
 
-TaskOutcomes = Sequence[tuple[TaskStandings | GameStandings, Outcome]]
+ListedOnBoards = Sequence[tuple[TaskStandings | GameStandings, Listed]]
 """What the leaderboards have of one agent, tasks first."""
 
 
-def outcomes_by_agent(standings: Standings, names: Iterable[AgentName]) -> Mapping[AgentName, TaskOutcomes]:
+def listed_by_agent(standings: Standings, names: Iterable[AgentName]) -> Mapping[AgentName, ListedOnBoards]:
     """What the leaderboards have of these agents."""
-    agents: dict[AgentName, list[tuple[TaskStandings | GameStandings, Outcome]]] = {name: [] for name in names}
+    agents: dict[AgentName, list[tuple[TaskStandings | GameStandings, Listed]]] = {name: [] for name in names}
     for board in standings.boards:
-        for entry, outcome in outcomes_of(board):
+        for entry, listed in listed_entries(board):
             if entry.name in agents:
-                agents[entry.name].append((board, outcome))
+                agents[entry.name].append((board, listed))
     return agents
 
 
 def entries_of(board: TaskStandings | GameStandings) -> Iterator[Entry]:
     """The same without what is known of them."""
-    return (entry for entry, _ in outcomes_of(board))
+    return (entry for entry, _ in listed_entries(board))

@@ -1,4 +1,4 @@
-"""The matches of a duel for its page: cards, and one JSON document for the replay script."""
+"""The matches of a duel for its page: a summary of each, and one JSON document for the replay script."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _PNG_PREFIX = "data:image/png;base64,"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayCard:
+class MatchSummary:
     """One match in a page's list."""
 
     number: int
@@ -41,7 +41,7 @@ class ReplayCard:
 class MatchReplay:
     """The matches of a duel."""
 
-    cards: tuple[ReplayCard, ...]
+    summaries: tuple[MatchSummary, ...]
     ground: Markup
     document: Markup
     """JSON for the replay script, safe inside a script element."""
@@ -62,13 +62,13 @@ def side_names(duel: Duel, shown: Sequence[str | None] = (None, None)) -> tuple[
 def match_replay(duel: Duel, task: Task, frames: AllFrames, names: tuple[str, str] | None = None) -> MatchReplay:
     """All matches of a duel; `names` are those of its sides, if not their folders."""
     kind, names, with_returns = drawing_of(task), names or side_names(duel), _has_other_returns(duel)
-    cards, matches = [], []
+    summaries, matches = [], []
     records = zip(duel.matches, moves_of(duel), milliseconds_of(duel), strict=True)
     for index, (match, moves, times) in enumerate(records):
         rendered = frames.get((duel.key, index), ReplayFrames())
         first: Side = 1 if index % 2 else 0
         marks = kind.render(moves, first, match.refused) if kind else []
-        card = ReplayCard(
+        summary = MatchSummary(
             number=index + 1,
             winner=match.winner,
             outcome=match_outcome(match, names, with_returns=with_returns),
@@ -80,13 +80,13 @@ def match_replay(duel: Duel, task: Task, frames: AllFrames, names: tuple[str, st
             else _last_image(rendered),
             text=rendered.texts[-1] if rendered.texts else "",
         )
-        cards.append(card)
+        summaries.append(summary)
         fields: dict[str, Any] = {"first": first, "moves": moves, "ms": times, "opening": min(len(moves), task.opening)}
-        fields |= {"outcome": card.outcome, "why": card.why, "winner": card.winner}
+        fields |= {"outcome": summary.outcome, "why": summary.why, "winner": summary.winner}
         matches.append(fields | _picture_fields(kind, marks, rendered, len(moves), first))
     shared = {"players": names, "words": kind.words if kind else (), "matches": matches, **_look(kind)}
     ground = shared_ground(kind) if kind else Markup()
-    return MatchReplay(cards=tuple(cards), ground=ground, document=_script_json(shared))
+    return MatchReplay(summaries=tuple(summaries), ground=ground, document=_script_json(shared))
 
 
 def _last_image(frames: ReplayFrames) -> Markup:

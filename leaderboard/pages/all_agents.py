@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from evaluator.model.config.task import Task
 from leaderboard.core.entry import AgentName, Entry, RankedEntry
-from leaderboard.core.standings import Standings, outcomes_of
+from leaderboard.core.standings import Standings, listed_entries
 
 # Places that a row names; the agent's page has all of them.
 NAMED_PLACES = 3
@@ -30,11 +30,11 @@ def agent_lines(standings: Standings) -> list[AgentLine]:
     """Every agent that is on the board or waits for it: the best place first, then the most places, then by name."""
     lines: dict[AgentName, AgentLine] = {}
     for board in standings.boards:
-        for entry, outcome in outcomes_of(board):
+        for entry, listed in listed_entries(board):
             line = lines.setdefault(entry.name, AgentLine(entry=entry))
-            if isinstance(outcome, RankedEntry):
+            if isinstance(listed, RankedEntry):
                 line.tasks += 1
-                line.places += [] if outcome.is_aside else [(outcome.place, board.task)]
+                line.places += [] if listed.is_aside else [(listed.place, board.task)]
     for line in lines.values():
         line.places.sort(key=lambda one: one[0])
     return sorted(lines.values(), key=_order)

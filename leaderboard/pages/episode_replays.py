@@ -95,7 +95,7 @@ def replay_figure(episode: EpisodeReplay, root: str, decimals: int | None = None
     `root` is the relative address of the site's root.
     """
     total = format.plain(episode.total) if decimals is None else format.number(episode.total, decimals)
-    caption = f"return {total}, {format.counted(episode.length, 'step')}"
+    caption = f"return {total}, {format.quantity(episode.length, 'step')}"
     return Markup(
         '<figure class="pr-episode" {facts}>{screen}'
         "<figcaption><b>{which} episode</b> <span>{caption}</span></figcaption></figure>"

@@ -22,7 +22,7 @@ from leaderboard.text import format, urls
 # Players in the crosstable; the page of each player lists all its duels.
 CROSSTABLE_PLAYERS = 24
 # Matches that the page of a duel shows at once; the others are behind a click.
-FIRST_CARDS = 12
+FIRST_MATCHES = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ def render_game_pages(
         pages[path] = page(
             path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=names,
             card=duel_card(board, duel),
-            signed=format.SIGNED, FIRST_CARDS=FIRST_CARDS,
+            signed=format.SIGNED, FIRST_MATCHES=FIRST_MATCHES,
             entries=players,
             assets=Markup(urls.up(path) + "assets/"), root=Markup(urls.up(path)),
         )  # fmt: skip

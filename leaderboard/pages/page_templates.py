@@ -106,7 +106,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         held_reason=format.held_reason,
         no_place_reason=format.no_place_reason, is_tied=format.is_tied, entry_tags=format.entry_tags,
         row_marks=format.row_marks,
-        span=escape_markdown.unbroken(format.span), ranks=format.ranks, counted=format.counted,
+        span=escape_markdown.unbroken(format.span), ranks=format.ranks, quantity=format.quantity,
         href=urls.href, task_page=urls.task_page,
         agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
         result_url=urls.result_url, commit_url=urls.commit_url, interval_bar=table_bars.interval_svg,

@@ -72,7 +72,7 @@ def short(digest: str) -> str:
     return digest.removeprefix("sha256:")[:12]
 
 
-def counted(count: int, word: str, plural: str = "") -> str:
+def quantity(count: int, word: str, plural: str = "") -> str:
     """`1 agent`, `2 agents`."""
     return f"{count} {word if count == 1 else plural or word + 's'}"
 

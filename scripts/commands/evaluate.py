@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from evaluator.host.digests.runtime_digest import runtime_digest
-from evaluator.host.sandboxes.select import process_sandbox
+from evaluator.host.sandboxes.select_sandbox import process_sandbox
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel

@@ -20,8 +20,8 @@ from scripts.options import AgentArgument, JsonDocument
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_here, eligible_tasks
+from scripts.standings.agent_records import duels_of, newest_results
 from scripts.standings.expected_place import expected_comment, recorded_here, with_recorded
-from scripts.standings.newest_results import duels_of, newest_results
 
 PATHS_SHOWN = 5
 

@@ -8,7 +8,7 @@ import typer
 from scripts.console import OK, print_json
 from scripts.options import AgentArgument, JsonList, OnlyTasks
 from scripts.repository.checkout import open_checkout
-from scripts.standings.newest_results import duels_of, entry_in, marked_episodes, newest_results
+from scripts.standings.agent_records import duels_of, entry_in, marked_episodes, newest_results
 
 
 def run(

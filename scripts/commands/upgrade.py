@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.text.format import counted
+from leaderboard.text.format import quantity
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.maintenance.upgrade_tree import (
@@ -64,7 +64,7 @@ def _refuse_unclean(clone: GitRepository) -> None:
     if changed:
         raise CommandError(
             USAGE,
-            f"not committed: {counted(len(changed), 'changed file')}, such as {changed[0][3:]}; commit it first",
+            f"not committed: {quantity(len(changed), 'changed file')}, such as {changed[0][3:]}; commit it first",
         )
 
 

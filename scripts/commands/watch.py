@@ -11,7 +11,7 @@ from evaluator.model.config.task import Task
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.options import AgentArgument
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
-from scripts.standings.newest_results import OwnMatch, choose_match, entry_in, episode_number, match_tasks, newest_results
+from scripts.standings.agent_records import OwnMatch, choose_match, entry_in, episode_number, match_tasks, newest_results
 
 _ENDINGS = (".webp", ".gif", ".mp4")
 NO_VIDEO = "an .mp4 needs an encoder: 'make notebook' or 'pip install imageio-ffmpeg' brings it; or write .gif or .webp"

@@ -18,7 +18,7 @@ from evaluator.host.envs.render import Bounds, Picture, render_episode, with_ren
 from evaluator.host.errors import AgentFault
 from evaluator.host.progress import ignore_progress
 from evaluator.host.public_https import PublicHttps
-from evaluator.host.seeds.derive import episode_seeds
+from evaluator.host.seeds.derived_seeds import episode_seeds
 from evaluator.host.solo.verify_result import checked_actions
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.task import Task

@@ -16,7 +16,7 @@ from scripts.github.api.client import STATUS_CONTEXT, GitHub
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.pull_request.deliver import bot_status, our_comments
 from scripts.github.pull_request.judge_preview import PREVIEW_WORKFLOW
-from scripts.github.pull_request.outcomes import OFFICIAL_LABEL
+from scripts.github.pull_request.label_and_status import OFFICIAL_LABEL
 from scripts.github.workflow.event import BOT_LOGIN
 from scripts.rehearsal.working_copy import WorkingCopy
 from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW

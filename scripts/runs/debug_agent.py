@@ -12,7 +12,15 @@ import numpy as np
 
 from evaluator import wire
 from evaluator.host.duels.evaluate_duel import DuelRequest
-from evaluator.host.duels.matches import LiveMatch, MatchPool, PlayedMatch, act_body, illegal_move, malformed_move, over_body
+from evaluator.host.duels.match_pool import (
+    LiveMatch,
+    MatchPool,
+    PlayedMatch,
+    act_body,
+    illegal_move,
+    malformed_move,
+    over_body,
+)
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.envs.spaces import IllegalActionError
 from evaluator.host.sandboxes.channel import clean_text

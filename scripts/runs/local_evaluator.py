@@ -29,7 +29,7 @@ from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 
 if TYPE_CHECKING:
     from evaluator.host.progress import ReportProgress
-    from evaluator.host.sandboxes.select import SelectedSandbox
+    from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
     from evaluator.host.solo.evaluation_request import EvaluationRequest
     from evaluator.host.solo.partial_record import PartialFolder
 
@@ -46,7 +46,7 @@ def choose_sandbox(sandbox: str, gpus: int = 0) -> "SelectedSandbox":
     """
     if sandbox not in ("auto", "docker", "gvisor", "process"):
         raise CommandError(USAGE, f"--sandbox {sandbox!r} is unknown; it is auto, docker, gvisor or process")
-    from evaluator.host.sandboxes.select import select_sandbox
+    from evaluator.host.sandboxes.select_sandbox import select_sandbox
 
     with stderr_console().status("Preparing the sandbox …") as status:
         try:

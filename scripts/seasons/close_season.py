@@ -29,7 +29,7 @@ from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from leaderboard.planning.admission import admit_work
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.text import bibtex
-from leaderboard.text.format import counted, shown_phases
+from leaderboard.text.format import quantity, shown_phases
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.beacon import admission_context
@@ -350,7 +350,7 @@ def _refuse_unverified(verifications: Sequence[Verification], season: str) -> No
     hint = [f"fetch the traces: {fetch}"] if lacking else []
     what = "cannot be verified" if len(lacking) == len(unverified) else "did not verify"
     raise CommandError(
-        SUBMISSION_AT_FAULT, f"{counted(len(unverified), 'result')} {what}; nothing was closed", *lines, *more, *hint
+        SUBMISSION_AT_FAULT, f"{quantity(len(unverified), 'result')} {what}; nothing was closed", *lines, *more, *hint
     )
 
 

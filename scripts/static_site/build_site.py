@@ -14,7 +14,7 @@ from urllib.parse import quote
 from PIL import Image
 
 from leaderboard.api import document_files as documents
-from leaderboard.charts.social_cards import Card, draw_position, render_card, social_cards
+from leaderboard.charts.social_cards import SocialCard, draw_position, render_card, social_cards
 from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
 from leaderboard.games.game_drawings import moves_of, position_text
@@ -35,7 +35,7 @@ from scripts.git.pull_numbers import pull_numbers_by_agent
 from scripts.processes import bounded_process
 from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
-from scripts.static_site import search_index, site_freshness
+from scripts.static_site import local_build, search_index
 from scripts.static_site.game_frames import frames
 from scripts.static_site.render_episodes import middle_frame, pictures, poster_files, rendered_replays
 
@@ -47,7 +47,7 @@ MKDOCS_BYTES = 1 << 20
 
 def build(checkout: Checkout, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
-    site_freshness.forget_fingerprint(checkout.root)
+    local_build.forget_fingerprint(checkout.root)
     table, context = gather_site_inputs(checkout, official=official)
     with stderr_console().status("Building the site …"):
         return build_in_folder(table, context, checkout.root)
@@ -224,7 +224,7 @@ def card_pictures(standings: Standings, context: SiteContext, built: Path) -> It
     return ((card.file, render_card(card, _picture_beside(card, context, built))) for card in social_cards(standings))
 
 
-def _picture_beside(card: Card, context: SiteContext, built: Path) -> Image.Image | None:
+def _picture_beside(card: SocialCard, context: SiteContext, built: Path) -> Image.Image | None:
     """The middle of the leader's film, or the last position of a match; None where neither can be drawn."""
     if card.match:
         task, duel, index = card.match

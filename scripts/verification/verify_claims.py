@@ -275,7 +275,7 @@ class MainHistory:
         if record.sandbox.is_official and record.sandbox != rules.runners.sandbox:
             named = rules.runners.sandbox
             yield f"it was played in {record.sandbox}, and challenge.yml at commit {commit[:12]} says {named}"
-        if isinstance(record, Result) and (fault := record.cards_fault(rules.runners.gpus)):
+        if isinstance(record, Result) and (fault := record.gpus_fault(rules.runners.gpus)):
             yield f"{fault} at commit {commit[:12]}"
         if secret_hash(record.beacon) is not None and rules.sealed_beacon != record.beacon:
             yield f"challenge.yml at commit {commit[:12]} seals the season with another secret"

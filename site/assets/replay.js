@@ -4,7 +4,7 @@ import { MatchPicture } from "./js/match-picture.js";
 
 /* How many moves of a match are played by themselves. */
 const LAST_MOVES = 12;
-const FIRST_CARDS = 12;
+const FIRST_MATCHES = 12;
 /* Moves to choose from for who guesses. */
 const CHOICES = 4;
 const only = (least, value, greatest) => Math.max(least, Math.min(greatest, value));
@@ -181,9 +181,9 @@ class Replay {
     if (wanted === "short") indexes.sort((a, b) => moves(a) - moves(b));
     const cards = indexes.map((index) => this.cards[index]);
     const [first, rest] = document.querySelectorAll(".pr-matches");
-    first.replaceChildren(...cards.slice(0, FIRST_CARDS));
+    first.replaceChildren(...cards.slice(0, FIRST_MATCHES));
     if (!rest) return;
-    rest.replaceChildren(...cards.slice(FIRST_CARDS));
+    rest.replaceChildren(...cards.slice(FIRST_MATCHES));
     const fold = rest.closest("details");
     fold.hidden = !rest.children.length;
     fold.querySelector("summary").textContent = `${rest.children.length} more`;

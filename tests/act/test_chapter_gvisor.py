@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from tests.act.board import BALANCES, CHALLENGE, entry
 from tests.act.forge import ActForge
 from tests.act.seen import only_comment, recorded, results, run_of

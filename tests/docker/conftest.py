@@ -3,7 +3,7 @@
 import pytest
 
 from evaluator.host.docker.engine import Engine
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from tests.hostile.arena import over_standard_streams
 
 

@@ -7,7 +7,7 @@ import pytest
 from evaluator.host.docker.engine import Engine
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import ClockSettings, Task

@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.host.docker.engine import Engine
 from evaluator.host.envs.pettingzoo_game import open_game, replay
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import ClockSettings, ParallelEpisodes, Task
 from evaluator.model.records.duel_record import MatchEnd

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.host.loading.yaml_loader import dump_yaml
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import order_of, play, write_agent
 from tests.weights_server import weights

@@ -17,7 +17,7 @@ import pytest
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.gvisor_runtime import RUNSC_PACKAGES, RUNTIME_ARGUMENTS, RunscPackage
 from evaluator.host.errors import SandboxError
-from evaluator.host.sandboxes.select import select_sandbox
+from evaluator.host.sandboxes.select_sandbox import select_sandbox
 from scripts.commands import gvisor
 from scripts.console import OUR_FAULT, CommandError
 from scripts.runs.install_gvisor import InstallPlaces, install_gvisor

@@ -18,7 +18,7 @@ from evaluator.host.docker.container_policy import UIDS
 from evaluator.host.docker.engine import Engine
 from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.sandboxes import docker_sandbox
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from evaluator.host.docker.engine import Engine
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result

@@ -18,7 +18,7 @@ from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.limits import Limits, SubmissionLimits

@@ -18,7 +18,7 @@ from evaluator.host.loading.submission_folder import read_folder, stage
 from evaluator.host.probe.run_probe import NOT_PROMISED, escape_checks, probe
 from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.solo.make_result import Evaluation
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.records.result import SandboxKind

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.host.envs.gym_task import load_gym_task
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import verify_result

@@ -20,7 +20,7 @@ from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import engine as container_module
 from evaluator.host.docker.engine import OWNER_LABEL, Engine
 from evaluator.host.process_owner import ProcessOwner, this_process
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import base, order_of, our_containers, play, write_agent

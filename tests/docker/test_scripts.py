@@ -3,7 +3,7 @@
 import pytest
 
 from evaluator.host.envs.gym_task import load_gym_task
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits

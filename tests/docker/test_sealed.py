@@ -9,7 +9,7 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.progress import ignore_progress
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
 from evaluator.model.records.result import SandboxKind, Tier
 from leaderboard.core.store import ResultStore

@@ -4,7 +4,7 @@ import textwrap
 from typing import Any
 
 from evaluator.host.envs.gym_task import load_gym_task
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import Verification

@@ -17,7 +17,7 @@ from evaluator.host.docker.engine import OWNER_LABEL, Engine
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.sandboxes.docker_sandbox import REMOVAL
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.make_result import Evaluation

@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode
 
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import describe
-from evaluator.host.seeds.derive import episode_seeds
+from evaluator.host.seeds.derived_seeds import episode_seeds
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.config.task import Task

@@ -253,7 +253,7 @@ def test_a_formula_is_text_where_cells_are_parted_at_semicolons(text: str) -> No
 
 
 def test_a_page_saves_what_it_shows_without_formulas() -> None:
-    script = Path("site/assets/js/rows.js").resolve().as_uri()
+    script = Path("site/assets/js/table-rows.js").resolve().as_uri()
     saving = f"import {{csv}} from '{script}'; process.stdout.write(csv(JSON.parse(process.argv[1]), []));"
     shown = [visible(text) for text in FORMULAS + INNER_FORMULAS] + ["a=b", "\t"]
     done = subprocess.run(

@@ -22,7 +22,7 @@ from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate
 from evaluator.host.envs.pettingzoo_game import open_game, replay
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
-from evaluator.host.seeds.derive import episode_seeds, opening_seeds
+from evaluator.host.seeds.derived_seeds import episode_seeds, opening_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge

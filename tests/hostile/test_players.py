@@ -19,7 +19,7 @@ from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import ClockSettings, ParallelEpisodes, Task

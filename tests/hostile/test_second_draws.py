@@ -21,7 +21,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.make_result import Evaluation

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.loading.weights_cache import WeightsCache
-from evaluator.host.sandboxes.select import select_sandbox
+from evaluator.host.sandboxes.select_sandbox import select_sandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.model.config.submission import WeightsFile
 from evaluator.model.records.verdict import Verdict

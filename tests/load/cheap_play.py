@@ -18,7 +18,7 @@ from evaluator import wire
 from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.usage import Usage
 from evaluator.model.records.result import SandboxKind
 from evaluator.sandbox import load_agent, main

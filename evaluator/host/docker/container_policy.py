@@ -47,7 +47,7 @@ class ContainerOptions:
     gpus: int = 0
 
 
-def card_requests(gpus: int) -> list[DeviceRequest] | None:
+def gpu_requests(gpus: int) -> list[DeviceRequest] | None:
     """What `docker run --gpus` asks for: cards for computing and their driver's figures, not for displays or video."""
     return [DeviceRequest(count=gpus, capabilities=[["gpu", "compute", "utility"]])] if gpus else None
 
@@ -96,5 +96,5 @@ def locked_down(limits: Limits, options: ContainerOptions) -> dict[str, Any]:
         "binds": {host: dict(mount) for host, mount in options.binds.items()},
         "runtime": options.runtime,
         "cpuset_cpus": ",".join(map(str, options.processors)) or None,
-        "device_requests": card_requests(options.gpus),
+        "device_requests": gpu_requests(options.gpus),
     }

@@ -34,7 +34,7 @@ from evaluator.host.docker.engine_errors import (
     no_answer,
     pushed_digest,
 )
-from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, cards_fault, runtime_fault
+from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, gpus_fault, runtime_fault
 from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.process_owner import ProcessOwner, current_boot, start_time, this_process
 from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, Usage, group_usage
@@ -131,9 +131,9 @@ class Engine:
         """What is wrong with the engine's gVisor, in one line; None if it can be used."""
         return runtime_fault(self.runtimes())
 
-    def cards_fault(self, image: str, gpus: int, runtime: str | None) -> str | None:
+    def gpus_fault(self, image: str, gpus: int, runtime: str | None) -> str | None:
         """Why a container cannot be handed that many graphics cards, in one line; None if one was just started with them."""
-        if runtime == GVISOR_RUNTIME and (fault := cards_fault(self.runtimes())):
+        if runtime == GVISOR_RUNTIME and (fault := gpus_fault(self.runtimes())):
             return fault
         container = None
         try:

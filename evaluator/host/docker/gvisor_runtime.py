@@ -59,7 +59,7 @@ def runtime_fault(runtimes: Mapping[str, Any]) -> str | None:
     return None
 
 
-def cards_fault(runtimes: Mapping[str, Any]) -> str | None:
+def gpus_fault(runtimes: Mapping[str, Any]) -> str | None:
     """Why gVisor hands no graphics cards on, in one line; None if it does."""
     arguments = (runtimes.get(GVISOR_RUNTIME) or {}).get("runtimeArgs") or ()
     if any(argument.removesuffix("=true") in ("--nvproxy", "-nvproxy") for argument in arguments):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from evaluator import wire
 from evaluator.host.attempts.attempt import prefer_specific
 from evaluator.host.duels.connection import PlayerConnection
-from evaluator.host.duels.matches import (
+from evaluator.host.duels.match_pool import (
     LiveMatch,
     MatchPool,
     MatchSpec,
@@ -393,16 +393,16 @@ def play_duel(setup: DuelSetup) -> DuelTally:
     pool = MatchPool(setup.game, setup.specs, lanes.shared)
     pool.prepare(lanes.shared)  # while the players import their code
     ready = _await_ready(setup, streams, troubles)
-    rounds: MatchLoop | None = None
+    loop: MatchLoop | None = None
     if len(ready) == len(DUEL_SIDES):
         connections = [PlayerConnection(stream, ends=player.ends) for stream, player in ready]
-        rounds = MatchLoop(pool, connections, setup.limits, setup.progress)
+        loop = MatchLoop(pool, connections, setup.limits, setup.progress)
         for seat in setup.seats:
             if seat.sandbox is not None:
                 seat.sandbox.limit_share()
         setup.shown()
-        rounds.play(min(len(setup.specs), lanes.shared if all(player.shared for _, player in ready) else lanes.separate))
-        troubles = rounds.troubles
+        loop.play(min(len(setup.specs), lanes.shared if all(player.shared for _, player in ready) else lanes.separate))
+        troubles = loop.troubles
     faults = [_final_fault(seat, trouble) for seat, trouble in zip(setup.seats, troubles, strict=True)]
     out = tuple(side for side in DUEL_SIDES if faults[side] is not None)
     if out:
@@ -411,8 +411,8 @@ def play_duel(setup: DuelSetup) -> DuelTally:
     return DuelTally(
         matches=tuple(pool.done[spec.index] for spec in setup.specs),
         faults=(faults[0], faults[1]),
-        thinking=rounds.thinking if rounds else (0.0, 0.0),
-        moves=(rounds.moves[0], rounds.moves[1]) if rounds else (0, 0),
+        thinking=loop.thinking if loop else (0.0, 0.0),
+        moves=(loop.moves[0], loop.moves[1]) if loop else (0, 0),
     )
 
 

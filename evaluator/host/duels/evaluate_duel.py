@@ -23,7 +23,7 @@ from evaluator.host.attempts.attempt import (
 from evaluator.host.attempts.measurement_request import MeasurementRequest, sandbox_spec
 from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
-from evaluator.host.duels.matches import MatchSpec, PlayedMatch
+from evaluator.host.duels.match_pool import MatchSpec, PlayedMatch
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, openings
 from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
@@ -31,7 +31,7 @@ from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, exit_fault
-from evaluator.host.seeds.derive import opening_seeds, player_seeds
+from evaluator.host.seeds.derived_seeds import opening_seeds, player_seeds
 from evaluator.host.usage import Usage
 from evaluator.model.config.submission import extras_needed_by
 from evaluator.model.records import duel_record as duels

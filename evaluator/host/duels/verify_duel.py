@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
-from evaluator.host.seeds.derive import opening_seeds
+from evaluator.host.seeds.derived_seeds import opening_seeds
 from evaluator.host.verification import Verification, VerificationStatus, is_same_number, is_stale
 from evaluator.model.base import error_in_words
 from evaluator.model.records.duel_record import SIDES, Duel, MatchEnd, MatchRecord, WantedDuel

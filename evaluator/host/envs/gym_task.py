@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-from evaluator.host.envs.spaces import ActionDecoder, PlayableTask
+from evaluator.host.envs.playable_task import PlayableTask
+from evaluator.host.envs.spaces import ActionDecoder
 from evaluator.host.errors import EnvironmentFault as EnvironmentFault
-from evaluator.host.seeds.derive import environment_seed
+from evaluator.host.seeds.derived_seeds import environment_seed
 from evaluator.model.config.task import Task
 
 # A host's own metric: from the episodes (see `custom_metrics`) to a number.

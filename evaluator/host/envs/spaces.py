@@ -1,7 +1,6 @@
 """Spaces on the host: their description, the encoding of observations and the decoding and checking of actions."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -9,10 +8,6 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from evaluator import wire
-from evaluator.host.errors import EnvironmentFault
-from evaluator.model.canonical_json import canonical
-from evaluator.model.config.task import Task
-from evaluator.model.records.trace import is_recordable
 
 Array = npt.NDArray[Any]
 
@@ -53,36 +48,6 @@ def describe(space: spaces.Space[Any]) -> dict[str, Any]:
             return {"type": "Tuple", "spaces": [describe(inner) for inner in space.spaces]}
         case _:
             raise UnsupportedSpaceError(f"{type(space).__name__} spaces cannot be sent to an agent")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlayableTask:
-    """A task, and the spaces of its environment or game."""
-
-    task: Task
-    observation_space: spaces.Space[Any]
-    action_space: spaces.Space[Any]
-
-    def __post_init__(self) -> None:
-        """Refuse spaces that no HELLO or no trace holds: every evaluation would be a failure of ours."""
-        try:
-            canonical(self.hello_fields())
-        except ValueError as error:
-            raise EnvironmentFault(f"spaces of task {self.task.id} cannot be recorded: {error}") from error
-        if not all(is_recordable(leaf.shape) for leaf in wire.leaves(describe(self.action_space))):
-            raise EnvironmentFault(f"actions of task {self.task.id} cannot be recorded: one is empty or has too many axes")
-
-    def encoder(self) -> "ObservationEncoder":
-        """A new encoder of observations."""
-        return ObservationEncoder(self.observation_space)
-
-    def hello_fields(self) -> dict[str, Any]:
-        """What HELLO (`evaluator/host/sandboxes/handshake.py`) says of it."""
-        return {
-            "task_id": self.task.id,
-            "observation_space": describe(self.observation_space),
-            "action_space": describe(self.action_space),
-        }
 
 
 def padded(leaves: Iterable[bytes]) -> list[bytes]:

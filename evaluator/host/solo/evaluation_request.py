@@ -6,7 +6,7 @@ from evaluator.host.attempts.measurement_request import MeasurementRequest
 from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.loading.submission_folder import SubmissionFolder
-from evaluator.host.seeds.derive import agent_seeds, episode_seeds
+from evaluator.host.seeds.derived_seeds import agent_seeds, episode_seeds
 from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
 from evaluator.host.solo.referee import EpisodeSpec
 from evaluator.model.config.limits import Limits

@@ -14,7 +14,7 @@ from evaluator.host.envs.custom_metrics import custom_metric_faults, split_by_le
 from evaluator.host.envs.episode_recorder import EpisodeChecksum
 from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.spaces import IllegalActionError, ObservationEncoder
-from evaluator.host.seeds.derive import episode_seeds
+from evaluator.host.seeds.derived_seeds import episode_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.script_env_server import NO_STEP_LIMIT

@@ -253,7 +253,7 @@ class Result(StoredRecord):
             raise ValueError("a sealed result has a trace if it is ok, and only then a score")
         return self
 
-    def cards_fault(self, wanted: int) -> str | None:
+    def gpus_fault(self, wanted: int) -> str | None:
         """What is wrong with the graphics cards of an official result; one that failed on our side may have had none."""
         handed = len(self.gpus.cards) if self.gpus else 0
         if handed == wanted or self.verdict is Verdict.INTERNAL_ERROR:

@@ -7,7 +7,7 @@ from evaluator.model.records.result import Result
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition
-from leaderboard.core.standings import Failure, OverallRow, Row, Standings, outcomes_by_agent
+from leaderboard.core.standings import Failure, OverallRow, Row, Standings, listed_by_agent
 from leaderboard.pages.game_page import Opponent, opponents_of
 
 
@@ -61,25 +61,25 @@ def agent_profiles(standings: Standings, share: Partition = SINGLE_PARTITION) ->
     """The profiles of a share of all agents, sorted by login and agent."""
     overall = {row.entry.name: row for row in standings.overall}
     profiles = []
-    for name, outcomes in outcomes_by_agent(standings, share.of(sorted(standings.entries))).items():
+    for name, boards in listed_by_agent(standings, share.of(sorted(standings.entries))).items():
         entry = standings.entries[name]
         task_results: list[TaskResult] = []
         game_results: list[GameResult] = []
-        for board, outcome in outcomes:
-            waits = "" if outcome else entry.waits_for(board.task.id)
+        for board, listed in boards:
+            waits = "" if listed else entry.waits_for(board.task.id)
             if isinstance(board, GameStandings):
                 game_results.append(
                     GameResult(
-                        board=board, row=outcome if isinstance(outcome, GameRow) else None,
-                        failure=outcome if isinstance(outcome, GameFailure) else None, quarantine=waits,
-                        opponents=tuple(opponents_of(board, name)) if isinstance(outcome, GameRow) else (),
+                        board=board, row=listed if isinstance(listed, GameRow) else None,
+                        failure=listed if isinstance(listed, GameFailure) else None, quarantine=waits,
+                        opponents=tuple(opponents_of(board, name)) if isinstance(listed, GameRow) else (),
                     )
                 )  # fmt: skip
             else:
                 task_results.append(
                     TaskResult(
-                        task=board.task, row=outcome if isinstance(outcome, Row) else None,
-                        failure=outcome if isinstance(outcome, Failure) else None, quarantine=waits,
+                        task=board.task, row=listed if isinstance(listed, Row) else None,
+                        failure=listed if isinstance(listed, Failure) else None, quarantine=waits,
                     )
                 )  # fmt: skip
         profiles.append(

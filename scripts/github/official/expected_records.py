@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from evaluator.host.seeds.derive import episode_seeds, opening_seeds
+from evaluator.host.seeds.derived_seeds import episode_seeds, opening_seeds
 from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier, with_self_hash
@@ -78,7 +78,7 @@ class RoundCheck:
             for side, (entry, player) in enumerate(zip(item.entries, record.players, strict=True)):
                 if player.version != entry.version or player.login_id is not None:
                     yield _other(f"player {side + 1}")
-        if isinstance(record, Result) and (fault := record.cards_fault(self.work.challenge.runners.gpus)):
+        if isinstance(record, Result) and (fault := record.gpus_fault(self.work.challenge.runners.gpus)):
             yield fault
         if (record.provenance.commit, record.provenance.run_url) != (self.work.sha, self.official.run_url):
             yield "the provenance is not this run's"

@@ -280,9 +280,9 @@ def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: Worklo
         if isinstance(item, DuelWorkItem):
             duel = runner.job(_duel_request(official, runner, work, item))
             return duel.playing(duel.play)
-        order = _evaluation_request(official, runner.evaluator, work, item)
-        solo = runner.evaluator.job(order)
-        return solo.playing(lambda report: _sealed_result(work.challenge, order, *solo.play(report)))
+        request = _evaluation_request(official, runner.evaluator, work, item)
+        solo = runner.evaluator.job(request)
+        return solo.playing(lambda report: _sealed_result(work.challenge, request, *solo.play(report)))
 
     return read().playing(lambda report: read().play(report))
 
@@ -302,10 +302,10 @@ def _record(store: ResultStore, played: Played) -> str:
 
 
 def _sealed_result(
-    challenge: Challenge, order: EvaluationRequest, result: Result, trace: bytes | None
+    challenge: Challenge, request: EvaluationRequest, result: Result, trace: bytes | None
 ) -> tuple[Result, bytes | None]:
     """The result and trace, sealed in a sealed season."""
-    return seal_result(challenge, order.secret, result, trace) if order.secret else (result, trace)
+    return seal_result(challenge, request.secret, result, trace) if request.secret else (result, trace)
 
 
 def _failure_message(verdict: Verdict, message: str) -> str:
@@ -314,18 +314,18 @@ def _failure_message(verdict: Verdict, message: str) -> str:
 
 
 def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
-    order = bench.request(_agent(official, work, item.entry), work.task(item), item.wanted.beacon)
+    request = bench.request(_agent(official, work, item.entry), work.task(item), item.wanted.beacon)
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
     return replace(
-        order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret, answering=item.answering
+        request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret, answering=item.answering
     )
 
 
 def _duel_request(official: OfficialRun, runner: DuelRunner, work: Workload, item: DuelWorkItem) -> DuelRequest:
     one, other = (_agent(official, work, entry) for entry in item.entries)
-    order = runner.request(one, other, work.task(item), item.wanted.beacon)
-    return replace(order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, answering=item.answering)
+    request = runner.request(one, other, work.task(item), item.wanted.beacon)
+    return replace(request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, answering=item.answering)
 
 
 def _agent(official: OfficialRun, work: Workload, entry: Entry) -> AgentFolder:

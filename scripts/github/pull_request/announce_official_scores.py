@@ -29,7 +29,7 @@ from scripts.github.pull_request.deliver import (
     snapshot_stickies,
     sticky_changes,
 )
-from scripts.github.pull_request.outcomes import OFFICIAL_LABEL
+from scripts.github.pull_request.label_and_status import OFFICIAL_LABEL
 from scripts.github.pull_request.season_rules import rules_after_merge
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.layout import MAIN_BRANCH

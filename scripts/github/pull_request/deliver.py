@@ -13,7 +13,7 @@ from scripts.github.api.client import COMMENTS_LISTED, STATUS_CONTEXT, GitHub, G
 from scripts.github.api.pull_snapshots import PullSnapshot, label_nodes, read_pulls
 from scripts.github.api.responses import CommitStatus, IssueComment, PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.outcomes import LABEL_STYLES, VERDICT_LABELS, Outcome
+from scripts.github.pull_request.label_and_status import LABEL_STYLES, VERDICT_LABELS, Outcome
 from scripts.github.workflow.outputs import write_summary
 
 # GitHub takes a thousand statuses of a commit: whoever opens and closes a pull request for a day has used them up.

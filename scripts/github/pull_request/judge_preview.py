@@ -24,7 +24,7 @@ from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.preview.preview_artifact import ZIP_BYTES, ArtifactError, read_artifact
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import Delivery, deliver_outcomes
-from scripts.github.pull_request.outcomes import (
+from scripts.github.pull_request.label_and_status import (
     Outcome,
     broken_outcome,
     no_agent_outcome,

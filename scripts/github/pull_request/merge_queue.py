@@ -10,7 +10,7 @@ from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import full_sha
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import bot_status
-from scripts.github.pull_request.outcomes import StatusState
+from scripts.github.pull_request.label_and_status import StatusState
 from scripts.github.workflow.event import MergeGroup, merge_group
 from scripts.repository.layout import MAIN_BRANCH
 

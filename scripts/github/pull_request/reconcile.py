@@ -14,7 +14,7 @@ from scripts.github.official.failure_issues import FAILURE_ISSUE_TITLE, open_fai
 from scripts.github.official.publish_report import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.judge_preview import PreviewCase, guard_pull, restart_run
-from scripts.github.pull_request.outcomes import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
+from scripts.github.pull_request.label_and_status import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
 from scripts.github.pull_request.report_previews import (
     HOURLY_READING_SECONDS,
     PreviewRuns,

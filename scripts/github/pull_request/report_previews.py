@@ -35,7 +35,7 @@ from scripts.github.pull_request.judge_preview import (
     report_preview,
     scored_outcome,
 )
-from scripts.github.pull_request.outcomes import (
+from scripts.github.pull_request.label_and_status import (
     FINAL_STATES,
     REVIEW_LABEL,
     Outcome,

@@ -9,7 +9,7 @@ import { agentDocument, queryOf, root } from "./site.js";
  *
  * @param {{task: string, decimals: number}} board
  * @param {(who: string) => void} drop takes one out again
- * @returns {{element: HTMLElement, show: (picked: string[], entries: Map<string, import("./rows.js").Entry>) => Promise<void>}}
+ * @returns {{element: HTMLElement, show: (picked: string[], entries: Map<string, import("./table-rows.js").Entry>) => Promise<void>}}
  */
 export function panel(board, drop) {
   const chips = el("ul", { class: "pr-chips" });

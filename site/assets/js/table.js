@@ -6,12 +6,12 @@
 import { SERIES } from "./charts.js";
 import { el } from "./dom.js";
 import { number } from "./format.js";
-import { controls } from "./filter.js";
-import { columnsOf, headsOf } from "./cells.js";
+import { controls } from "./table-controls.js";
+import { columnsOf, headsOf } from "./table-cells.js";
 import { panel } from "./table-picks.js";
 import { fetched, saveFile } from "./site.js";
-import { csv, entriesOf, shownOf } from "./rows.js";
-import { fromAddress, toAddress } from "./view.js";
+import { csv, entriesOf, shownOf } from "./table-rows.js";
+import { fromAddress, toAddress } from "./table-view.js";
 
 const PAGE = 100;
 /** The least height of a row in pixels. */

@@ -9,7 +9,7 @@ from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.make_result import Evaluation

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from evaluator.host.deterministic import run_pinned
 from evaluator.host.digests.image_files import default_base
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from tests.evaluator.conformance.cases import CASES, measured
 
 MODULE = "tests.evaluator.conformance.play"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.envs import spaces
-from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.solo import evaluation_request
 from tests.evaluator.conformance import record
 from tests.evaluator.conformance.cases import CASES, measured

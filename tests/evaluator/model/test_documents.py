@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_submission
-from evaluator.host.seeds.derive import agent_seeds, environment_seed, episode_seeds
+from evaluator.host.seeds.derived_seeds import agent_seeds, environment_seed, episode_seeds
 from evaluator.model import canonical_json, identifiers
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits

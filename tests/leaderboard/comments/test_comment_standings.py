@@ -16,7 +16,7 @@ from leaderboard.comments.states import CommentContext, PlacesReply
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.scoring import overall
-from scripts.github.pull_request.outcomes import StatusState, previewed_outcome
+from scripts.github.pull_request.label_and_status import StatusState, previewed_outcome
 from tests.leaderboard.make import challenge, digest, entry, hypothetical_row, result, task
 
 HEAD, EVALUATOR = "a" * 40, "b" * 40

@@ -246,8 +246,8 @@ def test_a_game_without_a_drawing_shows_frames_or_its_moves():
     made = match_replay(record, games.UNKNOWN, frames)
     records = json.loads(made.document)["matches"]
 
-    assert [card.text for card in made.cards] == ["two", "", "", ""]
-    assert [bool(card.picture) for card in made.cards] == [False, True, False, False]
+    assert [summary.text for summary in made.summaries] == ["two", "", "", ""]
+    assert [bool(summary.picture) for summary in made.summaries] == [False, True, False, False]
     assert records[0]["texts"] == ["start", "one </script>", "two"]
     assert records[1]["images"] == [png] * 3
     assert not {"marks", "texts", "images"} & set(records[3])

@@ -14,7 +14,7 @@ from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.table import task_table
 from leaderboard.api.task_leaderboards import ranked_row, task_improvements, task_rows
 from leaderboard.build_standings import build_standings
-from leaderboard.core.standings import outcomes_by_agent
+from leaderboard.core.standings import listed_by_agent
 from leaderboard.text import serialise
 from tests.leaderboard import make
 from tests.leaderboard.api.leaderboards import CONTEXT
@@ -80,7 +80,7 @@ def test_a_row_is_the_same_in_all_documents(name: str) -> None:
     board = standings.tasks[0]
     rows = task_rows(board, api_inputs(standings, CONTEXT))
     table = task_table(board, rows)
-    agents = outcomes_by_agent(standings, standings.entries)
+    agents = listed_by_agent(standings, standings.entries)
 
     for (row, beside), document, cells in zip(task_improvements(board), rows, table["rows"], strict=True):
         printed = ranked_row(row, task, beside)
@@ -89,8 +89,8 @@ def test_a_row_is_the_same_in_all_documents(name: str) -> None:
         assert list(document["metrics"]) == [name, "Length"]
         assert dict(zip(table["columns"], cells, strict=True))["metric:Length"] == printed["metrics"]["Length"]
         context = AgentContext(entry=row.entry, inputs=api_inputs(standings, CONTEXT))
-        [(entered, outcome)] = agents[row.entry.name]
-        agent = task_document_of_agent(entered.task, outcome, context)
+        [(entered, listed)] = agents[row.entry.name]
+        agent = task_document_of_agent(entered.task, listed, context)
         assert {key: agent[key] for key in printed.keys() & agent.keys()} == {
             key: printed[key] for key in printed if key not in ("login", "agent", "name", "improvement_on_next")
         }

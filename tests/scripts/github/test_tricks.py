@@ -3,7 +3,7 @@
 import pytest
 
 from scripts.github.pull_request import judge_preview, slash_commands
-from scripts.github.pull_request.outcomes import OK_LABEL
+from scripts.github.pull_request.label_and_status import OK_LABEL
 from scripts.github.pull_request.slash_commands import parse_command
 from tests.scripts.github.pull_request.test_slash_commands import ALICE, HOST, say
 from tests.scripts.github.scenes import Scene, commented, completed, previewed

@@ -15,7 +15,7 @@ from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import openings
 from evaluator.host.errors import AgentFault, RegistryFault, SandboxClosed
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
-from evaluator.host.seeds.derive import opening_seeds, player_seeds
+from evaluator.host.seeds.derived_seeds import opening_seeds, player_seeds
 from evaluator.host.verification import VerificationStatus
 from evaluator.model import canonical_json
 from evaluator.model.config.limits import Limits

@@ -7,13 +7,12 @@ import pytest
 
 from evaluator.host import machine
 from evaluator.host.docker import engine as engine_module
-from evaluator.host.docker.container_policy import ContainerOptions, card_requests
+from evaluator.host.docker.container_policy import ContainerOptions, gpu_requests
 from evaluator.host.docker.engine import Engine
-from evaluator.host.docker.gvisor_runtime import RUNTIME_ARGUMENTS, cards_fault
-from evaluator.host.machine import card_models, graphics_cards, machine_digest
-from evaluator.host.sandboxes import select
+from evaluator.host.docker.gvisor_runtime import RUNTIME_ARGUMENTS, gpus_fault
+from evaluator.host.machine import gpu_models, graphics_cards, machine_digest
 from evaluator.host.sandboxes.sandbox import own_processors
-from evaluator.host.sandboxes.select import SelectedSandbox, process_sandbox, select_sandbox
+from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, _handed_gpus, process_sandbox, select_sandbox
 from evaluator.model.config.challenge import Challenge, Runners
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
@@ -46,7 +45,7 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_drivers_program_names_the_cards(driver: Path) -> None:
     assert graphics_cards() == (f"{A100}, GPU-1f", f"{A100}, GPU-2e")
-    assert card_models(graphics_cards()) == (A100, A100)
+    assert gpu_models(graphics_cards()) == (A100, A100)
 
 
 @pytest.mark.parametrize("script", ["#!/bin/sh\nexit 9\n", "#!/bin/sh\nprintf ''\n", "no program"])
@@ -66,8 +65,8 @@ def test_the_machines_name_changes_with_its_cards(driver: Path, monkeypatch: pyt
 
 
 def test_the_engine_is_asked_for_cards_to_compute_with() -> None:
-    assert card_requests(0) is None
-    (request,) = card_requests(2) or []
+    assert gpu_requests(0) is None
+    (request,) = gpu_requests(2) or []
     assert (request["Count"], request["Capabilities"]) == (2, [["gpu", "compute", "utility"]])
 
 
@@ -76,7 +75,7 @@ def test_the_engine_is_asked_for_cards_to_compute_with() -> None:
     [(RUNTIME_ARGUMENTS, False), ((*RUNTIME_ARGUMENTS, "--nvproxy"), True), (("--nvproxy=true",), True), ((), False)],
 )
 def test_gvisor_hands_cards_on_by_nvproxy_alone(arguments: tuple[str, ...], hands_on: bool) -> None:
-    fault = cards_fault({"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": list(arguments)}})
+    fault = gpus_fault({"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": list(arguments)}})
 
     assert (fault is None) == hands_on
     assert hands_on or "--nvproxy" in str(fault)
@@ -88,12 +87,12 @@ class EngineWithCards:
     def __init__(self, fault: str | None) -> None:
         self.fault = fault
 
-    def cards_fault(self, image: str, gpus: int, runtime: str | None) -> str | None:
+    def gpus_fault(self, image: str, gpus: int, runtime: str | None) -> str | None:
         return self.fault
 
 
 def handed(fault: str | None, gpus: int) -> dict[str, Any]:
-    return select._handed_cards(EngineWithCards(fault), "image", SandboxKind.DOCKER, gpus)  # type: ignore[arg-type]
+    return _handed_gpus(EngineWithCards(fault), "image", SandboxKind.DOCKER, gpus)  # type: ignore[arg-type]
 
 
 def test_results_name_what_was_handed_out(driver: Path) -> None:
@@ -122,8 +121,8 @@ def test_a_result_says_that_its_agent_had_no_card() -> None:
     result = evaluated(ANGLE_RULE, task, gpus=Devices(wanted=1)).result
 
     assert result.document()["gpus"] == {"wanted": 1, "cards": []}
-    assert result.cards_fault(1) == "it was played on 0 graphics cards, and challenge.yml says 1"
-    assert result.cards_fault(0) is None
+    assert result.gpus_fault(1) == "it was played on 0 graphics cards, and challenge.yml says 1"
+    assert result.gpus_fault(0) is None
     assert "gpus" not in evaluated(ANGLE_RULE, task).result.document()
 
 
@@ -165,7 +164,7 @@ def test_a_container_is_created_with_the_cards(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(engine_module.Engine, "_api", Api())
 
     engine.create("image", ["true"], Limits(), ContainerOptions(runtime=None, gpus=1))
-    assert asked["device_requests"] == card_requests(1)
+    assert asked["device_requests"] == gpu_requests(1)
     engine.create("image", ["true"], Limits(), ContainerOptions(runtime=None))
     assert asked["device_requests"] is None
 

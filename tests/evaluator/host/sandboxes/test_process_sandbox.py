@@ -12,7 +12,7 @@ import pytest
 from evaluator.host.process_owner import scratch_prefix
 from evaluator.host.sandboxes.process_sandbox import ControlGroup, ProcessSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
-from evaluator.host.sandboxes.select import select_sandbox
+from evaluator.host.sandboxes.select_sandbox import select_sandbox
 from evaluator.host.usage import CONTROL_GROUPS, Usage
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task

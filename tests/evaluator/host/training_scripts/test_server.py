@@ -9,7 +9,7 @@ import pytest
 from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
-from evaluator.host.seeds.derive import episode_seeds
+from evaluator.host.seeds.derived_seeds import episode_seeds
 from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed_score
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits, SubmissionLimits

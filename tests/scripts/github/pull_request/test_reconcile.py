@@ -5,7 +5,7 @@ from scripts.github.official.failure_issues import FAILURE_ISSUE_TITLE, FAILURE_
 from scripts.github.pull_request import reconcile, report_previews
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.judge_preview import PreviewCase
-from scripts.github.pull_request.outcomes import Outcome
+from scripts.github.pull_request.label_and_status import Outcome
 from tests.github.world import BOT, Opened, WorkflowRun
 from tests.leaderboard import make
 from tests.scripts.git.tree_bombs import bomb, commit_tree

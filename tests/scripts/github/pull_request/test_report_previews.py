@@ -9,7 +9,7 @@ from scripts.github.api.client import COMMENTS_LISTED, GitHub, RequestLimit
 from scripts.github.pull_request import report_previews
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.judge_preview import PreviewCase
-from scripts.github.pull_request.outcomes import Outcome
+from scripts.github.pull_request.label_and_status import Outcome
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from tests.github.world import BOT
 from tests.scripts.github.remotes import agent_files

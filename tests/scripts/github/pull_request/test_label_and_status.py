@@ -6,7 +6,7 @@ from pathlib import Path
 from leaderboard.comments.states import NoRunReason
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.pull_request.outcomes import (
+from scripts.github.pull_request.label_and_status import (
     OFFICIAL_LABEL,
     Outcome,
     broken_outcome,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.static_site.site_freshness import fingerprint_of, forget_fingerprint, is_current, remember_fingerprint
+from scripts.static_site.local_build import fingerprint_of, forget_fingerprint, is_current, remember_fingerprint
 
 
 @pytest.fixture

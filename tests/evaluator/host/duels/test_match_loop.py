@@ -11,7 +11,7 @@ import pytest
 from evaluator import wire
 from evaluator.host.duels.connection import PlayerConnection
 from evaluator.host.duels.duel_referee import MatchLoop
-from evaluator.host.duels.matches import LiveMatch, MatchPool
+from evaluator.host.duels.match_pool import LiveMatch, MatchPool
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.channel import SocketStream
 from evaluator.model.config.limits import Limits
@@ -74,9 +74,9 @@ def played(
     for (_, end), script in zip(pairs, scripts, strict=True):
         threading.Thread(target=serve, args=(end, script), daemon=True).start()
     lines = [PlayerConnection(SocketStream(ours)) for ours, _ in pairs]
-    rounds = MatchLoop(table, lines, limits or Limits(), lambda done: None)
-    rounds.play(lanes)
-    return rounds, table
+    loop = MatchLoop(table, lines, limits or Limits(), lambda done: None)
+    loop.play(lanes)
+    return loop, table
 
 
 def test_one_match_is_late_while_the_others_of_its_frame_go_on(sockets: list[tuple[socket.socket, socket.socket]]) -> None:
@@ -86,7 +86,7 @@ def test_one_match_is_late_while_the_others_of_its_frame_go_on(sockets: list[tup
 
     task = Task(id="t", game=TINY, opening=0, matches=8, clock=ClockSettings(move_seconds=0.1, bank_seconds=1))
 
-    rounds, table = played(sockets, (slow_once, quick), task)
+    loop, table = played(sockets, (slow_once, quick), task)
 
     # Four positions: match 0 is over at 0.4 s, before the answer; the others pay 0.125 s of their second.
     late = table.done[0]
@@ -94,8 +94,8 @@ def test_one_match_is_late_while_the_others_of_its_frame_go_on(sockets: list[tup
     assert late.message == "ply 0: no move within 0.1 s and what was left of a bank of 1 s"
     assert {table.done[i].end for i in range(1, 8)} == {MatchEnd.PLAYED}
     assert 200 <= table.done[2].milliseconds[0] < 800
-    assert rounds.troubles == [None, None]
-    assert rounds.moves == [3 * 3 + 4 * 3, 8 * 3 - 3]
+    assert loop.troubles == [None, None]
+    assert loop.moves == [3 * 3 + 4 * 3, 8 * 3 - 3]
 
 
 def test_who_is_slow_but_there_wins_when_the_other_one_goes(sockets: list[tuple[socket.socket, socket.socket]]) -> None:
@@ -108,11 +108,11 @@ def test_who_is_slow_but_there_wins_when_the_other_one_goes(sockets: list[tuple[
         return []
 
     begun = time.monotonic()
-    rounds, _ = played(sockets, (slow, gone), Task(id="t", game=TINY, opening=0, matches=4))
+    loop, _ = played(sockets, (slow, gone), Task(id="t", game=TINY, opening=0, matches=4))
 
     assert time.monotonic() - begun < 30
-    assert rounds.troubles[0] is None
-    assert rounds.troubles[1] is not None
+    assert loop.troubles[0] is None
+    assert loop.troubles[1] is not None
 
 
 def test_a_clock_of_the_whole_duel_counts_answers_that_came(sockets: list[tuple[socket.socket, socket.socket]]) -> None:
@@ -125,11 +125,11 @@ def test_a_clock_of_the_whole_duel_counts_answers_that_came(sockets: list[tuple[
         time.sleep(0.4)
         return [1] * count
 
-    rounds, table = played(sockets, (quick, slow), Task(id="t", game=TINY, opening=0, matches=4), Hasty())
+    loop, table = played(sockets, (quick, slow), Task(id="t", game=TINY, opening=0, matches=4), Hasty())
 
-    assert rounds.troubles[0] is None
-    assert getattr(rounds.troubles[1], "verdict", None) is Verdict.TIMEOUT
-    assert rounds.thinking[1] > 0.99
+    assert loop.troubles[0] is None
+    assert getattr(loop.troubles[1], "verdict", None) is Verdict.TIMEOUT
+    assert loop.thinking[1] > 0.99
     assert len(table.done) < 4
 
 
@@ -138,11 +138,11 @@ def test_many_matches_in_a_frame_are_stepped_while_the_other_side_answers(
 ) -> None:
     task = Task(id="t", game=TINY, opening=0, matches=120)
 
-    rounds, table = played(sockets, (quick, quick), task)
+    loop, table = played(sockets, (quick, quick), task)
 
     assert {(match.end, len(match.moves), match.winner) for match in table.done.values()} == {(MatchEnd.PLAYED, 6, None)}
-    assert rounds.troubles == [None, None]
-    assert rounds.moves == [360, 360]
+    assert loop.troubles == [None, None]
+    assert loop.moves == [360, 360]
 
 
 def test_frames_follow_from_the_moves_whoever_is_faster() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evaluator.host.errors import SandboxError
-from evaluator.host.machine import card_models, graphics_cards
+from evaluator.host.machine import gpu_models, graphics_cards
 from evaluator.host.process_owner import remove_abandoned_once
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox, extras_fault, reap_processes
 from evaluator.host.sandboxes.sandbox import SandboxFactory
@@ -70,19 +70,19 @@ def select_sandbox(choice: str, base: str, tell: Say, *, over_socket: bool | Non
         return process_sandbox(f"{error}. {PROCESS_NOTICE}", gpus)
 
 
-def _handed_cards(engine: "Engine", image: str, kind: SandboxKind, gpus: int) -> dict[str, Any]:
+def _handed_gpus(engine: "Engine", image: str, kind: SandboxKind, gpus: int) -> dict[str, Any]:
     from evaluator.host.sandboxes.docker_sandbox import RUNTIMES
 
     if not gpus:
         return {}
     cards = graphics_cards()
-    fault = engine.cards_fault(image, gpus, RUNTIMES[kind])
+    fault = engine.gpus_fault(image, gpus, RUNTIMES[kind])
     if fault is None and len(cards) < gpus:
         fault = f"nvidia-smi shows {len(cards)} here"
     if fault:
         return {"gpus": Devices(wanted=gpus), "gpus_fault": fault}
     # The engine hands out the first ones.
-    return {"gpus": Devices(wanted=gpus, cards=card_models(cards)[:gpus])}
+    return {"gpus": Devices(wanted=gpus, cards=gpu_models(cards)[:gpus])}
 
 
 def _container_sandbox(kind: SandboxKind, base: str, tell: Say, over_socket: bool | None, gpus: int) -> SelectedSandbox:
@@ -117,7 +117,7 @@ def _container_sandbox(kind: SandboxKind, base: str, tell: Say, over_socket: boo
 
     return SelectedSandbox(
         kind=kind, opener=functools.partial(DockerSandbox, config), base=evaluator_image.base_identity(engine, base),
-        notice=None, prepare=prepare, warm=warm, **_handed_cards(engine, config.image, kind, gpus),
+        notice=None, prepare=prepare, warm=warm, **_handed_gpus(engine, config.image, kind, gpus),
     )  # fmt: skip
 
 

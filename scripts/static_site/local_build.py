@@ -1,4 +1,4 @@
-"""Whether a built site is still what a build would make: nothing that it is made from has changed since."""
+"""Whether the site in build/ is still what a local build would make: nothing that it is made from has changed since."""
 
 import hashlib
 import os

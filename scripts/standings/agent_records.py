@@ -1,4 +1,4 @@
-"""The newest recorded result of an agent's version on each task, its matches, and which of them are worth a look."""
+"""What is recorded of an agent's version: its newest results, its matches, and which of them are worth a look."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -192,8 +192,8 @@ def _owner_tries(counted_duels: Iterable[CountedDuel], groups: OwnerGroups) -> O
 
 def _failures(by_validation: EntriesByValidation, owner_tries: OwnerTries) -> tuple[GameFailure, ...]:
     return tuple(
-        GameFailure(entry=entry, duel=counted.duel, reason=reason, versions_tried=owner_tries.versions(entry.name))
-        for entry, counted, reason in by_validation.refused
+        GameFailure(entry=entry, duel=duel, reason=reason, versions_tried=owner_tries.versions(entry.name))
+        for entry, duel, reason in by_validation.refused
     )
 
 

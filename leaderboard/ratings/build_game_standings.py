@@ -168,7 +168,8 @@ def _held_by_rating(
 
     def by_rating(entry: Entry) -> tuple[Any, ...]:
         version = version_of(entry)
-        return version not in elo, -elo.get(version, 0), version not in since, since.get(version), name_order(entry)
+        rating = round(elo.get(version, 0), 6)  # Of equal ones the first counts, whatever rounding says.
+        return version not in elo, -rating, version not in since, since.get(version), name_order(entry)
 
     return held_by_another(groups, entered, by_rating)
 

@@ -168,7 +168,8 @@ def _held_by_rating(
 
     def by_rating(entry: Entry) -> tuple[Any, ...]:
         version = version_of(entry)
-        return version not in elo, -elo.get(version, 0), version not in since, since.get(version), name_order(entry)
+        rating = round(elo.get(version, 0), 6)  # Of equal ones the first counts, whatever rounding says.
+        return version not in elo, -rating, version not in since, since.get(version), name_order(entry)
 
     return held_by_another(groups, entered, by_rating)
 
@@ -192,8 +193,8 @@ def _owner_tries(counted_duels: Iterable[CountedDuel], groups: OwnerGroups) -> O
 
 def _failures(by_validation: EntriesByValidation, owner_tries: OwnerTries) -> tuple[GameFailure, ...]:
     return tuple(
-        GameFailure(entry=entry, duel=counted.duel, reason=reason, versions_tried=owner_tries.versions(entry.name))
-        for entry, counted, reason in by_validation.refused
+        GameFailure(entry=entry, duel=duel, reason=reason, versions_tried=owner_tries.versions(entry.name))
+        for entry, duel, reason in by_validation.refused
     )
 
 

@@ -171,12 +171,13 @@ def covariance(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
 def _factor(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
     """The Cholesky factor of the information about the free parameters, a lower triangle.
 
-    Without priors the likelihood does not change if all strengths shift together; an added term fixes their sum.
+    Without priors, and where nobody's strength is fixed, the likelihood does not change if all strengths shift together;
+    an added term fixes their sum.
     """
     table = likelihood.information(point)
     table = table[np.ix_(free, free)]
     typical = float(np.mean(np.diagonal(table)))
-    if not likelihood.priors.any():
+    if not likelihood.priors.any() and np.isin([likelihood.matches.a, likelihood.matches.b], free).all():
         strengths = free < len(point) - 2
         table[np.ix_(strengths, strengths)] += typical
     ridge = 0.0

@@ -24,8 +24,8 @@ class EntriesByValidation:
     """Entries by what their validations say, each group in the order given."""
 
     passed: tuple[Entry, ...]
-    refused: tuple[tuple[Entry, CountedDuel, str], ...]
-    """Entries that broke a rule, with the validation and the fault."""
+    refused: tuple[tuple[Entry, Duel, str], ...]
+    """Entries that broke a rule in one of their stays, with the newest such validation and the fault."""
     unvalidated: tuple[Entry, ...]
     """Without a recorded validation of the present version, or of one of its stays on main."""
 
@@ -33,15 +33,19 @@ class EntriesByValidation:
 def partition_by_validation(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> EntriesByValidation:
     """Which entries may enter a game, by the duels that count."""
     passed: list[Entry] = []
-    refused: list[tuple[Entry, CountedDuel, str]] = []
+    refused: list[tuple[Entry, Duel, str]] = []
     unvalidated: list[Entry] = []
     for entry in entries:
         counted = last.get((version_of(entry), version_of(entry)))
         if counted is None:
             unvalidated.append(entry)
-        elif reason := validation_fault(counted.duel):
-            refused.append((entry, counted, reason))
-        elif not entry.stays.get(counted.duel.task, frozenset()) <= {one.beacon for one in (counted.duel, *counted.earlier)}:
+            continue
+        stays = entry.stays.get(counted.duel.task, frozenset())
+        drawn = [counted.duel, *(one for one in reversed(counted.earlier) if one.beacon in stays)]
+        # As on other tasks another draw does not make up for one that failed: a player could come back until one is lucky.
+        if broken := next(((one, fault) for one in drawn if (fault := validation_fault(one))), None):
+            refused.append((entry, *broken))
+        elif not stays <= {one.beacon for one in drawn}:
             unvalidated.append(entry)
         else:
             passed.append(entry)

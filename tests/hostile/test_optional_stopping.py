@@ -1,6 +1,7 @@
 """Participants who merge until they are lucky: each return to main is another draw, and the season ends with one for all."""
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from unittest.mock import patch
@@ -178,6 +179,27 @@ def test_a_player_that_goes_back_when_the_quota_is_used_up_has_no_place_and_meet
     assert state() == ([], [])
     play("", back, "2026-01-03T00:00:00Z", "alice")
     assert state() == (["alice", "bob"], ["alice-bob"])
+
+
+@pytest.mark.attack(
+    "player_that_returns_until_it_is_validated", family="games", outcome="refused until it is changed",
+    tries="Leaves main and comes back after a validation in which it broke a rule, until it breaks none by luck.",
+)  # fmt: skip
+def test_a_player_that_broke_a_rule_in_one_stay_is_refused_whatever_its_later_validations_say() -> None:
+    game, bob, carol = make.game(), make.entry("bob"), make.entry("carol")
+    alice = replace(make.entry("alice"), stays={game.id: frozenset({"first", "back"})})
+    duels = [
+        make.duel(alice, outcomes="dI", on=game, beacon="first", at="2026-01-01T00:00:00Z"),
+        make.duel(alice, on=game, beacon="back", at="2026-01-02T00:00:00Z"),
+        *(make.duel(entry, on=game) for entry in (bob, carol)),
+        make.duel(bob, carol, "wl", on=game),
+        make.duel(alice, bob, "ww", on=game, beacon="back"),
+    ]
+
+    standings = build_standings(make.challenge(game), [alice, bob, carol], [], official=True, duels=duels).games[0]
+
+    assert [(failure.entry.login, failure.duel.beacon) for failure in standings.failures] == [("alice", "first")]
+    assert {row.entry.login for row in standings.rows} == {"bob", "carol"}
 
 
 @pytest.mark.attack(

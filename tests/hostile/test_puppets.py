@@ -265,6 +265,50 @@ def test_puppets_do_not_choose_which_of_a_rivals_players_is_heard(is_final: bool
     assert {name: beset[name] for name in alone} == alone
 
 
+@pytest.mark.attack(
+    "puppets_that_settle_a_rivals_tie", family="people", outcome="as if they were not there",
+    tries="Adds folders so that of a rival's equally good players, by an error of rounding, the later one holds the place.",
+)  # fmt: skip
+def test_of_equally_good_players_the_first_holds_the_place_whoever_else_is_there() -> None:
+    """Each has the same number of wins, against others of its opponents."""
+    honest, equal = honest_duels(random.Random(1)), (STRONG, WEAK)
+    wins, at = ((27, 32, 52, 42, 25), (52, 27, 42, 32, 25)), ("2026-01-01T09:00:00Z", "2026-01-01T10:00:00Z")
+    for one, won, when in zip(equal, wins, at, strict=True):
+        honest.append(make.duel(one, on=GAME, at=when))
+        honest += [make.duel(one, o, "w" * n + "l" * (60 - n), on=GAME) for o, n in zip(HONEST, won, strict=True)]
+
+    holders = set()
+    for count in range(3):
+        duels = [*honest, *(make.duel(puppet, on=GAME) for puppet in puppets(count))]
+        duels += [
+            make.duel(puppet, o, "l" * 58 + "w" * 2, on=GAME) for puppet in puppets(count) for o in [*HONEST[:-1], *equal]
+        ]
+        duels += [duel_with_self_hash({**d.document(), "beacon": "end", "key": make.digest(d.key)}) for d in duels]
+        entries = [*HONEST, STRONG, WEAK, *puppets(count)]
+        board = build_standings(RULES, entries, [], official=True, duels=duels, final_beacon="end").games[0]
+        holders |= {row.held_by for row in board.rows if row.entry.login == "erin" and row.held_by}
+
+    assert holders == {"erin/strong"}
+
+
+@pytest.mark.attack(
+    "second_folder_with_a_narrower_interval", family="people", outcome="as wide as its matches say",
+    tries="Enters beside its best player another one, which changes nobody's rating, to be told apart from rivals sooner.",
+)  # fmt: skip
+def test_a_second_folder_has_an_interval_as_wide_as_that_of_the_only_one() -> None:
+    """Both won as often against the same opponents; the one validated first is heard."""
+    second, draw = make.entry("mallory", agent="second"), random.Random(1)
+    others = [duel for duel in honest_duels(draw) if PLAYER.login not in {side.login for side in duel.players}]
+    for player in (PLAYER, second):
+        others.append(make.duel(player, on=GAME))
+        others += [make.duel(player, other, "w" * 24 + "l" * 36, on=GAME) for other in HONEST[:-1]]
+
+    board = build_standings(RULES, [*HONEST, second], [], official=True, duels=others).games[0]
+
+    heard, silent = (next(r.rating for r in board.rows if r.entry == entry) for entry in (PLAYER, second))
+    assert silent.high - silent.low == pytest.approx(heard.high - heard.low, rel=0.1)
+
+
 def wanted(entries: Sequence[Entry], opponents: int) -> set[frozenset[str]]:
     """Who is to meet whom."""
     rules = make.challenge(GAME.model_copy(update={"opponents": opponents}))

@@ -158,6 +158,19 @@ def test_uncertainty_of_the_core_is_carried_over():
     assert ratings.covariance[3, 3] == pytest.approx(own + float(by @ known @ by), rel=1e-6)
 
 
+@pytest.mark.parametrize("others", [[], [PairedTotals(0, 4, 60, 0, 0)], [PairedTotals(0, 4, 40, 20, 0)]])
+def test_a_silent_player_has_the_spread_of_its_matches_whatever_others_are_silent(others):
+    """Beside a core of so many matches that its strengths are known."""
+    core = [PairedTotals(0, 1, 6e8, 4e8, 0), PairedTotals(1, 2, 7e8, 3e8, 0), PairedTotals(0, 2, 8e8, 2e8, 0)]
+    silent = [PairedTotals(opponent, 3, 36, 24, 0) for opponent in range(3)]
+
+    ratings = fit_ratings([*core, *silent, *others], 5, 0, silent=[3, 4])
+
+    chance = 1 / (1 + np.exp(ratings.theta[:3] - ratings.theta[3]))
+    assert float(chance.sum()) == pytest.approx(1.2, abs=1e-9)
+    assert ratings.covariance[3, 3] == pytest.approx(1 / float((60 * chance * (1 - chance)).sum()), rel=1e-4)
+
+
 @pytest.mark.parametrize("opposite", [False, True])
 def test_the_order_of_pairings_and_of_sides_changes_no_bit(opposite):
     random = np.random.default_rng(3)

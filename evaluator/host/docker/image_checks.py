@@ -241,6 +241,8 @@ _CHARACTERS, _BLOCKS = b"3", b"4"
 # more if only its image brings their files, such as the machine's own console.
 _DEVICES = ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 2))
 _ATTRIBUTE = b"SCHILY.xattr."
+# By these the engine's own file system keeps how layers lie above each other; by the second where it has no root's rights.
+_OF_THE_ENGINE = (_ATTRIBUTE + b"trusted.", _ATTRIBUTE + b"user.overlay.")
 # Of all extended attributes of a file; more than its file system takes would look like a full disk.
 _MAX_ATTRIBUTE_BYTES = 1024
 _PAX_RECORD = re.compile(rb"(\d+) ([^=\n]+)=")
@@ -375,8 +377,7 @@ def _overridden(data: bytes, *, everywhere: bool) -> int | None:
         data = data[length:]
         if key.startswith(_ATTRIBUTE):
             attribute_bytes += len(key) + len(value)
-            # By those named "trusted" the engine's own file system keeps how layers lie above each other.
-            if attribute_bytes > _MAX_ATTRIBUTE_BYTES or key.startswith(_ATTRIBUTE + b"trusted."):
+            if attribute_bytes > _MAX_ATTRIBUTE_BYTES or key.startswith(_OF_THE_ENGINE):
                 raise _layer_fault("has a file with extended attributes too long or not for images; leave them out")
         if key == b"size":
             if everywhere or not value or len(value) > 15 or not value.isdigit():

@@ -227,7 +227,13 @@ def test_devices_of_every_container_are_taken(tmp_path: Path) -> None:
     outcome="invalid",
 )
 @pytest.mark.parametrize(
-    "attributes", [{"user.a": "a" * 2000}, {"user.a": "a" * 600, "user.b": "b" * 600}, {"trusted.overlay.redirect": "/a/.."}]
+    "attributes",
+    [
+        {"user.a": "a" * 2000},
+        {"user.a": "a" * 600, "user.b": "b" * 600},
+        {"trusted.overlay.redirect": "/a/.."},
+        {"user.overlay.opaque": "y"},
+    ],
 )
 def test_attributes_that_an_engine_stumbles_over_are_refused(attributes: dict[str, str], tmp_path: Path) -> None:
     headers = {f"SCHILY.xattr.{name}": value for name, value in attributes.items()}

@@ -240,6 +240,11 @@ _CHARACTERS, _BLOCKS = b"3", b"4"
 # The devices that every container has: null, zero, full, random, urandom, tty and ptmx. An engine lets a container open some
 # more if only its image brings their files, such as the machine's own console.
 _DEVICES = ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 2))
+# Where every debootstrap leaves it, and nobody sees it: the engine mounts its own folder there.
+_CONSOLE, _CONSOLE_PLACES, _LINKS = (5, 1), (b"dev/console", b"./dev/console"), (b"1", b"2")
+_HIDING = re.compile(rb"(^|[/=])(dev|console)[/.]*(\0|$)", re.MULTILINE)
+_MAX_NAMES = 1 << 14
+_LONG_NAME = re.compile(rb"^(\d+ )?path=", re.MULTILINE)
 _ATTRIBUTE = b"SCHILY.xattr."
 # By these the engine's own file system keeps how layers lie above each other; by the second where it has no root's rights.
 _OF_THE_ENGINE = (_ATTRIBUTE + b"trusted.", _ATTRIBUTE + b"user.overlay.")
@@ -320,7 +325,7 @@ def examine_layers(path: Path, diff_id: str, most: int, entries: int = MAX_ENTRI
 
 def _walk(stream: _Unpacked, entries: int) -> int:
     """Read every header of a tar archive; returns the number of entries."""
-    count, override = 0, None
+    count, override, extra, has_console, may_hide = 0, None, b"", False, False
     while any(header := stream.exactly(_BLOCK)):
         if len(header) < _BLOCK:
             raise _layer_fault("ends in the middle of a header")
@@ -330,6 +335,9 @@ def _walk(stream: _Unpacked, entries: int) -> int:
             raise _layer_fault(f"is one file too many: an image may have {MAX_ENTRIES} in all its layers")
         if kind in (_EXTENDED, _GLOBAL, *_LONG):
             data = _header_data(stream, size)
+            extra += {b"L": b"\npath=", b"K": b"\nlinkpath="}.get(kind, b"\n") + data
+            if len(extra) > _MAX_HEADER_BYTES:
+                raise _layer_fault("has an extended header of more than a mebibyte")
             if kind in (_EXTENDED, _GLOBAL):
                 override = _overridden(data, everywhere=kind == _GLOBAL)
             continue
@@ -337,12 +345,31 @@ def _walk(stream: _Unpacked, entries: int) -> int:
         override = None
         if kind == _SPARSE:
             raise _sparse()
-        if kind == _BLOCKS or (kind == _CHARACTERS and _device(header) not in _DEVICES):
+        if kind == _CHARACTERS and not extra and _is_hidden_console(header):
+            has_console = True
+        elif kind == _BLOCKS or (kind == _CHARACTERS and _device(header) not in _DEVICES):
             raise _layer_fault("holds a device other than null, zero, full, random, urandom, tty and ptmx; leave it out")
+        may_hide = may_hide or (kind in _LINKS and _may_hide_console(header, extra))
+        if has_console and may_hide:
+            raise _layer_fault("holds a device, the console, and a link by which it may have another place; leave it out")
+        extra = b""
         if kind in _WITHOUT_DATA and size:
             raise _layer_fault("has a link or a folder with bytes of its own")
         stream.skip(_padded(size))
     return count
+
+
+def _is_hidden_console(header: bytes) -> bool:
+    is_there = header[:100].rstrip(b"\0") in _CONSOLE_PLACES and not header[345:500].strip(b"\0")
+    return is_there and _device(header) == _CONSOLE
+
+
+def _may_hide_console(header: bytes, extra: bytes) -> bool:
+    """Whether a link may be another name of the console, or of the folder that it lies in."""
+    name, target, before = (field.split(b"\0")[0] for field in (header[:100], header[157:257], header[345:500]))
+    whole = b"/".join(filter(None, (before, name)))
+    is_winding = b".." in whole or (b".." in extra and _LONG_NAME.search(extra))
+    return bool(is_winding or len(extra) > _MAX_NAMES or _HIDING.search(b"\n".join((whole, target, extra))))
 
 
 def _device(header: bytes) -> tuple[int, int]:

@@ -215,6 +215,59 @@ def test_a_device_of_the_machine_is_refused(content: bytes, tmp_path: Path) -> N
     assert "holds a device" in fault(content, tmp_path)
 
 
+CONSOLE = file("./dev/console", 0, type=tarfile.CHRTYPE, devmajor=5, devminor=1, mode=0o666)
+
+
+def link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tuple[tarfile.TarInfo, bytes]:
+    return file(name, 0, type=kind, linkname=target)
+
+
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize(
+    "other",
+    [
+        link("dev", "/seen"), link("./dev", "seen", tarfile.LNKTYPE), link("a/../dev", "/seen"), link("dev/.", "/seen"),
+        link("seen", "dev/console", tarfile.LNKTYPE), link("seen", "./dev/console/.", tarfile.LNKTYPE),
+        link("seen", "d/" * 45 + "../" * 4 + "a/dev/console", tarfile.LNKTYPE), link("./" * 49 + "./dev", "/seen"),
+        link("a/" * 49 + "../dev/x/..", "/seen"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_console_may_lie_only_where_nobody_sees_it(
+    other: tuple[tarfile.TarInfo, bytes], is_first: bool, form: int, tmp_path: Path
+) -> None:
+    honest = [file("./dev", 0, type=tarfile.DIRTYPE), link("./dev/fd", "/proc/self/fd"), CONSOLE]
+
+    assert examined(tar(*honest, form=form), tmp_path)[1] == 3
+    members = [other, *honest] if is_first else [*honest, other]
+    with pytest.raises(AgentFault):
+        examined(tar(*members, form=form), tmp_path)
+
+
+def prefixed(member: tuple[tarfile.TarInfo, bytes], name: bytes, prefix: bytes) -> bytes:
+    """The header of a member whose name is in two fields."""
+    header = bytearray(tar(member, form=tarfile.USTAR_FORMAT)[:512])
+    header[:100], header[345:500] = name.ljust(100, b"\0"), prefix.ljust(155, b"\0")
+    header[148:156] = b" " * 8
+    header[148:156] = f"{sum(header):06o}\0 ".encode()
+    return bytes(header)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        prefixed(CONSOLE, b"dev/console", b"seen"),
+        prefixed(link("l", "seen"), b".", b"dev"),
+        prefixed(link("l", "seen"), b"", b"dev"),
+        tar(link("l", "d" * 120 + "/dev\0more"), form=tarfile.GNU_FORMAT)[:1536],
+        tar(link("a\n/../dev/" + "d" * 100 + "/..", "seen"))[:1536],
+    ],
+)
+def test_a_console_is_not_hidden_by_a_name_in_two_parts(other: bytes, tmp_path: Path) -> None:
+    with pytest.raises(AgentFault, match="holds a device"):
+        examined(other + tar(CONSOLE), tmp_path)
+
+
 def test_devices_of_every_container_are_taken(tmp_path: Path) -> None:
     for major, minor in ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 2)):
         assert examined(device(major, minor), tmp_path)[1] == 1

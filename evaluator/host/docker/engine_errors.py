@@ -20,10 +20,18 @@ _PUSHED = re.compile(r"\S+: digest: (sha256:[0-9a-f]{64}) size: \d+")
 _SYSTEM_ERROR = re.compile(r"\b\w+Error\(\d+, '([^']+)'\)")
 # The versions that an index has, in pip's words: all but the first and the last are left out.
 _VERSIONS = re.compile(r"\(from versions: ([^,)]+),[^)]*, ([^,)]+)\)")
-# What the engine reports as its own failure though the image is at fault: a WORKDIR that leads nowhere, and layers that it
-# cannot unpack. The same messages may end with what a machine lacks.
-_OF_AN_IMAGE = re.compile(r"Cannot mkdir|too many links|mkdir /\S*: read-only|tar file\(exit status 1\)|unhandled tar")
-_OF_THE_MACHINE = re.compile(r"no space left|quota|input/output error|cannot allocate|too many open")
+# What the engine reports as its own failure though the image is at fault: a WORKDIR that leads nowhere, layers that it
+# cannot unpack, and places to mount at that lead in circles or into /proc. The same messages may end with what a machine
+# lacks.
+_OF_AN_IMAGE = re.compile(
+    r"Cannot mkdir|too many links|mkdir /.*: (read-only|file exists)|tar file\(exit status 1\)|unhandled tar"
+    r"|too many levels of symbolic links|file name too long|inside /proc"
+)
+# Only at the end: before it stand names of the image's own files.
+_OF_THE_MACHINE = re.compile(
+    r"(no space left on device|disk quota exceeded|input/output error|cannot allocate memory|too many open files"
+    r'( in system)?)(: unknown)?("\))?$'
+)
 _REASON = 300
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -221,16 +221,35 @@ _BLOCK = 512
 _UNPACK_BYTES = 1 << 20
 # An extended header holds a path and a few attributes; the engine reads it into memory as a whole.
 _MAX_HEADER_BYTES = 1 << 20
+# By links to long rows of folders a name of a hundred bytes leads through tens of thousands, and each step takes time: the
+# engine unpacked a layer of kilobytes for minutes, without any clock.
+_MAX_SLASHES = 50
 # Thousands of small ones in each header would keep us for an hour and more, while no other image can be fetched.
 _MAX_RECORDS = 100
 # Every file costs an inode; a large Python environment has a third of that.
 MAX_ENTRIES = 300_000
 _GZIP = b"\x1f\x8b"
-# The first bytes of other compressions that the engine would unpack.
-_OTHER_COMPRESSIONS = (b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
+# The first bytes of other compressions that the engine would unpack. A stream of zstd may begin with bytes to be skipped,
+# which may be the header of a tar archive.
+_SKIPPED = tuple(bytes([first]) + b"*M\x18" for first in range(0x50, 0x60))
+_OTHER_COMPRESSIONS = (b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", *_SKIPPED)
 _OCTAL = re.compile(rb"[0-7]*")
 _EXTENDED, _GLOBAL, _SPARSE, _LONG = b"x", b"g", b"S", (b"L", b"K")
 _WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
+_CHARACTERS, _BLOCKS = b"3", b"4"
+# The devices that every container has: null, zero, full, random, urandom, tty and ptmx. An engine lets a container open some
+# more if only its image brings their files, such as the machine's own console.
+_DEVICES = ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 2))
+# Where every debootstrap leaves it, and nobody sees it: the engine mounts its own folder there.
+_CONSOLE, _CONSOLE_PLACES, _LINKS = (5, 1), (b"dev/console", b"./dev/console"), (b"1", b"2")
+_HIDING = re.compile(rb"(^|[/=])(dev|console)[/.]*(\0|$)", re.MULTILINE)
+_MAX_NAMES = 1 << 14
+_LONG_NAME = re.compile(rb"^(\d+ )?path=", re.MULTILINE)
+_ATTRIBUTE = b"SCHILY.xattr."
+# By these the engine's own file system keeps how layers lie above each other; by the second where it has no root's rights.
+_OF_THE_ENGINE = (_ATTRIBUTE + b"trusted.", _ATTRIBUTE + b"user.overlay.")
+# Of all extended attributes of a file; more than its file system takes would look like a full disk.
+_MAX_ATTRIBUTE_BYTES = 1024
 _PAX_RECORD = re.compile(rb"(\d+) ([^=\n]+)=")
 
 
@@ -306,7 +325,7 @@ def examine_layers(path: Path, diff_id: str, most: int, entries: int = MAX_ENTRI
 
 def _walk(stream: _Unpacked, entries: int) -> int:
     """Read every header of a tar archive; returns the number of entries."""
-    count, override = 0, None
+    count, override, extra, has_console, may_hide = 0, None, b"", False, False
     while any(header := stream.exactly(_BLOCK)):
         if len(header) < _BLOCK:
             raise _layer_fault("ends in the middle of a header")
@@ -316,6 +335,9 @@ def _walk(stream: _Unpacked, entries: int) -> int:
             raise _layer_fault(f"is one file too many: an image may have {MAX_ENTRIES} in all its layers")
         if kind in (_EXTENDED, _GLOBAL, *_LONG):
             data = _header_data(stream, size)
+            extra += {b"L": b"\npath=", b"K": b"\nlinkpath="}.get(kind, b"\n") + data
+            if len(extra) > _MAX_HEADER_BYTES:
+                raise _layer_fault("has an extended header of more than a mebibyte")
             if kind in (_EXTENDED, _GLOBAL):
                 override = _overridden(data, everywhere=kind == _GLOBAL)
             continue
@@ -323,10 +345,35 @@ def _walk(stream: _Unpacked, entries: int) -> int:
         override = None
         if kind == _SPARSE:
             raise _sparse()
+        if kind == _CHARACTERS and not extra and _is_hidden_console(header):
+            has_console = True
+        elif kind == _BLOCKS or (kind == _CHARACTERS and _device(header) not in _DEVICES):
+            raise _layer_fault("holds a device other than null, zero, full, random, urandom, tty and ptmx; leave it out")
+        may_hide = may_hide or (kind in _LINKS and _may_hide_console(header, extra))
+        if has_console and may_hide:
+            raise _layer_fault("holds a device, the console, and a link by which it may have another place; leave it out")
+        extra = b""
         if kind in _WITHOUT_DATA and size:
             raise _layer_fault("has a link or a folder with bytes of its own")
         stream.skip(_padded(size))
     return count
+
+
+def _is_hidden_console(header: bytes) -> bool:
+    is_there = header[:100].rstrip(b"\0") in _CONSOLE_PLACES and not header[345:500].strip(b"\0")
+    return is_there and _device(header) == _CONSOLE
+
+
+def _may_hide_console(header: bytes, extra: bytes) -> bool:
+    """Whether a link may be another name of the console, or of the folder that it lies in."""
+    name, target, before = (field.split(b"\0")[0] for field in (header[:100], header[157:257], header[345:500]))
+    whole = b"/".join(filter(None, (before, name)))
+    is_winding = b".." in whole or (b".." in extra and _LONG_NAME.search(extra))
+    return bool(is_winding or len(extra) > _MAX_NAMES or _HIDING.search(b"\n".join((whole, target, extra))))
+
+
+def _device(header: bytes) -> tuple[int, int]:
+    return _number(header[329:337]), _number(header[337:345])
 
 
 def _header_data(stream: _Unpacked, size: int) -> bytes:
@@ -335,6 +382,8 @@ def _header_data(stream: _Unpacked, size: int) -> bytes:
     data = stream.exactly(_padded(size))
     if len(data) < size:
         raise _layer_fault("ends in the middle of a header")
+    if data.count(b"/") > _MAX_SLASHES:
+        raise _layer_fault(f"has a name or a link of more than {_MAX_SLASHES} folders")
     return data[:size]
 
 
@@ -342,7 +391,7 @@ def _overridden(data: bytes, *, everywhere: bool) -> int | None:
     """The size that an extended header sets for the next file; None if it sets none."""
     if b"GNU.sparse" in data:
         raise _sparse()
-    size, records = None, 0
+    size, records, attribute_bytes = None, 0, 0
     while data:
         records += 1
         if records > _MAX_RECORDS:
@@ -353,6 +402,10 @@ def _overridden(data: bytes, *, everywhere: bool) -> int | None:
             raise _layer_fault("has an extended header that cannot be read")
         value, key = data[record.end() : length - 1], record[2]
         data = data[length:]
+        if key.startswith(_ATTRIBUTE):
+            attribute_bytes += len(key) + len(value)
+            if attribute_bytes > _MAX_ATTRIBUTE_BYTES or key.startswith(_OF_THE_ENGINE):
+                raise _layer_fault("has a file with extended attributes too long or not for images; leave them out")
         if key == b"size":
             if everywhere or not value or len(value) > 15 or not value.isdigit():
                 raise _layer_fault("has an extended header that cannot be read")

@@ -33,6 +33,22 @@ def test_what_a_machine_lacks_is_not_the_images_fault() -> None:
     assert is_of_an_image(unpacking + "file exists")
     assert not is_of_an_image(unpacking + "no space left on device")
     assert not is_of_an_image("could not start the sandbox: cannot allocate memory")
+    assert not is_of_an_image('500 Server Error ("runc failed: mkdir /a: read-only: cannot allocate memory: unknown")')
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Error processing tar file(exit status 1): link /nothing /no space left on device: no such file or directory",
+        'Error processing tar file(exit status 1): invalid symlink "a" -> "../no space left on device"',
+        '500 Server Error ("failed to create shim task: mkdir /a b: file exists: unknown")',
+        "lstat /layers/diff/dddd: file name too long",
+        '500 Server Error ("failed to create shim task: SecureJoin /merged: too many levels of symbolic links: unknown")',
+        '500 Server Error ("\\"/merged/proc/self/a\\" cannot be mounted because it is inside /proc: unknown")',
+    ],
+)
+def test_an_image_does_not_name_its_own_faults_as_the_machines(error: str) -> None:
+    assert is_of_an_image(error)
 
 
 @pytest.mark.parametrize("info", [{}, {"SecurityOptions": None}, {"SecurityOptions": ["name=apparmor"]}])

@@ -186,6 +186,137 @@ def test_an_extended_header_of_more_than_a_hundred_records_is_refused(tmp_path: 
 
 
 @pytest.mark.attack(
+    "layer_that_is_an_archive_and_a_bomb",
+    family="images",
+    tries="Brings an archive whose first file name begins a stream of zstd that skips it and unpacks to gigabytes.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize("first", [0x50, 0x5F])
+def test_an_archive_that_is_a_stream_of_zstd_too_is_refused(first: int, tmp_path: Path) -> None:
+    header, content = file(bytes([first]).decode() + "*M\x18\x78\x05", 2048)
+
+    assert "is compressed with something else than gzip" in fault(tar((header, content)), tmp_path)
+
+
+def device(major: int, minor: int, kind: bytes = tarfile.CHRTYPE) -> bytes:
+    return tar(file("a", 0, type=kind, devmajor=major, devminor=minor, mode=0o666))
+
+
+@pytest.mark.attack(
+    "image_with_the_machines_console",
+    family="images",
+    tries="Brings the file of the machine's console, which the engine lets it open: prints there, reads what is typed.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize(
+    "content", [device(5, 1), device(10, 200), device(4, 64), device(8, 0, tarfile.BLKTYPE), device(1, 3, tarfile.BLKTYPE)]
+)
+def test_a_device_of_the_machine_is_refused(content: bytes, tmp_path: Path) -> None:
+    assert "holds a device" in fault(content, tmp_path)
+
+
+CONSOLE = file("./dev/console", 0, type=tarfile.CHRTYPE, devmajor=5, devminor=1, mode=0o666)
+
+
+def link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tuple[tarfile.TarInfo, bytes]:
+    return file(name, 0, type=kind, linkname=target)
+
+
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize(
+    "other",
+    [
+        link("dev", "/seen"), link("./dev", "seen", tarfile.LNKTYPE), link("a/../dev", "/seen"), link("dev/.", "/seen"),
+        link("seen", "dev/console", tarfile.LNKTYPE), link("seen", "./dev/console/.", tarfile.LNKTYPE),
+        link("seen", "d/" * 45 + "../" * 4 + "a/dev/console", tarfile.LNKTYPE), link("./" * 49 + "./dev", "/seen"),
+        link("a/" * 49 + "../dev/x/..", "/seen"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_console_may_lie_only_where_nobody_sees_it(
+    other: tuple[tarfile.TarInfo, bytes], is_first: bool, form: int, tmp_path: Path
+) -> None:
+    honest = [file("./dev", 0, type=tarfile.DIRTYPE), link("./dev/fd", "/proc/self/fd"), CONSOLE]
+
+    assert examined(tar(*honest, form=form), tmp_path)[1] == 3
+    members = [other, *honest] if is_first else [*honest, other]
+    with pytest.raises(AgentFault):
+        examined(tar(*members, form=form), tmp_path)
+
+
+def prefixed(member: tuple[tarfile.TarInfo, bytes], name: bytes, prefix: bytes) -> bytes:
+    """The header of a member whose name is in two fields."""
+    header = bytearray(tar(member, form=tarfile.USTAR_FORMAT)[:512])
+    header[:100], header[345:500] = name.ljust(100, b"\0"), prefix.ljust(155, b"\0")
+    header[148:156] = b" " * 8
+    header[148:156] = f"{sum(header):06o}\0 ".encode()
+    return bytes(header)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        prefixed(CONSOLE, b"dev/console", b"seen"),
+        prefixed(link("l", "seen"), b".", b"dev"),
+        prefixed(link("l", "seen"), b"", b"dev"),
+        tar(link("l", "d" * 120 + "/dev\0more"), form=tarfile.GNU_FORMAT)[:1536],
+        tar(link("a\n/../dev/" + "d" * 100 + "/..", "seen"))[:1536],
+    ],
+)
+def test_a_console_is_not_hidden_by_a_name_in_two_parts(other: bytes, tmp_path: Path) -> None:
+    with pytest.raises(AgentFault, match="holds a device"):
+        examined(other + tar(CONSOLE), tmp_path)
+
+
+def test_devices_of_every_container_are_taken(tmp_path: Path) -> None:
+    for major, minor in ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 2)):
+        assert examined(device(major, minor), tmp_path)[1] == 1
+
+
+@pytest.mark.attack(
+    "layer_of_attributes_of_the_engine",
+    family="images",
+    tries="Brings extended attributes that the engine's file system obeys or has no room for, to be our failure.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"user.a": "a" * 2000},
+        {"user.a": "a" * 600, "user.b": "b" * 600},
+        {"trusted.overlay.redirect": "/a/.."},
+        {"user.overlay.opaque": "y"},
+    ],
+)
+def test_attributes_that_an_engine_stumbles_over_are_refused(attributes: dict[str, str], tmp_path: Path) -> None:
+    headers = {f"SCHILY.xattr.{name}": value for name, value in attributes.items()}
+
+    assert "has a file with extended attributes" in fault(tar(file(pax_headers=headers)), tmp_path)
+
+
+def test_attributes_of_honest_files_are_taken(tmp_path: Path) -> None:
+    headers = {"SCHILY.xattr.security.capability": "a" * 20, "SCHILY.xattr.security.selinux": "system_u:object_r:bin_t:s0"}
+
+    assert examined(tar(file(pax_headers=headers)), tmp_path)[1] == 2
+
+
+@pytest.mark.attack(
+    "layer_of_links_to_endless_folders",
+    family="images",
+    tries="Brings a small layer whose links lead through tens of thousands of folders each: unpacking takes hours.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize("where", ["name", "linkname"])
+def test_a_name_of_too_many_folders_is_refused(where: str, form: int, tmp_path: Path) -> None:
+    def packed(folders: int) -> bytes:
+        return tar(file(**{"name": "l", "size": 0, "type": tarfile.SYMTYPE, where: "ddd/" * folders + "d"}), form=form)
+
+    assert examined(packed(50), tmp_path)[1] == 2
+    assert "more than 50 folders" in fault(packed(51), tmp_path)
+
+
+@pytest.mark.attack(
     "layer_of_damaged_compression",
     family="images",
     tries="Brings layers whose compression breaks off or lies.",

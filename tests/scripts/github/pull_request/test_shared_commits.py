@@ -174,6 +174,33 @@ def test_what_was_found_good_is_judged_again_once_main_has_lost_its_file(scene: 
 
 
 @pytest.mark.attack(
+    "names_that_meet_after_both_were_good", family="bot", outcome="refused once one is merged",
+    tries="Has two pull requests found good whose files have names that differ by case only, and then has both merged.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_hourly", [False, True])
+def test_what_was_found_good_is_judged_again_once_main_has_another_file_of_its_author(scene: Scene, is_hourly: bool) -> None:
+    scene.clone.commit(agent_files("alice"))
+    scene.clone.push()
+    began = scene.clone.head
+    for number, name in ((7, "W.bin"), (8, "w.bin")):
+        scene.clone.switch(began)
+        sha = scene.push({f"submissions/alice/a/{name}": b"1"}, number)
+        scene.ran(30 + number, number, content=previewed(scene, sha))
+        tell(scene, 30 + number)
+        assert scene.statuses(sha) == [SCORED]
+
+    scene.clone.switch(began)
+    scene.merge(7)
+    if is_hourly:
+        reconcile_pulls(scene.context())
+    else:
+        tell(scene, 38)
+
+    assert scene.statuses(sha)[-1] == ("failure", "no score: the folder breaks a rule; the comment says which")
+    assert "only by case" in scene.bodies(8)[0]
+
+
+@pytest.mark.attack(
     "loss_dated_long_ago", family="supply", outcome="refused",
     tries="Dates the commit by which main loses its files long ago, for a maintainer who fast-forwards main to it.",
 )  # fmt: skip

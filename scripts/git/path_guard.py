@@ -42,7 +42,6 @@ VERSIONS_KEPT = 4
 # Git packs zeros a thousand times smaller, and almost equal files to nothing, but each clone unpacks all: this many times as
 # much as it may be packed, but no more than the last in all. Each commit brings the whole list of logins, too.
 UNPACKED_TIMES, LISTS_BYTES, UNPACKED_BYTES = 4, 64 * MIB, 2048 * MIB
-MAKE_ONE = "make them one: 'git reset --soft origin/main', then commit and push with --force"
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
 LOST = "main has it no longer, so that a merge could change another file instead; merge main into the branch"
 _NOBODYS = {LOCAL: "the example agents", GHOST: "deleted accounts"}
@@ -211,7 +210,8 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
         faults += _history_faults(*added_bytes(repository, base, head), max(1, len(changed_in_head)), limits)
     # A merge makes each of them a part of main: an open pull request with such a commit would count as merged.
     if not faults and not guarded.outside and (commit := commit_outside(repository, base, head, owner)):
-        faults.append(f"commit {commit[:12]} changes what is not in {owner}, though a later one takes it back; {MAKE_ONE}")
+        words = f"commit {commit[:12]} changes what is not in {owner}, though a later one takes it back"
+        faults.append(f"{words}; begin a new branch on main, with one commit")
     return GuardedPaths(
         agents=tuple(changed_in_head),
         removed=tuple(sorted(changed - in_head.keys())),
@@ -290,11 +290,12 @@ def _history_faults(packed: int, unpacked: int, agents: int, limits: SubmissionL
     """A line if the commits of so many agents bring too many bytes."""
     most = VERSIONS_KEPT * limits.kib * 1024 * agents
     most_unpacked = min(UNPACKED_TIMES * most + LISTS_BYTES, UNPACKED_BYTES)
+    how = "make them one: 'git reset --soft origin/main', then commit and push with --force"
     if packed > most:
-        yield f"the commits bring {packed / MIB:.1f} MiB of at most {most / MIB:.1f}, earlier versions included; {MAKE_ONE}"
+        yield f"the commits bring {packed / MIB:.1f} MiB of at most {most / MIB:.1f}, earlier versions included; {how}"
     elif unpacked > most_unpacked:
         size = f"{unpacked / MIB:.1f} MiB of at most {most_unpacked / MIB:.1f} when they are unpacked"
-        yield f"the commits bring {size}, earlier versions included; {MAKE_ONE}"
+        yield f"the commits bring {size}, earlier versions included; {how}"
 
 
 def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:

@@ -5,6 +5,7 @@ import pytest
 from scripts.console import CommandError
 from scripts.github.pull_request import report_previews
 from scripts.github.pull_request.reconcile import reconcile_pulls
+from tests.github import queries
 from tests.github.world import PullRequest
 from tests.scripts.github.remotes import AGENT, agent_files
 from tests.scripts.github.scenes import Scene, completed, previewed
@@ -261,8 +262,12 @@ def test_a_pull_request_that_github_hides_keeps_nobody_from_being_told(scene: Sc
     tries="Opens a pull request from a fork in an organisation that refuses to be seen by the bot's token.",
 )  # fmt: skip
 @pytest.mark.parametrize("is_hourly", [False, True])
-def test_a_fork_that_our_token_may_not_see_keeps_nobody_from_being_told(scene: Scene, is_hourly: bool) -> None:
+@pytest.mark.parametrize("kind", ["FORBIDDEN", "NOT_FOUND"])
+def test_a_fork_that_our_token_may_not_see_keeps_nobody_from_being_told(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, is_hourly: bool, kind: str
+) -> None:
     """GitHub answers everything but the fork, and adds an error."""
+    monkeypatch.setitem(queries.KINDS, queries.ForbiddenError, kind)
     honest = scene.bring()
     scene.ran(31, content=previewed(scene, honest))
     scene.world.person("mallory", 666)

@@ -325,13 +325,13 @@ def read_commits(
         yield sha, at.isoformat(), of_commit
 
 
-def losses(repository: GitRepository, main_sha: str, since: str | None) -> dict[str, str]:
-    """The commit by which main last lost a file of a login, which is in lower case; of the commits after one, or of all."""
-    lost: dict[str, str] = {}
+def last_changes(repository: GitRepository, main_sha: str, since: str | None) -> dict[str, str]:
+    """The commit by which main last changed a file of each login, in lower case; of the commits after one, or of all."""
+    last: dict[str, str] = {}
     for sha, _, changes in read_commits(repository, main_sha, SUBMISSIONS, since=since):
-        gone = (path.split("/") for mode, _, path in changes if mode == _GONE_MODE)
-        lost |= dict.fromkeys((parts[1].casefold() for parts in gone if len(parts) > 1), sha)
-    return lost
+        paths = (path.split("/") for _, _, path in changes)
+        last |= dict.fromkeys((parts[1].casefold() for parts in paths if len(parts) > 1), sha)
+    return last
 
 
 def _apply_changes(folders: dict[AgentName, dict[str, FolderFile]], changes: Iterable[FileChange]) -> set[AgentName]:

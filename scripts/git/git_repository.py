@@ -147,6 +147,8 @@ class GitRepository:
     """Settings of git besides those that all have."""
     protocols: str = "https:http:file"
     """What may be fetched by; in the environment, since a repository's own settings would win over other ways to say so."""
+    has_path_patterns: bool = False
+    """Whether paths may say how they are meant, such as `:(exclude)`; else each is taken as it is written."""
     is_ours: bool = False
     """Whether we made it, so that its configuration names nobody else's programs."""
 
@@ -202,6 +204,8 @@ class GitRepository:
     def _environment(self, command: str) -> dict[str, str]:
         inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
         everything = {**inherited, **_SET_VARIABLES, "HOME": str(self.path)}
+        if self.has_path_patterns:
+            del everything["GIT_LITERAL_PATHSPECS"]
         secret = self.credentials.environment() if self.credentials else {}
         if self.is_ours:
             return {**everything, **secret, "GIT_ALLOW_PROTOCOL": self.protocols}

@@ -21,7 +21,15 @@ from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.identifiers import AGENT, new_agent_fault
 from scripts.git.copied_folders import AlikeFolders, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
-from scripts.git.tree_diff import TreeChange, UnreadableError, added_bytes, list_leaves, merge_bases, tree_changes
+from scripts.git.tree_diff import (
+    TreeChange,
+    UnreadableError,
+    added_bytes,
+    commit_outside,
+    list_leaves,
+    merge_bases,
+    tree_changes,
+)
 from scripts.github.api.responses import GHOST
 from scripts.repository.layout import LOCAL, SUBMISSIONS
 
@@ -200,6 +208,10 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
         faults += copy_faults(repository, agents_on_main, {path: in_head[path] for path in changed_in_head}, removed=changed)
     if not faults and not guarded.outside:
         faults += _history_faults(*added_bytes(repository, base, head), max(1, len(changed_in_head)), limits)
+    # A merge makes each of them a part of main: an open pull request with such a commit would count as merged.
+    if not faults and not guarded.outside and (commit := commit_outside(repository, base, head, owner)):
+        words = f"commit {commit[:12]} changes what is not in {owner}, though a later one takes it back"
+        faults.append(f"{words}; begin a new branch on main, with one commit")
     return GuardedPaths(
         agents=tuple(changed_in_head),
         removed=tuple(sorted(changed - in_head.keys())),

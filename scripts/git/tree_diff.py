@@ -105,6 +105,24 @@ def added_bytes(repository: GitRepository, base: str, head: str) -> tuple[int, i
         raise UnreadableError("its history is too large to be added up; begin a new branch on main") from error
 
 
+def commit_outside(repository: GitRepository, base: str, head: str, folder: str) -> str | None:
+    """One of the head's commits that changes something outside of a folder, also if a later one takes it back.
+
+    Merges are left out: those of main bring what main changed.
+
+    Raises:
+        UnreadableError: there is too much to look at.
+        GitError: a commit is missing.
+    """
+    commits = ("--full-history", "--no-merges", "--max-count=1", full_sha(head), f"^{full_sha(base)}")
+    paths = (":(top)", f":(top,exclude,icase,literal){folder}/")
+    excluding = replace(repository, has_path_patterns=True)
+    try:
+        return excluding.run("rev-list", *commits, "--", *paths, seconds=LIST_SECONDS).decode().strip() or None
+    except GitLimitError as error:
+        raise UnreadableError("its commits take too long to be looked at; begin a new branch on main") from error
+
+
 def fetch_head(repository: GitRepository, head: str) -> None:
     """Fetch an untrusted commit, as objects.
 

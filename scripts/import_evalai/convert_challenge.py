@@ -30,6 +30,8 @@ MARKUP_SHARE = 100
 _MARKDOWN_SYNTAX = re.compile(
     r"!?\[([^\]\n]{0,500})\]\([^)\n]{0,2000}\)|\\([!-/:-@\[-`{-~])|[#*`]|^ *(?:-|\d+\.) ", re.MULTILINE
 )
+# What begins a tag that another one, or the page's end, comes before the end of; and sections, which are none of HTML.
+_OPEN_TAG = re.compile(r"<(?:(?!!--)(?=[^<>]*(?:<|\Z))|(?=!\[))")
 _ACTIVE_TAGS = (
     "script", "style", "iframe", "object", "embed", "form", "noscript", "svg", "math", "template", "link", "meta",
 )  # fmt: skip
@@ -77,7 +79,7 @@ _DROPPED_TOP_KEYS = {
 
 def to_markdown(html: bytes) -> str:
     """HTML as Markdown. Active content, forms and links of other schemes are removed; other tags are escaped."""
-    soup = BeautifulSoup(html.decode("utf-8", "replace"), "html.parser")
+    soup = BeautifulSoup(_without_open_tags(html.decode("utf-8", "replace")), "html.parser")
     for tag in soup(list(_ACTIVE_TAGS)):
         tag.decompose()
     for tag in soup.find_all(True):
@@ -87,6 +89,12 @@ def to_markdown(html: bytes) -> str:
     text: str = MarkdownConverter(heading_style="ATX", bullets="-", escape_misc=True).convert_soup(soup)
     lines = [line.rstrip().replace("<", "&lt;") for line in text.strip().splitlines()]
     return "\n".join(line for i, line in enumerate(lines) if line or (i and lines[i - 1])) + "\n"
+
+
+def _without_open_tags(html: str) -> str:
+    """HTML whose tags and comments all end: the parser looks for each missing end anew, or gives up."""
+    ended, end, rest = html.rpartition("-->")
+    return _OPEN_TAG.sub("&lt;", ended + end + rest.replace("<!--", "&lt;!--"))
 
 
 def read_page(section: ConfigSection, key: str, read: ReadFile) -> str | None:

@@ -88,7 +88,7 @@ def answer(world: World, body: Any, login: str = BOT) -> dict[str, Any]:
     deeds = {name: _deed(world, login, deed) for name, deed in DEEDS.items()}
     document = _document(body["query"])
     done = execute_sync(schema(), document, {**root, **deeds}, variable_values=body.get("variables"))
-    kinds = {tuple(one.path or ()): _KINDS.get(type(one.original_error)) for one in done.errors or ()}
+    kinds = {tuple(one.path or ()): KINDS.get(type(one.original_error)) for one in done.errors or ()}
     errors = [
         {**one, "type": kind} if (kind := kinds.get(tuple(one.get("path", ())))) else one
         for one in map(dict, done.formatted.get("errors", ()))
@@ -116,15 +116,15 @@ class _MissingError(Exception):
     """What is asked about is not there."""
 
 
-class _ForbiddenError(Exception):
+class ForbiddenError(Exception):
     """What is asked about lies in an organisation that lets our token see nothing."""
 
 
-_KINDS: dict[type[Exception] | type[None], str] = {_MissingError: "NOT_FOUND", _ForbiddenError: "FORBIDDEN"}
+KINDS: dict[type[Exception] | type[None], str] = {_MissingError: "NOT_FOUND", ForbiddenError: "FORBIDDEN"}
 
 
 def _forbidden(*_: Any, **__: Any) -> Any:
-    raise _ForbiddenError("The organization has an IP allow list enabled, and your IP address is not permitted.")
+    raise ForbiddenError("The organization has an IP allow list enabled, and your IP address is not permitted.")
 
 
 def _existing_pull(world: World, number: int) -> dict[str, Any]:

@@ -98,6 +98,35 @@ def test_names_that_differ_by_case_from_those_on_main_do_not_come_in(board: Clon
     assert judge(board, main, board.commit({first: None, second: b"2"})).is_clean
 
 
+@pytest.mark.attack(
+    "commits_of_others_that_count_as_merged", family="bot", outcome="refused",
+    tries="Brings the commits of an open pull request along, and takes back what they change, so that it counts as merged.",
+)  # fmt: skip
+@pytest.mark.parametrize("how", ["merged without its files", "taken back", "in two steps"])
+@pytest.mark.parametrize("of_others", [agent_files("bob"), {"evaluator/mended.py": b"x = 2\n"}])
+def test_commits_that_change_what_is_others_are_refused_though_it_is_taken_back(
+    board: Clone, how: str, of_others: dict[str, bytes | None]
+) -> None:
+    main = board.head
+    theirs = board.commit(of_others, "an open pull request")
+    taken_back = {**dict.fromkeys(of_others), **agent_files("alice")}
+    if how == "merged without its files":
+        board.switch(main)
+        own = board.commit(agent_files("alice"))
+        head = board.commit({}, parents=(own, theirs))
+    elif how == "taken back":
+        head = board.commit(taken_back)
+    else:
+        board.switch(board.commit(dict.fromkeys(of_others)))
+        head = board.commit(agent_files("alice"))
+
+    assert merged_changes(board, main, head) == [*agent_files("alice")]
+    merged = git(board.path, "commit-tree", f"{head}^{{tree}}", "-p", main, "-p", head, "-m", "Merge pull request #2")
+    assert merged_changes(board, merged, theirs) == []  # GitHub calls it merged, and nobody can merge it any more.
+    (fault,) = judge(board, main, head).faults
+    assert "changes what is not in submissions/alice, though a later one takes it back" in fault
+
+
 def test_whoever_merges_main_into_the_branch_is_welcome(board: Clone) -> None:
     began = board.commit(agent_files("alice", source=TABLE))
     head = board.commit(agent_files("alice", source=CHANGED))

@@ -470,11 +470,11 @@ class GitHub:
 def _hides_one_pull(error: dict[str, Any]) -> bool:
     """Whether an error is of one pull request alone, so that the others are answered.
 
-    GitHub hides some, such as an abuser's, or says nothing of a fork in an organisation that refuses our token.
+    GitHub hides some, such as an abuser's, or says nothing of a fork that is gone or whose organisation refuses our token.
     """
     path = error.get("path") or ()
     is_gone = error.get("type") == "NOT_FOUND" and len(path) == 2
-    return is_gone or (error.get("type") == "FORBIDDEN" and "headRepository" in path)
+    return is_gone or (error.get("type") in ("NOT_FOUND", "FORBIDDEN") and "headRepository" in path)
 
 
 def _first_error(answer: dict[str, Any]) -> str:

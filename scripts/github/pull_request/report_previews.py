@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from leaderboard.comments.states import NoRunReason
 from scripts.console import OK, OUR_FAULT, CommandError, say
-from scripts.git.folder_history import losses
+from scripts.git.folder_history import last_changes
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import GitHub, RequestLimit
 from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, recent_pulls
@@ -72,7 +72,7 @@ class Backlog:
     unstarted: list[PullRequest] = field(default_factory=list)
     """None of their preview runs is known."""
     passed: list[PullRequest] = field(default_factory=list)
-    """They were found good, and main has lost files of their author's since; or another one at their commit was."""
+    """They were found good, and main has changed files of their author's since; or another one at their commit was."""
     playing: int = 0
 
 
@@ -191,7 +191,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
 
 
 def _to_be_judged_again(context: BotContext, passed: Sequence[tuple[PullRequest, CommitStatus]]) -> list[PullRequest]:
-    """Of pull requests with a good status, those whose author's files main has lost since, and those it was not said of.
+    """Of pull requests with a good status, those whose author's files main has changed since, and those it was not said of.
 
     By main's order: what time a commit names, its author chooses.
     """
@@ -201,7 +201,7 @@ def _to_be_judged_again(context: BotContext, passed: Sequence[tuple[PullRequest,
     age = {sha: position for position, sha in enumerate(commits)}
     judged = [(pull, status, age.get(status.main or "", len(commits))) for pull, status in passed]
     oldest = max(at for _, _, at in judged)
-    lost = losses(context.clone, context.main, commits[oldest] if oldest < len(commits) else None)
+    changed = last_changes(context.clone, context.main, commits[oldest] if oldest < len(commits) else None)
     authors = {pull.number: pull.author for pull, _ in passed}
 
     def is_of_another(pull: PullRequest, status: CommitStatus) -> bool:
@@ -212,7 +212,7 @@ def _to_be_judged_again(context: BotContext, passed: Sequence[tuple[PullRequest,
     return [
         pull
         for pull, status, at in judged
-        if is_of_another(pull, status) or ((sha := lost.get(pull.author.casefold())) and age[sha] < at)
+        if is_of_another(pull, status) or ((sha := changed.get(pull.author.casefold())) and age[sha] < at)
     ]
 
 

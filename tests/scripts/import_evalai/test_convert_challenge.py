@@ -347,3 +347,17 @@ def test_what_cannot_be_converted_is_one_line(tmp_path: Path, hostile: dict[str,
 
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.attack(
+    "evalai_page_of_open_tags", family="supply", outcome="its words are read at once",
+    tries="Has a page of an EvalAI challenge of a megabyte of tags that nothing closes, which took hours to be read.",
+)  # fmt: skip
+@pytest.mark.parametrize("tag", ["<a ", "<a x='", "<!--", "<!-- x --><!--", "</a ", "<?x ", "<![", "<!x ", "<"])
+def test_a_page_of_open_tags_takes_no_time(tag: str) -> None:
+    begun = time.monotonic()
+
+    text = to_markdown(b"<p>Words</p>" + tag.encode() * (100_000 // len(tag)))
+
+    assert text.startswith("Words")
+    assert time.monotonic() - begun < 5

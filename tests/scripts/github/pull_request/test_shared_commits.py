@@ -5,6 +5,7 @@ import pytest
 from scripts.console import CommandError
 from scripts.github.pull_request import report_previews
 from scripts.github.pull_request.reconcile import reconcile_pulls
+from tests.github import queries
 from tests.github.world import PullRequest
 from tests.scripts.github.remotes import AGENT, agent_files
 from tests.scripts.github.scenes import Scene, completed, previewed
@@ -174,6 +175,33 @@ def test_what_was_found_good_is_judged_again_once_main_has_lost_its_file(scene: 
 
 
 @pytest.mark.attack(
+    "names_that_meet_after_both_were_good", family="bot", outcome="refused once one is merged",
+    tries="Has two pull requests found good whose files have names that differ by case only, and then has both merged.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_hourly", [False, True])
+def test_what_was_found_good_is_judged_again_once_main_has_another_file_of_its_author(scene: Scene, is_hourly: bool) -> None:
+    scene.clone.commit(agent_files("alice"))
+    scene.clone.push()
+    began = scene.clone.head
+    for number, name in ((7, "W.bin"), (8, "w.bin")):
+        scene.clone.switch(began)
+        sha = scene.push({f"submissions/alice/a/{name}": b"1"}, number)
+        scene.ran(30 + number, number, content=previewed(scene, sha))
+        tell(scene, 30 + number)
+        assert scene.statuses(sha) == [SCORED]
+
+    scene.clone.switch(began)
+    scene.merge(7)
+    if is_hourly:
+        reconcile_pulls(scene.context())
+    else:
+        tell(scene, 38)
+
+    assert scene.statuses(sha)[-1] == ("failure", "no score: the folder breaks a rule; the comment says which")
+    assert "only by case" in scene.bodies(8)[0]
+
+
+@pytest.mark.attack(
     "loss_dated_long_ago", family="supply", outcome="refused",
     tries="Dates the commit by which main loses its files long ago, for a maintainer who fast-forwards main to it.",
 )  # fmt: skip
@@ -234,8 +262,12 @@ def test_a_pull_request_that_github_hides_keeps_nobody_from_being_told(scene: Sc
     tries="Opens a pull request from a fork in an organisation that refuses to be seen by the bot's token.",
 )  # fmt: skip
 @pytest.mark.parametrize("is_hourly", [False, True])
-def test_a_fork_that_our_token_may_not_see_keeps_nobody_from_being_told(scene: Scene, is_hourly: bool) -> None:
+@pytest.mark.parametrize("kind", ["FORBIDDEN", "NOT_FOUND"])
+def test_a_fork_that_our_token_may_not_see_keeps_nobody_from_being_told(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, is_hourly: bool, kind: str
+) -> None:
     """GitHub answers everything but the fork, and adds an error."""
+    monkeypatch.setitem(queries.KINDS, queries.ForbiddenError, kind)
     honest = scene.bring()
     scene.ran(31, content=previewed(scene, honest))
     scene.world.person("mallory", 666)

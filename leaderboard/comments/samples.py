@@ -70,7 +70,7 @@ def sample_states() -> tuple[SampleState, ...]:
         SampleState("faults", "The manifest has errors", "Fix the lines that it names, and push.",
         _previewed(_faulty())),
         SampleState(
-            "refused", "The branch changes something else too", "Take that out of the branch.",
+            "refused", "The branch changes something else too", "Take that out of its commits, or begin a new branch.",
             Refused(head_sha=_HEAD_SHA, outside=(".github/workflows/preview.yml",), run_url=_RUN),
         ),
         SampleState(

@@ -106,19 +106,23 @@ def added_bytes(repository: GitRepository, base: str, head: str) -> tuple[int, i
 
 
 def commit_outside(repository: GitRepository, base: str, head: str, folder: str) -> str | None:
-    """One of the head's commits that changes something outside of a folder, also if a later one takes it back.
+    """Which of the head's commits changes something outside of a folder, also if a later one takes it back; None if none.
 
-    Merges are left out: those of main bring what main changed.
+    A merge does where a file of it is none of its parents': one of main brings what main has.
 
     Raises:
         UnreadableError: there is too much to look at.
         GitError: a commit is missing.
     """
-    commits = ("--full-history", "--no-merges", "--max-count=1", full_sha(head), f"^{full_sha(base)}")
-    paths = (":(top)", f":(top,exclude,icase,literal){folder}/")
+    since, paths = (full_sha(head), f"^{full_sha(base)}"), ("--", ":(top)", f":(top,exclude,icase,literal){folder}/")
     excluding = replace(repository, has_path_patterns=True)
     try:
-        return excluding.run("rev-list", *commits, "--", *paths, seconds=LIST_SECONDS).decode().strip() or None
+        ways = ("--full-history", "--no-merges", "--max-count=1", *since, *paths)
+        if sha := excluding.run("rev-list", *ways, seconds=LIST_SECONDS).decode():
+            return f"commit {sha[:12]}"
+        merges = repository.run("rev-list", "--merges", *since, seconds=LIST_SECONDS)
+        forms = ("--stdin", "-c", "-r", "--name-only", "--no-commit-id", *paths)
+        return "a merge" if excluding.run("diff-tree", *forms, given=merges, seconds=LIST_SECONDS) else None
     except GitLimitError as error:
         raise UnreadableError("its commits take too long to be looked at; begin a new branch on main") from error
 

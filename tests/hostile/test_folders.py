@@ -183,8 +183,8 @@ FILES: dict[str, tuple[str, str]] = {
     "hidden": (".env", "'.env': names of files and folders are"),
     "cyrillic": ("аgent.py", "'аgent.py': names of files and folders are"),
     "long name": ("x" * 101, "'" + "x" * 101 + "': names of files and folders are"),
-    "deep": ("a/b/c/d/e/f/g.py", "'a/b/c/d/e/f/g.py': lies deeper than 6 folders; flatten it"),
-    "very deep": ("/".join("a" * 100), "'a/a/a/a/a/a/a': lies deeper than 6 folders; flatten it"),
+    "deep": ("a/b/c/d/e/f/g.py", "'a/b/c/d/e/f/g.py': lies in more than 5 folders; flatten it"),
+    "very deep": ("/".join("a" * 100), "'a/a/a/a/a/a/a': lies in more than 5 folders; flatten it"),
 }
 
 

@@ -102,15 +102,21 @@ def test_names_that_differ_by_case_from_those_on_main_do_not_come_in(board: Clon
     "commits_of_others_that_count_as_merged", family="bot", outcome="refused",
     tries="Brings the commits of an open pull request along, and takes back what they change, so that it counts as merged.",
 )  # fmt: skip
-@pytest.mark.parametrize("how", ["merged without its files", "taken back", "in two steps"])
+@pytest.mark.parametrize("how", ["merged without its files", "taken back", "in two steps", "of one merge"])
 @pytest.mark.parametrize("of_others", [agent_files("bob"), {"evaluator/mended.py": b"x = 2\n"}])
 def test_commits_that_change_what_is_others_are_refused_though_it_is_taken_back(
     board: Clone, how: str, of_others: dict[str, bytes | None]
 ) -> None:
     main = board.head
     theirs = board.commit(of_others, "an open pull request")
+    if how == "of one merge":  # It brings its files itself, as where somebody added them while merging main.
+        board.switch(main)
+        before = board.commit({}, "nothing yet")
+        board.switch(main)
+        theirs = board.commit(of_others, "an open pull request", parents=(main, before))
+        board.switch(main)
     taken_back = {**dict.fromkeys(of_others), **agent_files("alice")}
-    if how == "merged without its files":
+    if how in ("merged without its files", "of one merge"):
         board.switch(main)
         own = board.commit(agent_files("alice"))
         head = board.commit({}, parents=(own, theirs))

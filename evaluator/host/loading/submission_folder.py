@@ -151,7 +151,7 @@ def check_name(path: str) -> None:
     if any(segment.casefold().startswith(".git") for segment in segments):
         raise LoadError(f"{path!r}: git's own files are not allowed in a submission; remove it")
     if len(segments) > MAX_FOLDER_DEPTH:
-        raise LoadError(f"{path!r}: lies deeper than {MAX_FOLDER_DEPTH} folders; flatten it")
+        raise LoadError(f"{path!r}: lies in more than {MAX_FOLDER_DEPTH - 1} folders; flatten it")
     for segment in segments:
         if not SEGMENT.fullmatch(segment) or segment in (".", ".."):
             rule = "letters, digits or '_.+-', beginning with a letter, digit or '_', at most 100"

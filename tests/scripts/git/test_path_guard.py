@@ -67,7 +67,7 @@ def test_whatever_is_not_the_authors_is_outside(board: Clone, path: str) -> None
         ("submissions/Alice/a/x\ny.py", "names of files"),
         ("submissions/Alice/a/ﬁle.py", "names of files"),
         ("submissions/Alice/a/$(id).py", "names of files"),
-        ("submissions/Alice/a/1/2/3/4/5/6/x.py", "deeper"),
+        ("submissions/Alice/a/1/2/3/4/5/6/x.py", "more than 5 folders"),
         ("submissions/Alice/a/__pycache__/agent.cpython-312.pyc", "byte code"),
         ("submissions/ALICE/a/agent.py", "spelled submissions/Alice"),
         ("120000:submissions/Alice/a/link", "symbolic link"),

@@ -273,6 +273,23 @@ def test_of_twenty_copies_that_all_stand_at_the_end_the_best_final_draw_is_not_k
     assert max(shown) < 10
 
 
+@pytest.mark.attack(
+    "tries_before_other_settings", family="people", outcome="all of them are tries under the new settings, too",
+    tries="Keeps the luckiest of twenty copies, and counts as one try once the host changes the task's settings.",
+)  # fmt: skip
+def test_a_change_of_the_settings_makes_nobodys_tries_forgotten() -> None:
+    """More episodes begin with those that the version was chosen by."""
+    few, many, kept = make.task(episodes=25), make.task(episodes=50), make.entry("alice", version="7")
+    versions = [make.entry("alice", version=str(number)) for number in range(20)]
+    before = [make.result(one, [1.0, 2.0], on=few, beacon=f"merge{number}") for number, one in enumerate(versions)]
+    results = [*before, make.result(kept, [1.0, 2.0], on=many, beacon="merge7"), make.result(OPPONENT, [1.0, 2.0], on=many)]
+
+    rows = build_standings(make.challenge(many), [kept, OPPONENT], results, official=True).tasks[0].rows
+
+    assert {row.entry.login: (row.tries, row.versions_tried) for row in rows} == {"alice": (20, 20), "bob": (1, 1)}
+    assert {row.entry.login: len(row.pooled_results) for row in rows} == {"alice": 1, "bob": 1}
+
+
 def planned(board: Clone) -> Workload:
     board.repository.run("fetch", "-q", "origin", "results")
     tip = board.repository.resolve("FETCH_HEAD")

@@ -1,17 +1,19 @@
 """Builds the standings from the entries on main and all records."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
+from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import eligible_entries
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import owner_groups
+from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, owner_groups
 from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.ratings.build_game_standings import build_game_standings
@@ -51,10 +53,13 @@ def build_standings(
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
     results = list(results)
-    recorded, groups = _by_task(challenge, results, version_folders(entries)), owner_groups(entries, results)
+    tried, groups = _by_task(challenge, results, version_folders(entries)), owner_groups(entries, results)
+    recorded = {task.id: _under_its_settings(task, tried[task.id]) for task in challenge.solo_tasks}
     final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon) if final_beacon else None
     partitioned = [
-        partition_results(task, eligible, recorded[task.id], groups, official=official, final=final)
+        partition_results(
+            task, eligible, recorded[task.id], _owner_tries(groups, tried[task.id]), official=official, final=final
+        )
         for task in challenge.solo_tasks
     ]
     scored = [results_of_task.scores() for results_of_task in partitioned]
@@ -71,13 +76,31 @@ def build_standings(
     return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games)
 
 
-def _by_task(
-    challenge: Challenge, results: Iterable[Result], folders: VersionFolders
-) -> dict[str, dict[AgentName, list[Result]]]:
-    """The results of this season and the present task settings, by task and the agent that has the version now."""
-    digests = {task.id: task.digest() for task in challenge.solo_tasks}
-    by_task: dict[str, dict[AgentName, list[Result]]] = {task_id: defaultdict(list) for task_id in digests}
+_Recorded = Mapping[AgentName, Sequence[Result]]
+
+
+def _by_task(challenge: Challenge, results: Iterable[Result], folders: VersionFolders) -> dict[str, _Recorded]:
+    """The results of this season, by task and the agent that has the version now."""
+    by_task: dict[str, dict[AgentName, list[Result]]] = {task.id: defaultdict(list) for task in challenge.solo_tasks}
     for result in results:
-        if result.season == challenge.season and digests.get(result.task) == result.task_digest:
+        if result.season == challenge.season and result.task in by_task:
             by_task[result.task][folders.of(result)].append(result)
-    return by_task
+    return {**by_task}
+
+
+def _under_its_settings(task: Task, results: _Recorded) -> _Recorded:
+    """Those that were measured under the task's present settings; agents without one are left out."""
+    digest = task.digest()
+    fitting = ((name, [one for one in of_agent if one.task_digest == digest]) for name, of_agent in results.items())
+    return {name: of_agent for name, of_agent in fitting if of_agent}
+
+
+def _owner_tries(groups: OwnerGroups, results: _Recorded) -> OwnerTries:
+    """The tries under earlier settings, too: these have the same seeds, so who chose among them chose for now."""
+    draws = (
+        OwnerDraw(name, result.submission_digest, result.beacon)
+        for name, of_agent in results.items()
+        for result in of_agent
+        if result.verdict is not Verdict.INTERNAL_ERROR
+    )
+    return OwnerTries(groups, draws)

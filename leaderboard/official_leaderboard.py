@@ -23,6 +23,8 @@ class OfficialLeaderboard:
     """Those on main, less those that moderation excludes."""
     results: tuple[Result, ...]
     duels: tuple[Duel, ...] = ()
+    every_record: tuple[Result | Duel, ...] = ()
+    """With those in quarantine, which quotas are charged for."""
     at: datetime | None = None
     """The moment that decides what is hidden or not named; everything is shown if left out."""
     final_beacon: str | None = None

@@ -121,15 +121,19 @@ def admit_work(
     duels: Sequence[Duel],
     where: MeasurementContext,
     gate: AdmissionContext,
+    charged: Iterable[Result | Duel] | None = None,
 ) -> AdmissionPlan:
-    """Split the missing work into what may be done now and what is held back."""
+    """Split the missing work into what may be done now and what is held back.
+
+    `charged`: results and duels with those in quarantine, which are missing and yet charged; the same two if left out.
+    """
     refused = refused_entries(challenge, entries, gate)
     wanted = missing_work(challenge, entries, results, where, duels)
     held: list[Deferred] = []
     if refused:
         held = [deferred for item in wanted if (deferred := _deferred(item, refused))]
         wanted = missing_work(challenge, _without(challenge, entries, refused), results, where, duels)
-    accounts = OwnerAccounts(challenge, entries, results, duels)
+    accounts = OwnerAccounts(challenge, entries, [*results, *duels] if charged is None else charged)
     items, waiting = apply_quotas(challenge, wanted, accounts, gate.arrived, gate.now)
     return AdmissionPlan(items=tuple(items), held=(*held, *waiting))
 

@@ -104,14 +104,15 @@ class ChargedRecord:
         return self.side.login.casefold(), self.side.submission_digest, self.beacon
 
 
-def charged_records(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[ChargedRecord]:
+def charged_records(challenge: Challenge, records: Iterable[Result | Duel]) -> Iterator[ChargedRecord]:
     """Every record that is charged. Many tasks are one draw; of duels only validations count, with which every draw begins.
 
     What never ran is charged, too: whoever can let its image or weights be missing may have computed its score first.
     """
-    records: list[Result | Duel] = [*results, *(duel for duel in duels if duel.is_validation)]
     for record in records:
         if record.tier is not Tier.OFFICIAL or record.season != challenge.season:
+            continue
+        if isinstance(record, Duel) and not record.is_validation:
             continue
         if record.verdict is Verdict.INTERNAL_ERROR:
             continue
@@ -124,17 +125,16 @@ def charged_records(challenge: Challenge, results: Iterable[Result], duels: Iter
 class OwnerAccounts:
     """All accounts of a season."""
 
-    def __init__(
-        self, challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], duels: Iterable[Duel]
-    ) -> None:
-        results, duels = list(results), list(duels)
+    def __init__(self, challenge: Challenge, entries: Iterable[Entry], records: Iterable[Result | Duel]) -> None:
+        """Take everything recorded, also what is in quarantine: it is replayed without a charge, and was known before."""
+        records = list(records)
         self._teams = teams_of(entries)
-        self._persons = person_index([*results, *duels])
+        self._persons = person_index(records)
         # Once submissions have ended, every version that stands has its final draw.
         self._quotas = [] if challenge.is_final else [(None, challenge.quota), *((p, p.quota) for p in challenge.phases)]
         self._accounts: dict[tuple[str | None, frozenset[str]], OwnerAccount] = {}
         if any(quota for _, quota in self._quotas):
-            for record in charged_records(challenge, results, duels):
+            for record in charged_records(challenge, records):
                 person = self._persons.person_of_side(record.side)
                 for account in self._of(record.side.login.casefold(), person, [record.task_id]):
                     first = account.first.get(record.draw)

@@ -111,14 +111,15 @@ def build_game_standings(
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
         final_beacon: as in `build_standings`; the rating of the duels before decides which player holds an owner's place.
     """
-    entries = list(entries)
+    entries, duels = list(entries), list(duels)
     field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
     played = counting_duels(task, season, duels, entries, official=official)
     counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
     last, since = newest_duels(counted_duels), _since(played)
     groups, zero = owner_groups(entries, (counted.duel for counted in played)), anchor_candidates(task, baselines)
-    by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(played, groups)
+    tried = counting_duels(task, season, _validations(duels), entries, official=official, any_settings=True)
+    by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(tried, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
     live = [counted for counted in played if counted.duel.beacon != final_beacon]
@@ -185,9 +186,12 @@ def _since(counted_duels: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
     return {m.pair[0]: m.at for m in reversed(list(counted_duels)) if m.pair[0] == m.pair[1]}
 
 
-def _owner_tries(counted_duels: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerTries:
-    """Count the versions of each owner or team that were validated."""
-    validations = (counted for counted in counted_duels if counted.pair[0] == counted.pair[1])
+def _validations(duels: Iterable[Duel]) -> list[Duel]:
+    return [duel for duel in duels if duel.is_validation]
+
+
+def _owner_tries(validations: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerTries:
+    """Count the versions of each owner or team that were validated, under earlier settings too, since the seeds stay."""
     return OwnerTries(groups, (OwnerDraw(*counted.pair[0], counted.duel.beacon) for counted in validations))
 
 

@@ -87,7 +87,13 @@ class CountedDuel:
 
 
 def counting_duels(
-    task: Task, season: str, duels: Iterable[Duel], entries: Iterable[Entry] = (), *, official: bool
+    task: Task,
+    season: str,
+    duels: Iterable[Duel],
+    entries: Iterable[Entry] = (),
+    *,
+    official: bool,
+    any_settings: bool = False,
 ) -> list[CountedDuel]:
     """The duels played under the game's present settings in this season, by time.
 
@@ -99,13 +105,15 @@ def counting_duels(
         duels: everything recorded.
         entries: the agents on main now: they define the teams, and which folder a version is in.
         official: whether only official duels count.
+        any_settings: whether those under earlier settings are wanted, too.
     """
     entries, digest = list(entries), task.digest()
     folders = version_folders(entries)
     fitting = [
         duel
         for duel in duels
-        if (duel.task, duel.task_digest, duel.season, duel.verdict) == (task.id, digest, season, Verdict.OK)
+        if (duel.task, duel.season, duel.verdict) == (task.id, season, Verdict.OK)
+        and (any_settings or duel.task_digest == digest)
         and (is_official(duel) or not official)
     ]
     groups = owner_groups(entries, fitting)

@@ -9,7 +9,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import EligibleEntries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded
-from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries
+from leaderboard.core.owners import OwnerTries
 from leaderboard.core.standings import Failure, Row, TaskStandings, WithdrawnScore
 from leaderboard.scoring.counting_results import FinalPlaces, PlaceHolders, counting_results, lacks_a_draw, precedence
 from leaderboard.scoring.intervals import EstimateArrays, PooledResults, intervals, oriented, pooled_values, score_or_none
@@ -62,13 +62,13 @@ def partition_results(
     task: Task,
     eligible: EligibleEntries,
     recorded: Mapping[AgentName, Sequence[Result]],
-    groups: OwnerGroups,
+    owner_tries: OwnerTries,
     *,
     official: bool,
     final: FinalPlaces | None,
 ) -> PartitionedResults:
     """Partition the entries of a task by what is recorded of them; see `build_standings` for the arguments."""
-    owner_tries, place_holders = _owner_tries(groups, recorded), final.of(task) if final else {}
+    place_holders = final.of(task) if final else {}
     scored: list[CountedResult] = []
     failed: list[CountedResult] = []
     waiting: list[Entry] = []
@@ -98,16 +98,6 @@ def partition_results(
         withdrawn=withdrawn,
         place_holders=place_holders,
     )
-
-
-def _owner_tries(groups: OwnerGroups, recorded: Mapping[AgentName, Sequence[Result]]) -> OwnerTries:
-    draws = (
-        OwnerDraw(name, result.submission_digest, result.beacon)
-        for name, results in recorded.items()
-        for result in results
-        if result.verdict is not Verdict.INTERNAL_ERROR
-    )
-    return OwnerTries(groups, draws)
 
 
 def task_standings(results: PartitionedResults, measured: EstimateArrays) -> TaskStandings:

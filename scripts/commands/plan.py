@@ -40,7 +40,7 @@ def run(
     context = MeasurementContext(runtime_digest=runtime_digest(selected.base), beacon=PREVIEW_BEACON, locks=lock_digests())
     entries = list(checkout.with_quarantines(agent.entry() for agent in agents))
     admission = admission_context(checkout, entries, datetime.now(UTC))
-    admitted = admit_work(checkout.challenge, entries, results, duels, context, admission)
+    admitted = admit_work(checkout.challenge, entries, results, duels, context, admission, checkout.every_record)
     items, deferred = list(admitted.items), admitted.held
     if over := checkout.seasons.over(checkout.challenge.season):
         say(f"Nothing is wanted: {over}.")
@@ -56,7 +56,7 @@ def run(
     for each in deferred:
         say(f"Not now: {work_in_words(each.item)}: {reason_in_words(each.reason)}")
     if explain:
-        remaining = _remaining_quotas(checkout.challenge, entries, results, duels, admission.now)
+        remaining = _remaining_quotas(checkout.challenge, entries, checkout.every_record, admission.now)
         for line in (*_local_code(checkout.challenge), *remaining, *_other_limits(checkout.challenge, results, duels)):
             say(line)
     say(f"{len(items)} wanted and not recorded, {len(results) + len(duels)} recorded.{_pairing_note(items)}")
@@ -64,10 +64,10 @@ def run(
 
 
 def _remaining_quotas(
-    challenge: Challenge, entries: list[Entry], results: list[Result], duels: list[Duel], now: datetime
+    challenge: Challenge, entries: list[Entry], records: list[Result | Duel], now: datetime
 ) -> Iterator[str]:
     """What is left of each owner's quotas."""
-    accounts = OwnerAccounts(challenge, entries, results, duels)
+    accounts = OwnerAccounts(challenge, entries, records)
     tasks = [task.id for task in challenge.tasks]
     for owner in sorted({entry.login.casefold(): entry for entry in entries if is_participant(challenge.people, entry)}):
         for account in accounts.of(owner, tasks):

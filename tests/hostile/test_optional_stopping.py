@@ -134,6 +134,34 @@ def test_who_goes_back_when_the_quota_is_used_up_has_no_place_by_the_old_draw(tm
     assert ranked(board) == {"alice": 6, "bob": 5}
 
 
+QUARANTINE = b"""quarantines:
+- {since: "2026-01-01T00:00:00Z", until: "2026-01-03T00:00:00Z", commit: %s, who: host, why: a bad machine}
+"""
+
+
+@pytest.mark.attack(
+    "quota_that_a_quarantine_restores", family="people", outcome="charged once, and replayed without a charge",
+    tries="Has its quota of versions once more after a quarantine, which replays only the one that is still on main.",
+)  # fmt: skip
+def test_what_is_in_quarantine_is_charged_and_replayed_without_a_charge(tmp_path: Path) -> None:
+    board = make_board(tmp_path / "board", {"challenge.yml": RULES + b"quota: {total: 2}\n"})
+    for number in (1, 2):
+        beacon = board.commit(agent_files("alice", source=copy(number)))
+        record(board, f"2026-01-0{number}T00:00:00Z", beacon=beacon, score=1.0)
+    board.commit({"moderation.yml": QUARANTINE % board.head.encode()})
+
+    def planned_and_held() -> tuple[list[str], list[str]]:
+        with patch.object(workload, "read_recorded", lambda *_: (Checkout(board.path).recorded[0], [])):
+            work = read_workload(open_run(board), board.head, "")
+        return [i.wanted.beacon for i in work.items if i.players[0].login == "alice"], [
+            reason_in_words(held.reason) for held in work.held
+        ]
+
+    assert planned_and_held() == ([beacon], [])
+    board.commit(agent_files("alice", source=copy(3)))
+    assert planned_and_held() == ([], ["quota: 2 of 2 this season; does not renew"])
+
+
 GAME_RULES = (
     b'title: Test\nseason: "1"\ntasks:\n  - {id: tictactoe, game: pettingzoo.classic.tictactoe_v3}\nquota: {total: 2}\n'
 )
@@ -271,6 +299,23 @@ def test_of_twenty_copies_that_all_stand_at_the_end_the_best_final_draw_is_not_k
     # The mean of thirty gains has a standard error of 0.18; the best of twenty final draws gains 1.87.
     assert abs(float(np.mean(gains))) < 0.6
     assert max(shown) < 10
+
+
+@pytest.mark.attack(
+    "tries_before_other_settings", family="people", outcome="all of them are tries under the new settings, too",
+    tries="Keeps the luckiest of twenty copies, and counts as one try once the host changes the task's settings.",
+)  # fmt: skip
+def test_a_change_of_the_settings_makes_nobodys_tries_forgotten() -> None:
+    """More episodes begin with those that the version was chosen by."""
+    few, many, kept = make.task(episodes=25), make.task(episodes=50), make.entry("alice", version="7")
+    versions = [make.entry("alice", version=str(number)) for number in range(20)]
+    before = [make.result(one, [1.0, 2.0], on=few, beacon=f"merge{number}") for number, one in enumerate(versions)]
+    results = [*before, make.result(kept, [1.0, 2.0], on=many, beacon="merge7"), make.result(OPPONENT, [1.0, 2.0], on=many)]
+
+    rows = build_standings(make.challenge(many), [kept, OPPONENT], results, official=True).tasks[0].rows
+
+    assert {row.entry.login: (row.tries, row.versions_tried) for row in rows} == {"alice": (20, 20), "bob": (1, 1)}
+    assert {row.entry.login: len(row.pooled_results) for row in rows} == {"alice": 1, "bob": 1}
 
 
 def planned(board: Clone) -> Workload:

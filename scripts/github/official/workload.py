@@ -160,7 +160,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     refuse_changed_seeds(challenge, results)
     plan_context = _with_members(official, challenge, standing)
     gate = admission_at(plan_context.now, origin, plan_context.members)
-    admitted = admit_work(challenge, standing, results, duels, measured, gate)
+    admitted = admit_work(challenge, standing, results, duels, measured, gate, [*every_result, *every_duel])
     # New and changed agents first, measuring again last; within that validations before pairs.
     items = sorted(admitted.items, key=lambda item: not item.is_awaited)
     if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):

@@ -106,7 +106,8 @@ class BotContext:
         entries = final.entries if final else with_stays(self.clone, self.main, self.checkout.challenge, self.entries)
         return OfficialLeaderboard(
             challenge=self.checkout.challenge, entries=tuple(entries), at=self.now,
-            results=tuple(self.results), duels=tuple(self.duels), final_beacon=final.beacon if final else None,
+            results=tuple(self.results), duels=tuple(self.duels), every_record=tuple(self.checkout.every_record),
+            final_beacon=final.beacon if final else None,
         )  # fmt: skip
 
     @property

@@ -43,7 +43,7 @@ def rules_before_merge(
 
 def _quotas(recorded: OfficialLeaderboard, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
     challenge = recorded.challenge
-    accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
+    accounts = OwnerAccounts(challenge, recorded.entries, recorded.every_record)
     tasks = [task.id for task in challenge.tasks]
     for login in logins:
         for account in accounts.of(login, tasks):
@@ -75,7 +75,7 @@ def rules_after_merge(
     members = members_of(challenge, [entry.login for entry in mine], lookup)
     gate = admission_at(now, origins, members)
     refused = refused_entries(challenge, recorded.entries, gate)
-    accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
+    accounts = OwnerAccounts(challenge, recorded.entries, recorded.every_record)
     held: dict[tuple[AgentName, str], Reason] = {}
     for entry in mine:
         for task in challenge.tasks:

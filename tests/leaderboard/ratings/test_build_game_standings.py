@@ -121,6 +121,15 @@ def test_tries_of_an_owner_widen_its_interval():
     assert rows(tried)["alice"].rating == rows(once)["alice"].rating
 
 
+def test_tries_under_earlier_settings_count_and_their_matches_do_not():
+    earlier = make.duel(make.entry("bob", version="0"), on=make.game(matches=8), beacon="0" * 40)
+
+    rows = board([ALICE, BOB], [earlier, *admitted(ALICE, BOB), make.duel(BOB, ALICE, "wlwl")]).rows
+
+    assert {row.entry.login: (row.tries, row.versions_tried) for row in rows} == {"alice": (1, 1), "bob": (2, 2)}
+    assert {row.entry.login: row.count.won for row in rows} == {"alice": 2, "bob": 2}
+
+
 def test_in_final_ranks_the_best_live_rating_of_an_owner_holds_its_place():
     other = make.entry("alice", agent="other")
     live = [*admitted(ALICE, other, BOB), make.duel(ALICE, BOB, "wwwl"), make.duel(other, BOB, "wlld")]

@@ -12,6 +12,7 @@ from evaluator.model.visible_text import INVISIBLE
 # enterprise that manages its users; at most 39 characters. `[bot]` accounts never submit.
 LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,37}[A-Za-z0-9])?")
 AGENT = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?")
+AGENT_RULE = "1 to 40 lower-case letters, digits, '.', '_' or '-', beginning and ending with a letter or digit"
 # A new agent's folder must not be named like a file, since recorded results and the site have files beside such folders.
 # AGENT allows such names, so that older results stay readable.
 FILE_ENDINGS = (".json", ".html", ".md", ".svg", ".xml")
@@ -52,7 +53,7 @@ def _matching(pattern: re.Pattern[str], rule: str) -> AfterValidator:
 
 
 Login = Annotated[str, _matching(LOGIN, "a GitHub login: letters, digits, inner hyphens and '_', at most 39 characters")]
-AgentName = Annotated[str, _matching(AGENT, "1 to 40 lower-case letters, digits, '.', '_' or '-'")]
+AgentName = Annotated[str, _matching(AGENT, AGENT_RULE)]
 TaskId = Annotated[str, _matching(TASK, "1 to 80 letters, digits or '_.:/-', beginning with a letter or digit")]
 Line = Annotated[str, StringConstraints(max_length=60), AfterValidator(_one_line)]
 LongLine = Annotated[str, StringConstraints(max_length=300), AfterValidator(_one_line)]

@@ -9,7 +9,7 @@ from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.source_header import SOURCE_NAME
 from evaluator.model.config.submission import ADAPTERS, SubmissionKind
 from evaluator.model.config.task import Task
-from evaluator.model.identifiers import AGENT, new_agent_fault
+from evaluator.model.identifiers import AGENT, AGENT_RULE, new_agent_fault
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.new_agents.import_model import open_source, write_model_agent
 from scripts.new_agents.new_agent import NewAgent, Template, template_for
@@ -34,8 +34,7 @@ def run(
     checkout = open_checkout(Path.cwd())
     template = _template(kind, adapter)
     if not AGENT.fullmatch(folder.name):
-        rule = "1 to 40 lower-case letters, digits, '.', '_' or '-'"
-        raise CommandError(USAGE, f"{folder.name!r} cannot be an agent's folder; name it with {rule}")
+        raise CommandError(USAGE, f"{folder.name!r} cannot be an agent's folder; name it with {AGENT_RULE}")
     if fault := new_agent_fault(folder.name):
         raise CommandError(USAGE, f"{folder}: {fault}")
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):

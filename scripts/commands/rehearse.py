@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.model.identifiers import NEW_AGENT
+from evaluator.model.identifiers import AGENT_RULE, NEW_AGENT
 from scripts.console import USAGE, CommandError, say
 from scripts.github.api.client import GitHub
 from scripts.github.api.downloads import fetch_page
@@ -53,7 +53,7 @@ def run(
     if fork is not None and not REPOSITORY_NAME.fullmatch(fork if "/" in fork else f"{fork}/name"):
         raise CommandError(USAGE, "--fork is neither LOGIN nor LOGIN/NAME")
     if not NEW_AGENT.fullmatch(agent):
-        raise CommandError(USAGE, "--agent is 1 to 40 lower-case letters, digits, '.', '_' or '-', and no file's name")
+        raise CommandError(USAGE, f"--agent is {AGENT_RULE}, and no file's name")
     if not token:
         raise CommandError(USAGE, "rehearse needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank rehearse")
     if not (yes or withdraw or sys.stdin.isatty()):

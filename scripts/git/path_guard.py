@@ -18,7 +18,7 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.usage import MIB
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
-from evaluator.model.identifiers import AGENT, new_agent_fault
+from evaluator.model.identifiers import AGENT, AGENT_RULE, new_agent_fault
 from scripts.git.copied_folders import AlikeFolders, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
 from scripts.git.tree_diff import (
@@ -122,7 +122,7 @@ def _path_fault(change: TreeChange, parts: list[str], folder: str) -> str | None
     if parts[1] != folder:
         return f"the folder is spelled {SUBMISSIONS}/{folder}; rename it"
     if len(parts) > 2 and not AGENT.fullmatch(parts[2]) and len(parts) > 3:
-        return "an agent's folder is named with 1 to 40 lower-case letters, digits, '.', '_' or '-'; rename it"
+        return f"an agent's folder is named with {AGENT_RULE}; rename it"
     if change.status == "D":
         return None
     if change.new_mode not in FILE_MODES:

@@ -15,7 +15,7 @@ from evaluator.host.loading.yaml_loader import LoadError, read_challenge, read_m
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
-from evaluator.model.identifiers import AGENT, LOGIN
+from evaluator.model.identifiers import AGENT, AGENT_RULE, LOGIN
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.records.result import Result
@@ -126,7 +126,7 @@ class Checkout:
             if not os.path.lexists(path):
                 raise LoadError(f"{path}: cannot be read (No such file or directory); {self._folder_hint(path)}")
             if not AGENT.fullmatch(path.name):
-                raise LoadError("an agent's folder is named with 1 to 40 lower-case letters, digits, '.', '_' or '-'")
+                raise LoadError(f"an agent's folder is named with {AGENT_RULE}")
             if not LOGIN.fullmatch(login):
                 raise LoadError(f"{login!r} is not a GitHub login; the folder is submissions/<your login>/<agent>")
             folder = read_folder(path, self.challenge.submissions)

@@ -383,7 +383,7 @@ def _header_data(stream: _Unpacked, size: int) -> bytes:
     if len(data) < size:
         raise _layer_fault("ends in the middle of a header")
     if data.count(b"/") > _MAX_SLASHES:
-        raise _layer_fault(f"has a name or a link of more than {_MAX_SLASHES} folders")
+        raise _layer_fault(f"has a file whose long name, link and attributes have more than {_MAX_SLASHES} folders")
     return data[:size]
 
 

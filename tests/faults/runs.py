@@ -86,10 +86,15 @@ class Run:
 
 
 def without_times(document: Any) -> Any:
-    """A record without what no two runs have in common: times, and what was measured of the machine."""
+    """A record without what no two runs have in common: times, and what was measured of the machine.
+
+    Also without `continued_after`: an evaluation beside the one that is killed is stopped by the end of its parent, writes
+    down what it finished if it finished anything, and goes on from there in the run that follows.
+    """
     if isinstance(document, dict):
         left_out = {
             "cpu_seconds", "wall_seconds", "peak_memory_bytes", "evaluated_at", "self_sha256", "milliseconds", "run_url",
+            "continued_after",
         }  # fmt: skip
         return {name: without_times(value) for name, value in document.items() if name not in left_out or name == "limits"}
     if isinstance(document, list):

@@ -59,10 +59,6 @@ def _convert(config: Path, env: str | None) -> ImportedChallenge:
     except ImportFaultError as error:
         place = str(error).partition(":")[0]
         raise CommandError(USAGE, f"{config.name}:{nearest_line(lines, _steps(place))}: {error}") from error
-    except (ValueError, OverflowError, RecursionError) as error:  # Numbers, dates and pages that Python cannot hold.
-        raise CommandError(
-            USAGE, f"{config.name}: has a number, date or page beyond all bounds ({type(error).__name__}); correct it"
-        ) from error
 
 
 def _steps(place: str) -> tuple[int | str, ...]:
@@ -74,10 +70,13 @@ def _steps(place: str) -> tuple[int | str, ...]:
 def _read_beside(folder: Path, name: str) -> bytes | None:
     """A file in the configuration's folder; None if it is missing, too large, or outside that folder."""
     root = folder.resolve()
-    path = (root / name).resolve()
-    if not path.is_relative_to(root) or not path.is_file() or path.stat().st_size > MAX_PAGE_BYTES:
+    try:
+        path = (root / name).resolve()
+        if not path.is_relative_to(root) or not path.is_file() or path.stat().st_size > MAX_PAGE_BYTES:
+            return None
+        return path.read_bytes()
+    except (OSError, ValueError):  # No file can have that name, such as one with a zero byte, or it cannot be read.
         return None
-    return path.read_bytes()
 
 
 def _write(imported: ImportedChallenge, text: str, source: Path, out: Path, *, force: bool) -> list[str]:

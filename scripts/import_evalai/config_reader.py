@@ -7,6 +7,9 @@ from typing import Any
 
 from scripts.import_evalai.conversion_report import ConversionReport, KeyFate
 
+# No more digits than any count needs: Python refuses to convert thousands.
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+
 
 class ImportFaultError(Exception):
     """The configuration cannot be used; the message is one line that begins with the place."""
@@ -61,8 +64,8 @@ class ConfigSection:
         value = self.values.get(key)
         if value is None:
             return None
-        if isinstance(value, bool) or not str(value).strip().lstrip("-").isdecimal():
-            raise ImportFaultError(f"{self.at(key)}: {value!r} is not a whole number; correct it and import again")
+        if isinstance(value, bool) or not _INTEGER.fullmatch(str(value).strip()):
+            raise ImportFaultError(f"{self.at(key)}: {_shown(value)} is not a whole number; correct it and import again")
         return int(value)
 
     def boolean(self, key: str, default: bool) -> bool:
@@ -89,11 +92,11 @@ class ConfigSection:
             return None
         try:
             at = value if isinstance(value, datetime) else datetime.fromisoformat(_padded(str(value)))
-        except ValueError as error:
+            at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        except (ValueError, OverflowError) as error:  # The second: a year before the first, in UTC.
             raise ImportFaultError(
-                f"{self.at(key)}: {value!r} is not a date like 2026-03-01 18:00:00; correct it and import again"
+                f"{self.at(key)}: {_shown(value)} is not a date like 2026-03-01 18:00:00; correct it and import again"
             ) from error
-        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
         return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def texts(self, key: str) -> list[str]:
@@ -130,6 +133,10 @@ class ConfigSection:
         """Places of keys without a note other than a warning."""
         reported_places = {note.place for note in self.report.notes if note.fate is not KeyFate.WARNING}
         return (self.at(str(key)) for key in self.values if self.at(str(key)) not in reported_places)
+
+
+def _shown(value: object) -> str:
+    return repr(value if len(str(value)) <= 60 else f"{str(value)[:60]}…")
 
 
 def _padded(date: str) -> str:

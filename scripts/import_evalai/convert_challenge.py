@@ -98,17 +98,27 @@ def _without_open_tags(html: str) -> str:
 
 
 def read_page(section: ConfigSection, key: str, read: ReadFile) -> str | None:
-    """A page as Markdown: the file that the key names, or the key's text itself if it is no path."""
+    """A page as Markdown: the file that the key names, or the key's text itself if it is no path.
+
+    Raises:
+        ImportFaultError: its tags are nested too deeply.
+    """
     value = section.values.get(key)
     if not isinstance(value, str) or not value.strip():
         return None
     if not value.strip().lower().endswith((".html", ".htm", ".md", ".txt")):
-        return to_markdown(value.encode())
-    content = read(value.strip())
+        content: bytes | None = value.encode()
+    else:
+        content = read(value.strip())
     if content is None:
         section.warn(key, f"the file {value.strip()[:100]!r} is missing or too large; write that page yourself")
         return None
-    return to_markdown(content)
+    try:
+        return to_markdown(content)
+    except RecursionError as error:
+        raise ImportFaultError(
+            f"{section.at(key)}: its tags are nested too deeply; make the page simpler and import again"
+        ) from error
 
 
 def plain_text(text: str | None, length: int) -> str:
@@ -193,7 +203,7 @@ def _limits(top: ConfigSection) -> dict[str, Any]:
         number = memory.rstrip("GMi ")
         if factor is None or not number.replace(".", "", 1).isdecimal():
             raise ImportFaultError(f"job_memory: {memory!r} is not like 8Gi; correct it and import again")
-        limits["memory_mib"] = min(65536, max(64, int(float(number) * factor)))
+        limits["memory_mib"] = int(min(65536, max(64, float(number) * factor)))
         top.carried("job_memory", "limits: memory_mib")
     if cores:
         number = cores.removesuffix("m")

@@ -11,6 +11,7 @@ import pytest
 
 from evaluator.host.loading.yaml_loader import dump_yaml, read_challenge
 from evaluator.model.config.metric import Direction
+from scripts.commands import import_evalai as command
 from scripts.import_evalai.config_reader import ImportFaultError
 from scripts.import_evalai.conversion_report import KeyFate
 from scripts.import_evalai.convert_challenge import convert_challenge, plain_text, to_markdown
@@ -249,6 +250,10 @@ def test_what_does_not_contradict_itself_is_not_warned_of() -> None:
         (changed(start_date="2026-06-01 00:00:00", challenge_phases=[{**p, "start_date": "2027-01-01 00:00:00",
          "end_date": "2026-01-01 00:00:00"} for p in CONFIG["challenge_phases"]]), "before it starts"),
         (changed(max_team_members="many"), "max_team_members: 'many' is not a whole number"),
+        (changed(max_team_members="--5"), "max_team_members: '--5' is not a whole number"),
+        (changed(max_team_members="9" * 5000), "is not a whole number"),
+        (changed(start_date="0001-01-01 00:00:00+14:00"), "is not a date"),
+        (changed(description="<div>" * 3000), "description: its tags are nested too deeply"),
         (changed(job_memory="lots"), "job_memory: 'lots' is not like 8Gi"),
         (with_board(labels=[]), "labels: is missing or empty"),
     ],
@@ -335,7 +340,6 @@ def test_a_page_of_open_brackets_takes_no_time(brackets: str) -> None:
     [
         {"submission_time_limit": "--5"},
         {"submission_time_limit": "9" * 5000},
-        {"job_memory": "9" * 400 + "Gi"},
         {"start_date": "0001-01-01 00:00:00+14:00"},
         {"description": "<div>" * 3000},
     ],
@@ -347,6 +351,35 @@ def test_what_cannot_be_converted_is_one_line(tmp_path: Path, hostile: dict[str,
 
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("value", ["9" * 400 + "Gi", "9" * 5000 + "Mi"])
+def test_memory_beyond_all_bounds_is_the_most_there_is(value: str) -> None:
+    imported = convert_challenge(changed(job_memory=value), lambda name: None, "CartPole-v1")
+
+    assert imported.challenge["limits"]["memory_mib"] == 65536
+
+
+@pytest.mark.parametrize("name", ["a\0b.html", "a" * 5000 + ".html"])
+def test_a_page_that_no_file_can_be_called_is_missing(tmp_path: Path, name: str) -> None:
+    (tmp_path / "challenge_config.yaml").write_text(dump_yaml(changed(description=name)))
+
+    done = run(tmp_path, "challenge_config.yaml", "--env", "CartPole-v1")
+
+    assert done.returncode == 0, done.stderr
+    assert "is missing or too large" in done.stderr
+
+
+def test_a_defect_of_ours_is_not_told_as_the_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "challenge_config.yaml").write_text(dump_yaml(CONFIG))
+
+    def fail(*arguments: object) -> None:
+        raise ValueError("ours")
+
+    monkeypatch.setattr(command, "convert_challenge", fail)
+
+    with pytest.raises(ValueError, match="ours"):
+        command._convert(tmp_path / "challenge_config.yaml", None)
 
 
 @pytest.mark.attack(

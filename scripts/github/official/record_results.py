@@ -258,9 +258,8 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
 
 def _commit_line(record: ResultOrDuel, *, is_amended: bool) -> str:
     verb = "fill in" if is_amended else "record"
-    if isinstance(record, Duel):
-        return f"{verb}: {player_names(record)} {duel_outcome(record)} on {record.task}"
-    return f"{verb}: {record.login}/{record.agent} {record.verdict} on {record.task}"
+    outcome = duel_outcome(record) if isinstance(record, Duel) else record.verdict
+    return f"{verb}: {player_names(record)} {outcome} on {record.task}"
 
 
 def _commit_message(lines: Sequence[str]) -> str:

@@ -133,7 +133,7 @@ def deployed(
 ) -> int:
     """Record the commits that the deployed site was built from."""
     environment = _environment()
-    deployed_site.write_note(open_clone(environment), deployed_site.parse_built(built), datetime.now(UTC))
+    deployed_site.note_deployed(open_clone(environment), deployed_site.parse_built(built), datetime.now(UTC))
     say(f"The branch {deployed_site.DEPLOYED_BRANCH} says what the deployed site was built from.")
     return OK
 

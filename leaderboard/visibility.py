@@ -77,29 +77,27 @@ def anonymous_name(challenge: Challenge, name: str, now: datetime) -> str:
 
 
 def as_shown(board: StandingsInput, now: datetime) -> StandingsInput:
-    """What may be shown at a moment, with the hosts' flags on the entries."""
+    """What may be shown at a moment."""
     challenge, gone = board.challenge, {task.id for task in hidden_tasks(board.challenge, now)}
     if gone:
         tasks = tuple(task for task in challenge.tasks if task.id not in gone)
         challenge = challenge.model_copy(update={"tasks": tasks})
-    entries = with_flags(board).entries
     results = tuple(result for result in board.results if result.task not in gone) if gone else board.results
     duels = tuple(duel for duel in board.duels if duel.task not in gone)
-    shown = replace(board, challenge=challenge, entries=entries, results=results, duels=duels)
+    shown = replace(board, challenge=challenge, results=results, duels=duels)
     return _masked(shown) if is_anonymous(challenge, now) else shown
 
 
-def with_flags(board: StandingsInput) -> StandingsInput:
-    """The input with the hosts' flags on the entries, and nothing hidden."""
-    return replace(
-        board, entries=tuple(with_host_flags(board.challenge, entry, board.moderation) for entry in board.entries)
+def with_host_flags(entries: Iterable[Entry], challenge: Challenge, moderation: Moderation) -> tuple[Entry, ...]:
+    """The entries with the hosts' flags: which are the hosts' own, and which they verified."""
+    return tuple(
+        replace(
+            entry,
+            host=challenge.people.is_host(entry.login),
+            verified=moderation.verified_entry(entry.login, entry.agent, entry.digest),
+        )
+        for entry in entries
     )
-
-
-def with_host_flags(challenge: Challenge, entry: Entry, moderation: Moderation) -> Entry:
-    """An entry with the hosts' flags."""
-    verified = moderation.verified_entry(entry.login, entry.agent, entry.digest)
-    return replace(entry, host=challenge.people.is_host(entry.login), verified=verified)
 
 
 def _masked(board: StandingsInput) -> StandingsInput:

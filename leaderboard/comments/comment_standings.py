@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
@@ -31,7 +32,7 @@ from leaderboard.ratings.counting_duels import count_matches
 from leaderboard.ratings.validations import side_fault, validation_fault
 from leaderboard.scoring.counting_results import counting_results
 from leaderboard.scoring.intervals import intervals, measured_estimate
-from leaderboard.visibility import anonymous_name
+from leaderboard.visibility import anonymous_name, with_host_flags
 
 # A longer drawing of a position is left out.
 MAX_POSITION_CHARACTERS = 1200
@@ -141,7 +142,12 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
     ]
     duels += [duel.model_copy(update=_AS_OFFICIAL) for agent in played.values() for duel in agent.duels]
     return build_standings(
-        recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels, with_iqm=False
+        recorded.challenge,
+        with_host_flags(entries, recorded.challenge, Moderation()),
+        results,
+        official=True,
+        duels=duels,
+        with_iqm=False,
     )
 
 

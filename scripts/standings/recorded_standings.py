@@ -17,7 +17,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings
 from leaderboard.planning.admission import refused_entries, tasks_by_name
 from leaderboard.planning.refusal_reasons import reason_in_words
-from leaderboard.visibility import StandingsInput, as_shown, with_flags
+from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
 from scripts.console import CommandError, say
 from scripts.git.beacon import admission_context, beacons_of_stays
 from scripts.git.git_repository import GitError, GitRepository
@@ -63,13 +63,13 @@ def recorded_input(
         results, duels = of_our_sandbox(checkout, results), of_our_sandbox(checkout, duels)
     recorded = StandingsInput(
         challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
-        entries=checkout.with_quarantines(entries),
+        entries=with_host_flags(checkout.with_quarantines(entries), checkout.challenge, checkout.moderation),
         moderation=checkout.moderation,
         results=tuple(results),
         duels=tuple(duels),
         final_beacon=final.beacon if final else None,
     )
-    return as_shown(recorded, now or datetime.now(UTC)) if official else with_flags(recorded)
+    return as_shown(recorded, now or datetime.now(UTC)) if official else recorded
 
 
 def refusals_in_words(checkout: Checkout, entries: Sequence[Entry], now: datetime) -> dict[AgentName, dict[str, str]]:

@@ -106,6 +106,6 @@ def test_the_hosts_mark_is_of_the_version_that_the_host_looked_at() -> None:
     )
     rules, moderation = make.challenge(), Moderation(verified=(vouched,))
 
-    marks = [with_host_flags(rules, entry, moderation).verified for entry in (net, swapped, moved)]
+    marks = [entry.verified for entry in with_host_flags((net, swapped, moved), rules, moderation)]
 
     assert marks == [vouched, None, vouched]

@@ -240,13 +240,14 @@ _XML_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
 
-def search_engine_files(site_url: str, addresses: Sequence[str], most: int = SITEMAP_ADDRESSES) -> Iterator[tuple[str, str]]:
+def search_engine_files(site_url: str, addresses: Sequence[str]) -> Iterator[tuple[str, str]]:
     """robots.txt, and the sitemap where the site's own address is known; addresses are quoted, below the site's root."""
     if not site_url:
         yield "robots.txt", "User-agent: *\nAllow: /\n"
         return
     yield "robots.txt", f"User-agent: *\nAllow: /\n\nSitemap: {site_url}sitemap.xml\n"
-    parts = [addresses[start : start + most] for start in range(0, len(addresses), most)] or [[]]
+    starts = range(0, len(addresses), SITEMAP_ADDRESSES)
+    parts = [addresses[start : start + SITEMAP_ADDRESSES] for start in starts] or [[]]
     if len(parts) == 1:
         yield "sitemap.xml", _list("urlset", "url", [site_url + address for address in parts[0]])
         return

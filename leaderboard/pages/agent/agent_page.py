@@ -23,7 +23,6 @@ from leaderboard.pages.agent.earlier_versions import earlier_versions, results_b
 from leaderboard.pages.agent.provenance import provenance_table
 from leaderboard.pages.agent.reader_commands import reader_commands
 from leaderboard.pages.agent.table_rows import (
-    VERDICT_TAGS,
     DrawnReturns,
     TableRows,
     code_words,
@@ -142,7 +141,7 @@ def _html() -> Templates:
         link=lambda url, words=None: escape_html.linked_line(url, url or "" if words is None else words),
     )
     environment.globals.update(
-        bar=interval_element, point=_point, verdict_tag=VERDICT_TAGS.__getitem__, figure=episode_replays.replay_figure,
+        bar=interval_element, point=_point, figure=episode_replays.replay_figure,
     )  # fmt: skip
     return environment
 

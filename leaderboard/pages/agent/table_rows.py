@@ -7,11 +7,11 @@ from markupsafe import Markup
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
-from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import ReturnSpread
 from leaderboard.charts.table_bars import ChartScale, interval_element
 from leaderboard.core.standings import Row
 from leaderboard.pages.agent.agent_results import TaskResult
+from leaderboard.pages.page_templates import verdict_tag
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
 from leaderboard.text.format import NONE, day, held_reason, number, ranks, span, tries_mark
@@ -25,12 +25,6 @@ _NO_VALUE = f"<td>{NONE}</td><td>no value</td><td></td>"
 _NO_PLACE = f"<td>{NONE}</td><td>{NONE}</td>"
 _TIED = ' <span class="pr-tie">statistically tied with the leader</span>'
 _REPRODUCED = ' <span class="pr-tag">reproduced</span>'
-_VERDICT_STYLES = {Verdict.OK: "ok", Verdict.INTERNAL_ERROR: "ours"}
-VERDICT_TAGS = {
-    verdict: Markup(f'<span class="pr-verdict pr-verdict-{_VERDICT_STYLES.get(verdict, "bad")}">{verdict.value}</span>')
-    for verdict in Verdict
-}
-_VERDICT_HTML = {verdict: str(tag) for verdict, tag in VERDICT_TAGS.items()}
 
 
 def table_heads(names: tuple[str, ...]) -> Markup:
@@ -98,7 +92,7 @@ class TableRows:
         if result:
             again = _REPRODUCED if result.key in self._reproduced else ""
             when = escape_line(day(result.provenance.evaluated_at))
-            end = f"<td>{entered.versions_tried}</td><td>{when}</td><td>{_VERDICT_HTML[result.verdict]}{again}</td>"
+            end = f"<td>{entered.versions_tried}</td><td>{when}</td><td>{verdict_tag(result.verdict)}{again}</td>"
         if row is None:
             return f"<tr>{_NO_PLACE}<td>{shared.link}</td>{_NO_ROW}{end}</tr>"
         tied = _TIED if row.with_leader and row.place > 1 else ""

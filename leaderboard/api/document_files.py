@@ -31,13 +31,6 @@ from leaderboard.text import serialise, urls
 MAX_ROWS_BY_DATE = 500
 
 
-def api_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
-    """Path below the site's root and content, one file after the other: all of them together need too much memory."""
-    yield from leaderboard_files(standings, context)
-    yield from feed_and_status_files(standings, context)
-    yield from agent_document_files(standings, context)
-
-
 def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
     """The documents of the whole site and of each task."""
     inputs = api_inputs(standings, context)

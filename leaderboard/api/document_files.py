@@ -14,10 +14,10 @@ from leaderboard.api.game_leaderboards import (
     game_document,
     game_row,
 )
-from leaderboard.api.index import index_files
 from leaderboard.api.openapi import openapi_document
 from leaderboard.api.openmetrics import openmetrics_document
-from leaderboard.api.status import status_document
+from leaderboard.api.site_documents import index_files
+from leaderboard.api.submission_status import status_document
 from leaderboard.api.table import game_csv, game_table, task_csv, task_table
 from leaderboard.api.task_leaderboards import RowJson, task_leaderboard, task_rows
 from leaderboard.core.entry import AgentName

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from evaluator.model.config.participants import CustomField, People
+from evaluator.model.config.people import CustomField, People
 from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel, PlayerRecord

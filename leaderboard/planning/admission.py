@@ -17,8 +17,8 @@ from leaderboard.core.owners import (
     participant_faults,
     team_conflicts,
 )
+from leaderboard.planning.evaluation_quota import Deferred, OwnerAccounts, apply_quotas
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
-from leaderboard.planning.quota import Deferred, OwnerAccounts, apply_quotas
 from leaderboard.planning.refusal_reasons import ParticipantRefusal, PhaseRefusal, PhaseRefusalKind
 
 

@@ -16,11 +16,11 @@ from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit_work
+from leaderboard.planning.evaluation_quota import Deferred, OwnerAccounts
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
-from leaderboard.planning.quota import Deferred, OwnerAccounts
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OK, print_json, say
-from scripts.git.beacon import admission_context
+from scripts.git.version_origins import admission_context
 from scripts.options import JsonList, LocalSandbox
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
 from scripts.runs.local_evaluator import choose_sandbox

@@ -32,10 +32,10 @@ from leaderboard.text import bibtex
 from leaderboard.text.format import quantity, shown_phases
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.git.beacon import admission_context
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.version_origins import admission_context
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
 from scripts.standings.recorded_standings import FinalEntries, SandboxRules, final_entries, recorded_standings

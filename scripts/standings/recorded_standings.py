@@ -19,10 +19,10 @@ from leaderboard.planning.admission import refused_entries, tasks_by_name
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
 from scripts.console import CommandError, say
-from scripts.git.beacon import admission_context, beacons_of_stays
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits, season_commits
+from scripts.git.version_origins import admission_context, beacons_of_stays
 from scripts.repository.checkout import Checkout, say_damaged
 
 Record = TypeVar("Record", Result, Duel)

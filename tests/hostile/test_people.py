@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from evaluator.model.config.moderation import Moderation, VerifiedEntry
-from evaluator.model.config.participants import People
+from evaluator.model.config.people import People
 from evaluator.model.identifiers import LOGIN
 from leaderboard.core.owners import (
     AuthorWithoutLogin,

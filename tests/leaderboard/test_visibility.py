@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from html import unescape
 
 from evaluator.model.config.moderation import Exclusion, Moderation, VerifiedEntry
-from evaluator.model.config.participants import People
+from evaluator.model.config.people import People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import FirstAttempt

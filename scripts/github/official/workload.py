@@ -20,6 +20,7 @@ from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit_work, authors_by_owner, tasks_by_name
+from leaderboard.planning.evaluation_quota import Deferred
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.pack_shards import (
     Capacity,
@@ -30,13 +31,12 @@ from leaderboard.planning.pack_shards import (
     pack_each_alone,
     pack_shards,
 )
-from leaderboard.planning.quota import Deferred
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
-from scripts.git.beacon import VersionOrigins, admission_at, beacon_order, version_origins
 from scripts.git.data_branches import read_recorded
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
+from scripts.git.version_origins import VersionOrigins, admission_at, beacon_order, version_origins
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts, ask_github, known_facts
 from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment
 from scripts.github.workflow.plan_context import (

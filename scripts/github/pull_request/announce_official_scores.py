@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evaluator.model.config.participants import People
+from evaluator.model.config.people import People
 from evaluator.model.records.result import Provenance
 from leaderboard.comments.comment_standings import official_state
 from leaderboard.comments.render_comment import render_comment
@@ -12,13 +12,14 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.admission import authors_by_owner, tasks_by_name
 from leaderboard.planning.refusal_reasons import Reason, SubmissionsEnded, reason_in_words
 from scripts.console import OK, say
-from scripts.git.beacon import known_origins
 from scripts.git.main_entries import entries_of_logins
 from scripts.git.path_guard import by_casefold, check_paths
 from scripts.git.tree_diff import UnreadableError, tree_changes
+from scripts.git.version_origins import known_origins
 from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, merged_pulls, read_pulls
 from scripts.github.api.responses import IssueComment, PullRequest
+from scripts.github.pull_request.admission_notes import rules_after_merge
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import (
     DELIVERED_AT_ONCE,
@@ -30,7 +31,6 @@ from scripts.github.pull_request.deliver import (
     sticky_changes,
 )
 from scripts.github.pull_request.label_and_status import OFFICIAL_LABEL
-from scripts.github.pull_request.season_rules import rules_after_merge
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.layout import MAIN_BRANCH
 

@@ -22,6 +22,7 @@ from scripts.git.tree_diff import UnreadableError, fetch_head
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.preview.preview_artifact import ZIP_BYTES, ArtifactError, read_artifact
+from scripts.github.pull_request.admission_notes import rules_before_merge
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import Delivery, deliver_outcomes
 from scripts.github.pull_request.label_and_status import (
@@ -33,7 +34,6 @@ from scripts.github.pull_request.label_and_status import (
     refused_outcome,
     running_outcome,
 )
-from scripts.github.pull_request.season_rules import rules_before_merge
 from scripts.github.workflow.event import WorkflowEnvironment, as_pull_event, dispatched_commit, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS

@@ -11,7 +11,7 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import MatchEnd
 from leaderboard.api.api_inputs import api_inputs
-from leaderboard.api.index import index_document
+from leaderboard.api.site_documents import index_document
 from leaderboard.charts.social_cards import HOME_CARD, social_cards
 from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.pages import home_page

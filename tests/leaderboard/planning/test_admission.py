@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
-from evaluator.model.config.participants import Ban, CustomField, People
+from evaluator.model.config.people import Ban, CustomField, People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from leaderboard.core.owners import participant_faults, team_conflicts

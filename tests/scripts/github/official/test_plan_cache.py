@@ -10,7 +10,7 @@ import pytest
 
 from scripts.git.data_branches import BranchCommit, open_branches, read_note, results_commit
 from scripts.github.official import shard_jobs
-from scripts.github.official.nothing_missing import PLANNED_BRANCH, NothingMissing, note_nothing_missing
+from scripts.github.official.plan_cache import PLANNED_BRANCH, NothingMissing, note_nothing_missing
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.workflow.plan_context import PlanContext
 from scripts.repository.layout import RESULTS_BRANCH

@@ -11,7 +11,7 @@ from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce_official_scores
-from scripts.github.pull_request.season_rules import rules_before_merge
+from scripts.github.pull_request.admission_notes import rules_before_merge
 from scripts.github.workflow.plan_context import PlanContext, parse_plan_context
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from tests.leaderboard import make

@@ -8,10 +8,10 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import phase_refusal, refused_entries
-from leaderboard.planning.quota import OwnerAccounts
+from leaderboard.planning.evaluation_quota import OwnerAccounts
 from leaderboard.planning.refusal_reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc
-from scripts.git.beacon import VersionOrigins, admission_at
+from scripts.git.version_origins import VersionOrigins, admission_at
 from scripts.github.workflow.plan_context import MembershipLookup, members_of
 
 # A comment on a pull request is written with a token that sees the public members of organisations and nothing else.

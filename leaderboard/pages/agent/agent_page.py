@@ -18,10 +18,9 @@ from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import version_folders_of
 from leaderboard.pages import episode_replays
 from leaderboard.pages.agent.agent_results import AgentProfile, agent_profiles
-from leaderboard.pages.agent.badge_snippets import badge_snippets
 from leaderboard.pages.agent.earlier_versions import earlier_versions, results_by_agent
 from leaderboard.pages.agent.provenance import provenance_table
-from leaderboard.pages.agent.reader_commands import reader_commands
+from leaderboard.pages.agent.snippets import badge_snippets, reader_commands
 from leaderboard.pages.agent.table_rows import (
     DrawnReturns,
     TableRows,

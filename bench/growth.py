@@ -79,7 +79,7 @@ def _publish(place: Path) -> None:
 
 def _plan(place: Path) -> None:
     planned = plan_shards(_official(place))
-    if planned.count or planned.left or planned.held:
+    if planned.count or planned.left or planned.deferred:
         raise RuntimeError(f"{planned.count + planned.left} evaluations are wanted, though all are recorded")
 
 

@@ -81,7 +81,7 @@ def task_badge(task: Task, listed: Listed, count: int) -> BadgeJson:
 
 def _ranked(label: str, row: Row | GameRow | OverallRow, count: int, score: str) -> BadgeJson:
     if row.is_aside:
-        why = format.HELD_TAG if row.held_by else "baseline" if row.entry.baseline else "host"
+        why = format.SUPERSEDED_TAG if row.superseded_by else "baseline" if row.entry.baseline else "host"
         return _badge(label, f"{why} · {score}", _NEUTRAL)
     return _badge(label, f"#{row.place} of {count} · {score}", _PLACE_COLOURS.get(row.place, _RANKED))
 

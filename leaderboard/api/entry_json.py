@@ -132,8 +132,8 @@ def place_document(row: Row | OverallRow | GameRow) -> PlaceJson:
         "with_leader": row.with_leader,
         "tries": row.tries,
     }
-    if row.held_by is not None:
-        document["held_by"] = row.held_by
+    if row.superseded_by is not None:
+        document["held_by"] = row.superseded_by
     return document
 
 

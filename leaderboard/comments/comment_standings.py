@@ -46,8 +46,8 @@ _RankedRow = TypeVar("_RankedRow", Row, GameRow, OverallRow)
 
 # What a report that says nothing of the leaderboard has in place of where its agent stands.
 _NOWHERE: dict[str, Any] = {
-    "place": None, "rank_low": None, "rank_high": None, "with_leader": False, "tries": 1, "held_by": None, "entries": 0,
-    "own_last": None, "own_place": None, "leader": None, "leader_name": None,
+    "place": None, "rank_low": None, "rank_high": None, "with_leader": False, "tries": 1, "superseded_by": None,
+    "entries": 0, "own_last": None, "own_place": None, "leader": None, "leader_name": None,
 }  # fmt: skip
 _NO_PLACE = {name: _NOWHERE[name] for name in ("place", "rank_low", "rank_high", "with_leader", "tries", "own_place")}
 _AnyReport = TypeVar("_AnyReport", TaskReport, GameReport)
@@ -68,7 +68,7 @@ def redact(agent: AgentReport, recorded: OfficialLeaderboard) -> AgentReport:
     def redacted(report: _AnyReport) -> _AnyReport:
         if report.task.id in hidden:
             return replace(report, **_NOWHERE)
-        return replace(report, leader_name=shown(report.leader_name), held_by=shown(report.held_by))
+        return replace(report, leader_name=shown(report.leader_name), superseded_by=shown(report.superseded_by))
 
     games = []
     for game in map(redacted, agent.games):
@@ -219,23 +219,27 @@ def _task_report(board: TaskStandings, result: Result, own_last: Estimate | None
 
 def _place_fields(row: _RankedRow, rows: Iterable[_RankedRow]) -> dict[str, Any]:
     """Where a row stands among all rows of its leaderboard, as fields of a `Report`."""
-    placed = [other for other in rows if other.held_by is None]
-    fields: dict[str, Any] = {"estimate": row.estimate, "entries": _count_places(placed, row), "held_by": row.held_by}
+    placed = [other for other in rows if other.superseded_by is None]
+    fields: dict[str, Any] = {
+        "estimate": row.estimate,
+        "entries": _count_places(placed, row),
+        "superseded_by": row.superseded_by,
+    }
     if row.estimate.is_missing:
         return fields
     leader = next((other for other in placed if other is not row and not other.estimate.is_missing), None)
     if leader:
         fields |= {"leader": leader.estimate, "leader_name": leader.entry.shown}
-    if not row.held_by:
+    if not row.superseded_by:
         fields |= {"place": row.place, "rank_low": row.rank_low, "rank_high": row.rank_high}
     return fields | {"with_leader": row.with_leader}
 
 
 def _overall_report(board: Standings, name: AgentName) -> OverallReport | None:
     row = _row_of(board.overall, name)
-    if row is None or row.held_by is not None:
+    if row is None or row.superseded_by is not None:
         return None
-    placed = [other for other in board.overall if other.held_by is None]
+    placed = [other for other in board.overall if other.superseded_by is None]
     return OverallReport(
         estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high,
         entries=_count_places(placed, row), played=row.played, tasks=len(row.normalised),
@@ -247,7 +251,7 @@ def official_state(
     agents: Iterable[AgentName],
     merge_sha: str | None,
     run_url: str | None = None,
-    held: Mapping[tuple[AgentName, str], Reason] | None = None,
+    deferred: Mapping[tuple[AgentName, str], Reason] | None = None,
 ) -> OfficialScore:
     """The comment after a merge.
 
@@ -256,16 +260,16 @@ def official_state(
         agents: those that were merged.
         merge_sha: the commit on main.
         run_url: the official run.
-        held: agent and task to why it is not evaluated now; what waits for another reason is pending.
+        deferred: agent and task to why it is not evaluated now; what waits for another reason is pending.
     """
-    agents, held = list(agents), held or {}
+    agents, deferred = list(agents), deferred or {}
     names = [AgentName.folded(*name) for name in agents]
     waiting = {key: line for name in names for key, line in _waiting_lines(recorded.now, name)}
     return OfficialScore(
         merge_sha=merge_sha,
         agents=tuple(shown for name in agents if (shown := official_report(recorded, *name))),
-        pending=tuple(line for key, line in waiting.items() if key not in held),
-        held=tuple(f"{waiting[key]}: {reason_in_words(reason)}" for key, reason in held.items() if key in waiting),
+        pending=tuple(line for key, line in waiting.items() if key not in deferred),
+        deferred=tuple(f"{waiting[key]}: {reason_in_words(reason)}" for key, reason in deferred.items() if key in waiting),
         unshown=sum(_unshown(recorded, name) for name in names),
         run_url=run_url,
     )

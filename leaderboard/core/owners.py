@@ -254,7 +254,7 @@ def owner_groups(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> 
     return OwnerGroups(persons, members, frozenset(entry.name for entry in entries if entry.baseline))
 
 
-def held_by_another(
+def superseded_entries(
     groups: OwnerGroups, entries: Iterable[Entry], chosen_by: Callable[[Entry], tuple[Any, ...]]
 ) -> dict[AgentName, str]:
     """An owner holds one place on a leaderboard: that of its first entry by `chosen_by`, a sort key.

@@ -104,7 +104,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         awaited=_awaited,
         refused=_refused,
         tries_mark=format.tries_mark,
-        held_reason=format.held_reason,
+        superseded_reason=format.superseded_reason,
         no_place_reason=format.no_place_reason, is_tied=format.is_tied, entry_tags=format.entry_tags,
         row_marks=format.row_marks,
         span=escape_markdown.unbroken(format.span), ranks=format.ranks, quantity=format.quantity,

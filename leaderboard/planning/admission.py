@@ -91,7 +91,7 @@ class AdmissionPlan:
     """The missing work: what may be done now, and what has to wait."""
 
     items: tuple[WorkItem | DuelWorkItem, ...]
-    held: tuple[Deferred, ...]
+    deferred: tuple[Deferred, ...]
 
 
 def refused_entries(challenge: Challenge, entries: Iterable[Entry], gate: AdmissionContext) -> Refusals:
@@ -129,13 +129,13 @@ def admit_work(
     """
     refused = refused_entries(challenge, entries, gate)
     wanted = missing_work(challenge, entries, results, where, duels)
-    held: list[Deferred] = []
+    deferred: list[Deferred] = []
     if refused:
-        held = [deferred for item in wanted if (deferred := _deferred(item, refused))]
+        deferred = [kept for item in wanted if (kept := _deferred(item, refused))]
         wanted = missing_work(challenge, _without(challenge, entries, refused), results, where, duels)
     accounts = OwnerAccounts(challenge, entries, [*results, *duels] if charged is None else charged)
     items, waiting = apply_quotas(challenge, wanted, accounts, gate.arrived, gate.now)
-    return AdmissionPlan(items=tuple(items), held=(*held, *waiting))
+    return AdmissionPlan(items=tuple(items), deferred=(*deferred, *waiting))
 
 
 def _deferred(item: WorkItem | DuelWorkItem, refused: Refusals) -> Deferred | None:

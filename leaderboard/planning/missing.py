@@ -224,7 +224,7 @@ def _duels(
     items = []
     # A player that came back meets nobody before its validations: a quota keeps these back, and no match.
     draws = [(entry, frozenset(where.draws_of(entry, task.id))) for entry in entries]
-    entries = [replace(entry, stays={task.id: own}) if len(own) > 1 else entry for entry, own in draws]
+    entries = [replace(entry, presence_beacons={task.id: own}) if len(own) > 1 else entry for entry, own in draws]
     for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
         # A validation for every draw, so that none stays uncounted; opponents meet on the seeds of the present ones.
         is_validation = pair[0].name == pair[1].name

@@ -41,7 +41,7 @@ def run(
     entries = list(checkout.with_quarantines(agent.entry() for agent in agents))
     admission = admission_context(checkout, entries, datetime.now(UTC))
     admitted = admit_work(checkout.challenge, entries, results, duels, context, admission, checkout.every_record)
-    items, deferred = list(admitted.items), admitted.held
+    items, deferred = list(admitted.items), admitted.deferred
     if over := checkout.seasons.over(checkout.challenge.season):
         say(f"Nothing is wanted: {over}.")
         items, deferred = [], ()

@@ -14,7 +14,7 @@ from leaderboard.pages.agent.agent_results import TaskResult
 from leaderboard.pages.page_templates import verdict_tag
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
-from leaderboard.text.format import NONE, day, held_reason, number, ranks, span, tries_mark
+from leaderboard.text.format import NONE, day, number, ranks, span, superseded_reason, tries_mark
 
 DrawnReturns = Iterable[tuple[Task, Result, tuple[ReturnSpread, str]]]
 """Each with the statistics of the result's returns, and their histogram."""
@@ -98,8 +98,8 @@ class TableRows:
         tied = _TIED if row.with_leader and row.place > 1 else ""
         if row.tries > 1:
             tied += f' <span class="pr-tag">{tries_mark(row.tries)}</span>'
-        if row.held_by is not None:
-            tied += f' <span class="pr-by">{escape_line(held_reason(row.held_by))}</span>'
+        if row.superseded_by is not None:
+            tied += f' <span class="pr-by">{escape_line(superseded_reason(row.superseded_by))}</span>'
         return f"<tr>{_place(row)}<td>{shared.link}{tied}</td>{_value(row, shared)}{end}</tr>"
 
     def _cells_of(self, task: Task) -> _TaskCells:

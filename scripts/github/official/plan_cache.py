@@ -47,7 +47,7 @@ def is_noted(official: OfficialRun, challenge: Challenge, sha: str, results_sha:
 
 def note_nothing_missing(official: OfficialRun, work: Workload, results_sha: str, now: datetime) -> bool:
     """Note that nothing is missing, if nothing is: wanted, held back, or still to be asked about. Returns whether it was."""
-    if work.items or work.held or work.unasked or _depends_on_members(work.challenge):
+    if work.items or work.deferred or work.unasked or _depends_on_members(work.challenge):
         return False
     note = _note(official, work.sha, results_sha, now)
     try:

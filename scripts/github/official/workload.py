@@ -109,7 +109,7 @@ class Workload:
     version_commits: Mapping[tuple[str, str, str], str]
     """By login, folder and digest the commit that brought each version first."""
     packing: Packing
-    held: tuple[Deferred, ...] = ()
+    deferred: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
     plan_context: PlanContext = field(default_factory=current_plan_context, compare=False)
     facts: Mapping[str, CommitFacts] = field(default_factory=dict)
@@ -179,7 +179,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     first_draws = [record for record in records if commits.get(record.sides[0].version) == record.beacon]
     return Workload(
         challenge=challenge, sha=sha, entries_sha=entries_sha, items=tuple(items),
-        version_commits=commits, packing=packing, held=admitted.held, plan_context=plan_context,
+        version_commits=commits, packing=packing, deferred=admitted.deferred, plan_context=plan_context,
         facts=known_facts(first_draws),
         unasked=_unasked_commits(challenge, records, commits),
     )  # fmt: skip

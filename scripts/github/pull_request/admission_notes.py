@@ -76,7 +76,7 @@ def rules_after_merge(
     gate = admission_at(now, origins, members)
     refused = refused_entries(challenge, recorded.entries, gate)
     accounts = OwnerAccounts(challenge, recorded.entries, recorded.every_record)
-    held: dict[tuple[AgentName, str], Reason] = {}
+    deferred: dict[tuple[AgentName, str], Reason] = {}
     for entry in mine:
         for task in challenge.tasks:
             if entry.submission.plays(task):
@@ -84,9 +84,9 @@ def rules_after_merge(
                 beacon = challenge.sealed_beacon or (periods[-1].sha if periods else "")
                 reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, beacon, now)
                 if reason:
-                    held[entry.name, task.id] = reason
+                    deferred[entry.name, task.id] = reason
     logins = sorted({entry.login.casefold() for entry in mine})
-    return held, (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
+    return deferred, (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
 
 
 def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, beacon: str, now: datetime) -> QuotaExhausted | None:

@@ -190,10 +190,10 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
     late = _after_the_end(context, merge, brought)
     if current or late:
-        held, rules = _rules(context, current) if current else ({}, ())
-        state = official_state(context.recorded, current, merge.sha, _run_url(context, merge), held)
-        state = replace(state, rules=rules, held=(*state.held, *late))
-        return state, not (state.pending or state.held or state.unshown)
+        deferred, rules = _rules(context, current) if current else ({}, ())
+        state = official_state(context.recorded, current, merge.sha, _run_url(context, merge), deferred)
+        state = replace(state, rules=rules, deferred=(*state.deferred, *late))
+        return state, not (state.pending or state.deferred or state.unshown)
     older = _superseded_state(context, merge, brought)
     # A hidden board's scores are announced when it is shown.
     return older, not (isinstance(older, OfficialScore) and older.unshown)

@@ -34,7 +34,7 @@ def planned(rules, entries, *, results=(), arrived=AT, members=None, now=AT):
         now=now, arrived={e.name: arrived for e in entries}, members=members if members is not None else {}
     )
     admission = admit_work(rules, entries, results, [], WHERE, gate)
-    return [item.task_id for item in admission.items], [reason_in_words(held.reason) for held in admission.held]
+    return [item.task_id for item in admission.items], [reason_in_words(one.reason) for one in admission.deferred]
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_an_idle_board_is_planned_without_reading_it(board: Clone, unread: None)
     run = open_run(board)
     planned = shard_jobs.plan_shards(run)
 
-    assert (planned.count, planned.left, planned.unasked, planned.held, planned.shards) == (0, 0, 0, (), ())
+    assert (planned.count, planned.left, planned.unasked, planned.deferred, planned.shards) == (0, 0, 0, (), ())
     assert planned.sha == board.head
     assert planned.results_sha == results_commit(board.repository)
 
@@ -161,7 +161,7 @@ def test_where_members_of_teams_count_nothing_is_noted_or_believed(board: Clone,
     board.commit({"challenge.yml": TEAMS})
     run, results = open_run(board), results_commit(board.repository)
     work = read_workload(replace(run, is_member=lambda *_: True), board.head, results)
-    idle = replace(work, items=(), held=(), unasked={})
+    idle = replace(work, items=(), deferred=(), unasked={})
 
     assert not note_nothing_missing(run, idle, results, run.plan_context.now)
     rewrite(board, main=board.head)

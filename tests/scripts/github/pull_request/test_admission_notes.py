@@ -52,7 +52,7 @@ def board(tmp_path: Path) -> Clone:
 def planned(board: Clone, more: bytes, **fields: object) -> tuple[set[str], list[str]]:
     put(board, more)
     work = read_workload(replace(open_run(board), **fields), board.head, "")
-    return {item.task_id for item in work.items}, [reason_in_words(held.reason) for held in work.held]
+    return {item.task_id for item in work.items}, [reason_in_words(one.reason) for one in work.deferred]
 
 
 def test_the_official_plan_leaves_out_what_came_too_late(board: Clone) -> None:

@@ -166,7 +166,7 @@ def missing_work(
     challenge: Challenge,
     entries: Iterable[Entry],
     results: Iterable[Result],
-    where: MeasurementContext,
+    measurement: MeasurementContext,
     duels: Iterable[Duel],
 ) -> list[WorkItem | DuelWorkItem]:
     """List solo evaluations by login, agent and task, then the validations of all games, then their other duels.
@@ -175,16 +175,16 @@ def missing_work(
     """
     entries, duels = list(entries), list(duels)
     folders = version_folders(entries)
-    wanted = [item for task in challenge.games for item in _duels(challenge, task, entries, duels, where, folders)]
+    wanted = [item for task in challenge.games for item in _duels(challenge, task, entries, duels, measurement, folders)]
     wanted.sort(key=lambda item: not item.is_validation)
-    return [*_evaluations(challenge, entries, list(results), where, folders), *wanted]
+    return [*_evaluations(challenge, entries, list(results), measurement, folders), *wanted]
 
 
 def _evaluations(
     challenge: Challenge,
     entries: Sequence[Entry],
     results: Sequence[Result],
-    where: MeasurementContext,
+    measurement: MeasurementContext,
     folders: VersionFolders,
 ) -> list[WorkItem]:
     history = _History(results, folders)
@@ -194,11 +194,11 @@ def _evaluations(
         for task, digest in tasks:
             if not entry.submission.plays(task):
                 continue
-            for beacon in where.draws_of(entry, task.id):
+            for beacon in measurement.draws_of(entry, task.id):
                 wanted = WantedResult(
                     submission_digest=entry.digest,
                     task_digest=digest,
-                    runtime_digest=where.runtime_of(entry),
+                    runtime_digest=measurement.runtime_of(entry),
                     season=challenge.season,
                     beacon=beacon,
                 )
@@ -216,24 +216,24 @@ def _duels(
     task: Task,
     entries: Sequence[Entry],
     duels: Sequence[Duel],
-    where: MeasurementContext,
+    measurement: MeasurementContext,
     folders: VersionFolders,
 ) -> list[DuelWorkItem]:
     played = [duel for duel in duels if duel.task == task.id]
     history, digest = _History(played, folders), task.digest()
     items = []
     # A player that came back meets nobody before its validations: a quota keeps these back, and no match.
-    draws = [(entry, frozenset(where.draws_of(entry, task.id))) for entry in entries]
+    draws = [(entry, frozenset(measurement.draws_of(entry, task.id))) for entry in entries]
     entries = [replace(entry, presence_beacons={task.id: own}) if len(own) > 1 else entry for entry, own in draws]
     for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
         # A validation for every draw, so that none stays uncounted; opponents meet on the seeds of the present ones.
         is_validation = pair[0].name == pair[1].name
-        beacons = where.draws_of(pair[0], task.id) if is_validation else (where.later(*pair, task.id),)
+        beacons = measurement.draws_of(pair[0], task.id) if is_validation else (measurement.later(*pair, task.id),)
         for beacon in beacons:
             wanted = WantedDuel(
                 submission_digests=(pair[0].digest, pair[1].digest),
                 task_digest=digest,
-                runtime_digest=where.runtime_of(*pair),
+                runtime_digest=measurement.runtime_of(*pair),
                 season=challenge.season,
                 beacon=beacon,
             )

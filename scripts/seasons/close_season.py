@@ -124,8 +124,8 @@ def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Ite
     challenge, moderation = checkout.challenge, checkout.moderation
     entries = [entry for entry in final.entries if moderation.exclusion_of(*entry.version) is None]
     results, duels = checkout.results, checkout.duels
-    where = MeasurementContext(runtime_digest="0" * 64, beacon=final.beacon, locks=lock_digests())
-    admitted = admit_work(challenge, entries, results, duels, where, admission_context(checkout, entries, now))
+    measurement = MeasurementContext(runtime_digest="0" * 64, beacon=final.beacon, locks=lock_digests())
+    admitted = admit_work(challenge, entries, results, duels, measurement, admission_context(checkout, entries, now))
     folders = version_folders(entries)
     digests = {task.id: task.digest() for task in challenge.tasks}
     records: list[Result | Duel] = [*results, *duels]

@@ -151,7 +151,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     if clone.resolve("HEAD") != full_sha(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
     challenge, moderation = read_rules(clone, sha)
-    standing, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
+    standing, entries_sha, origin, measurement = _standing_entries(official, sha, challenge, moderation)
     commits = {e.version: origin.versions[e.spelled_name].sha for e in standing}
     aside: dict[str, bytes] = {}
     every_result, every_duel = read_recorded(clone, results_sha, aside)
@@ -159,8 +159,8 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     duels = without_quarantined(every_duel, moderation, only_replayed=True)
     refuse_changed_seeds(challenge, results)
     plan_context = _with_members(official, challenge, standing)
-    gate = admission_at(plan_context.now, origin, plan_context.members)
-    admitted = admit_work(challenge, standing, results, duels, measured, gate, [*every_result, *every_duel])
+    admission = admission_at(plan_context.now, origin, plan_context.members)
+    admitted = admit_work(challenge, standing, results, duels, measurement, admission, [*every_result, *every_duel])
     # New and changed agents first, measuring again last; within that validations before pairs.
     items = sorted(admitted.items, key=lambda item: not item.is_awaited)
     if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
@@ -192,13 +192,13 @@ def read_rules(clone: GitRepository, sha: str) -> tuple[Challenge, Moderation]:
         CommandError: there is no challenge.yml, or one of the two is faulty.
     """
     challenge = _read_document(clone, sha, "challenge.yml", parse_challenge)
-    moderation = read_moderation(clone, sha)
+    moderation = read_moderation_at(clone, sha)
     if challenge is None:
         raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
     return challenge, moderation
 
 
-def read_moderation(clone: GitRepository, sha: str) -> Moderation:
+def read_moderation_at(clone: GitRepository, sha: str) -> Moderation:
     """moderation.yml at a commit; empty without one.
 
     Raises:
@@ -223,12 +223,12 @@ def _standing_entries(
     tasks, authors = tasks_by_name(challenge, standing), authors_by_owner(challenge, standing)
     origin = version_origins(clone, entries_sha, digests, tasks, season.began, authors)
     is_drawn_alike = challenge.sealed_beacon or final
-    measured = MeasurementContext(
+    measurement = MeasurementContext(
         runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or (final.sha if final else "none"),
         beacons={} if is_drawn_alike else {where: tuple(b.sha for b in beacons) for where, beacons in origin.tasks.items()},
         order=beacon_order(clone, sha), locks=lock_digests(),
     )  # fmt: skip
-    return standing, entries_sha, origin, measured
+    return standing, entries_sha, origin, measurement
 
 
 def _unasked_commits(

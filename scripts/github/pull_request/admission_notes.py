@@ -73,8 +73,8 @@ def rules_after_merge(
     if not mine:
         return {}, tuple(hidden_until(challenge, now))
     members = members_of(challenge, [entry.login for entry in mine], lookup)
-    gate = admission_at(now, origins, members)
-    refused = refused_entries(challenge, recorded.entries, gate)
+    admission = admission_at(now, origins, members)
+    refused = refused_entries(challenge, recorded.entries, admission)
     accounts = OwnerAccounts(challenge, recorded.entries, recorded.every_record)
     deferred: dict[tuple[AgentName, str], Reason] = {}
     for entry in mine:

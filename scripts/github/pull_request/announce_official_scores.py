@@ -230,8 +230,8 @@ def _after_the_end(context: BotContext, merge: MergedPull, brought: Mapping[Agen
 def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[AgentName, Entry]) -> CommentState:
     """The state after a later merge changed or removed the agents: the recorded results of this version are final."""
     others = tuple(entry for entry in context.recorded.entries if entry.spelled_name not in brought)
-    then = replace(context.recorded, entries=(*others, *brought.values()))
-    state = official_state(then, list(brought), merge.sha, _run_url(context, merge))
+    official = replace(context.recorded, entries=(*others, *brought.values()))
+    state = official_state(official, list(brought), merge.sha, _run_url(context, merge))
     if state.unshown or any(agent.rows or agent.games for agent in state.agents):
         return replace(state, pending=())
     newer = [name for name in merge.agents if name in {entry.spelled_name for entry in context.recorded.entries}]

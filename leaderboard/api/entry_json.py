@@ -126,7 +126,7 @@ class PlaceJson(ClosedObject):
 def place_document(row: Row | OverallRow | GameRow) -> PlaceJson:
     """Where a row stands."""
     document: PlaceJson = {
-        "place": None if row.is_aside else row.place,
+        "place": None if row.is_unranked else row.place,
         "rank_low": row.rank_low,
         "rank_high": row.rank_high,
         "with_leader": row.with_leader,
@@ -139,7 +139,7 @@ def place_document(row: Row | OverallRow | GameRow) -> PlaceJson:
 
 def medal(row: Row | GameRow) -> Medal | None:
     """For the first three places."""
-    return None if row.is_aside else _MEDALS.get(row.place)
+    return None if row.is_unranked else _MEDALS.get(row.place)
 
 
 class EstimateJson(ClosedObject):

@@ -261,7 +261,7 @@ def game_table(game: GameStandings, rows: Sequence[GameRowJson]) -> TableJson:
         "decimals": 0,
         "direction": Direction.HIGHER,
         "metrics": [_rating_metric(game.task)],
-        "leader": next((index for index, row in enumerate(game.rows) if not row.is_aside), 0) if game.rows else None,
+        "leader": next((index for index, row in enumerate(game.rows) if not row.is_unranked), 0) if game.rows else None,
     }
 
 

@@ -99,12 +99,12 @@ def preview_state(
     preview: Preview, recorded: OfficialLeaderboard, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
 ) -> Previewed:
     """The comment on a preview whose pull request passed the guard."""
-    then = _standings_with(recorded, preview.agents)
+    merged = _standings_with(recorded, preview.agents)
     return Previewed(
         head_sha=preview.head_sha,
         evaluator_sha=preview.evaluator_sha,
         agents=tuple(
-            redact(_preview_report(recorded, then, agent, overall=not preview.skipped and not recorded.hidden), recorded)
+            redact(_preview_report(recorded, merged, agent, overall=not preview.skipped and not recorded.hidden), recorded)
             for agent in preview.agents
         ),
         skipped=preview.skipped,
@@ -160,10 +160,12 @@ def _entry(agent: PreviewedAgent) -> Entry:
     return Entry(login=agent.login, agent=agent.agent, submission=submission, digest=agent.submission_digest or "")
 
 
-def _preview_report(recorded: OfficialLeaderboard, then: Standings, agent: PreviewedAgent, *, overall: bool) -> AgentReport:
+def _preview_report(
+    recorded: OfficialLeaderboard, merged: Standings, agent: PreviewedAgent, *, overall: bool
+) -> AgentReport:
     rows, name = [], AgentName.folded(agent.login, agent.agent)
     played = {result.task: result for result in agent.results}
-    for board, now in zip(then.tasks, recorded.now.tasks, strict=True):
+    for board, now in zip(merged.tasks, recorded.now.tasks, strict=True):
         result = played.get(board.task.id)
         if result and result.task_digest == board.task.digest():
             last = _row_of(now.rows, name)
@@ -173,10 +175,10 @@ def _preview_report(recorded: OfficialLeaderboard, then: Standings, agent: Previ
                 row = replace(row, **_NO_PLACE)
             rows.append(replace(row, failed_before=failed))
     overall = overall and recorded.final_beacon is None and not any(row.failed_before for row in rows)
-    shown = _overall_report(then, name) if overall and _scored(rows) > 1 else None
+    shown = _overall_report(merged, name) if overall and _scored(rows) > 1 else None
     return AgentReport(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
-        games=_preview_games(then, recorded.now, agent, is_placed=recorded.final_beacon is None),
+        games=_preview_games(merged, recorded.now, agent, is_placed=recorded.final_beacon is None),
     )  # fmt: skip
 
 
@@ -203,7 +205,7 @@ def _row_of(rows: Iterable[_RankedRow], name: AgentName) -> _RankedRow | None:
 
 def _count_places(rows: Iterable[_RankedRow], own: _RankedRow) -> int:
     """How many places there are: baselines and hosts take none, unless the row is one of theirs."""
-    return sum(row is own or not row.is_aside for row in rows)
+    return sum(row is own or not row.is_unranked for row in rows)
 
 
 def _task_report(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskReport:
@@ -235,11 +237,11 @@ def _place_fields(row: _RankedRow, rows: Iterable[_RankedRow]) -> dict[str, Any]
     return fields | {"with_leader": row.with_leader}
 
 
-def _overall_report(board: Standings, name: AgentName) -> OverallReport | None:
-    row = _row_of(board.overall, name)
+def _overall_report(standings: Standings, name: AgentName) -> OverallReport | None:
+    row = _row_of(standings.overall, name)
     if row is None or row.superseded_by is not None:
         return None
-    placed = [other for other in board.overall if other.superseded_by is None]
+    placed = [other for other in standings.overall if other.superseded_by is None]
     return OverallReport(
         estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high,
         entries=_count_places(placed, row), played=row.played, tasks=len(row.normalised),
@@ -327,12 +329,12 @@ def _previous_score(recorded: OfficialLeaderboard, task: Task, result: Result) -
     return intervals(measured_estimate([newest], task))[0]
 
 
-def _preview_games(then: Standings, now: Standings, agent: PreviewedAgent, *, is_placed: bool) -> tuple[GameReport, ...]:
-    """Each game that a preview played. `then`: the standings with the pull request's agents; `now`: without them."""
+def _preview_games(merged: Standings, now: Standings, agent: PreviewedAgent, *, is_placed: bool) -> tuple[GameReport, ...]:
+    """Each game that a preview played. `merged`: the standings with the pull request's agents; `now`: without them."""
     name = AgentName.folded(agent.login, agent.agent)
-    baselines = {entry.name for entry in _players(then) if entry.baseline}
+    baselines = {entry.name for entry in _players(merged) if entry.baseline}
     games = []
-    for board, before in zip(then.games, now.games, strict=True):
+    for board, before in zip(merged.games, now.games, strict=True):
         duels = [duel for duel in agent.duels if (duel.task, duel.task_digest) == (board.task.id, board.task.digest())]
         if duels:
             old = _row_of(before.rows, name)
@@ -362,8 +364,8 @@ def _official_games(now: Standings, entry: Entry) -> tuple[GameReport, ...]:
     return tuple(games)
 
 
-def _players(board: Standings) -> Iterator[Entry]:
-    return (entry for game in board.games for entry in entries_of(game))
+def _players(standings: Standings) -> Iterator[Entry]:
+    return (entry for game in standings.games for entry in entries_of(game))
 
 
 def _played_game(board: GameStandings, name: AgentName, duels: list[Duel], baselines: set[AgentName]) -> GameReport:

@@ -68,7 +68,7 @@ class Entry:
         return self.quarantined.get(task_id) or self.refused.get(task_id, "")
 
     @property
-    def is_aside(self) -> bool:
+    def is_unranked(self) -> bool:
         """Whether the entry is listed for comparison only: it has no place and takes none."""
         return self.host or self.baseline
 
@@ -97,9 +97,9 @@ class RankedEntry:
     entry: Entry
 
     @property
-    def is_aside(self) -> bool:
+    def is_unranked(self) -> bool:
         """Whether the row has no place and takes none: it is for comparison only, or another version holds the place."""
-        return self.entry.is_aside or self.superseded_by is not None
+        return self.entry.is_unranked or self.superseded_by is not None
 
 
 @dataclass(frozen=True, kw_only=True)

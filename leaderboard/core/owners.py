@@ -274,7 +274,7 @@ def superseded_entries(
     by_person: list[tuple[str, Entry]] = []
     for entry in entries:
         people = groups.people_behind(entry.name)
-        if people and not entry.is_aside:
+        if people and not entry.is_unranked:
             # Somebody may be in a team under one login, and alone under an earlier one.
             first, *others = sorted(map(root, people))
             parents |= dict.fromkeys(others, first)

@@ -32,7 +32,7 @@ from leaderboard.ratings.counting_duels import (
 )
 from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_candidates, rate_players, rating_order
 from leaderboard.ratings.validations import EntriesByValidation, partition_by_validation, validation_fault
-from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
+from leaderboard.scoring.ranking import RankInterval, name_order, ranks_with_unranked
 
 # The ratings over time have at most this many snapshots. Rating n players takes n² steps, so with more than 200 players
 # there are fewer: days are then left out evenly.
@@ -219,13 +219,13 @@ def _rows(
         opponents[a] += 1
         opponents[b] += 1
     ratings, among = now.ratings, np.array([tries[version] for version in now.players], dtype=np.intp)
-    aside = [entries[version].is_aside or version.name in place_holders for version in now.players]
+    unranked = [entries[version].is_unranked or version.name in place_holders for version in now.players]
 
     def rank(chosen: Sequence[int]) -> list[RankInterval]:
         order = rating_order(ratings.theta[chosen], ratings.covariance[np.ix_(chosen, chosen)], among[chosen])
         return [RankInterval(*fields) for fields in zip(*(column.tolist() for column in order), strict=True)]
 
-    ranks, among_all = ranks_beside(aside, rank)
+    ranks, among_all = ranks_with_unranked(unranked, rank)
     rows = [
         GameRow(
             **ranks[i]._asdict(),
@@ -244,7 +244,14 @@ def _rows(
 
     def by_place(numbered: tuple[int, GameRow]) -> tuple[Any, ...]:
         index, row = numbered
-        return row.superseded_by is not None, row.place, not row.is_aside, among_all[index], row.since, name_order(row.entry)
+        return (
+            row.superseded_by is not None,
+            row.place,
+            not row.is_unranked,
+            among_all[index],
+            row.since,
+            name_order(row.entry),
+        )
 
     return tuple(row for _, row in sorted(enumerate(rows), key=by_place))
 

@@ -33,7 +33,7 @@ from leaderboard.scoring.intervals import (
     tail,
 )
 from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking, value_or_none
-from leaderboard.scoring.ranking import chosen_entries, name_order, rank_intervals, ranks_beside
+from leaderboard.scoring.ranking import chosen_entries, name_order, rank_intervals, ranks_with_unranked
 from leaderboard.scoring.score_all import (
     LEAST_COUNTED,
     MOST_COUNTED,
@@ -148,7 +148,7 @@ def overall_rows(
     def order(numbered: tuple[OverallEntry, tuple[int, OverallRow]]) -> tuple[Any, ...]:
         contender, (among_all, row) = numbered
         name = name_order(contender.entry)
-        return row.superseded_by is not None, row.place, not row.is_aside, among_all, contender.since, name
+        return row.superseded_by is not None, row.place, not row.is_unranked, among_all, contender.since, name
 
     return tuple(row for _, (_, row) in sorted(rows, key=order))
 
@@ -181,8 +181,8 @@ def _rows(
 ) -> Iterator[tuple[int, OverallRow]]:
     """Each row, behind its place among all."""
     measured = _estimates(contenders, scales, values, samples)
-    aside = [one.entry.is_aside or one.superseded_by is not None for one in contenders]
-    places, among_all = ranks_beside(aside, lambda chosen: rank_intervals(chosen_entries(measured, chosen)))
+    unranked = [one.entry.is_unranked or one.superseded_by is not None for one in contenders]
+    places, among_all = ranks_with_unranked(unranked, lambda chosen: rank_intervals(chosen_entries(measured, chosen)))
     columns = zip(contenders, places, among_all, intervals(measured), values.tolist(), strict=True)
     iqm_of = interquartile_means() if interquartile_means else {}
     for contender, rank, place, estimate, row in columns:

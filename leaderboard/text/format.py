@@ -169,7 +169,7 @@ def no_place_reason(row: Row | OverallRow | GameRow) -> str:
         return "entries without a value rank last"
     if row.superseded_by is not None:
         return superseded_reason(row.superseded_by)
-    return f"listed for comparison; it would have place {row.place}" if row.is_aside else ""
+    return f"listed for comparison; it would have place {row.place}" if row.is_unranked else ""
 
 
 def is_tied(row: RankedEntry) -> bool:

@@ -109,7 +109,7 @@ def _row_cells(task: Task, row: Row) -> list[str | Text]:
 def _place_cells(row: Row | OverallRow | GameRow) -> list[str]:
     """Place and rank interval; baselines and other entries aside have none."""
     rank = str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
-    return [NONE, NONE] if row.is_aside else [str(row.place), rank]
+    return [NONE, NONE] if row.is_unranked else [str(row.place), rank]
 
 
 def game_tables(standings: GameStandings) -> None:

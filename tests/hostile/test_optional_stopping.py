@@ -286,14 +286,14 @@ def test_of_twenty_copies_that_all_stand_at_the_end_the_best_final_draw_is_not_k
     for _ in range(30):
         live, final = random.normal(size=(2, len(COPIES), 25))
         board = after_the_end(live, final, random.normal(size=25))
-        placed = [row for row in board.rows if not row.is_aside]
+        placed = [row for row in board.rows if not row.is_unranked]
         (own,) = (row for row in placed if row.entry.login == "alice")
         gains.append(own.estimate.score * 5)
         shown[COPIES.index(own.entry)] += 1
         best = int(live.mean(axis=1).argmax())
         assert (own.entry, own.estimate.score) == (COPIES[best], pytest.approx(final[best].mean()))
         assert (len(placed), len(board.rows), sorted(row.place for row in placed)) == (2, 21, [1, 2])
-        assert {row.superseded_by for row in board.rows if row.is_aside} == {own.entry.shown}
+        assert {row.superseded_by for row in board.rows if row.is_unranked} == {own.entry.shown}
         assert {row.tries for row in board.rows} == {1}
 
     # The mean of thirty gains has a standard error of 0.18; the best of twenty final draws gains 1.87.

@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Tier
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.standings import Standings
-from leaderboard.pages.agent.agent_results import AgentProfile
+from leaderboard.pages.agent.agent_profile import AgentProfile
 from leaderboard.site_context import SiteContext
 from leaderboard.text import urls
 

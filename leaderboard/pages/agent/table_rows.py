@@ -10,7 +10,7 @@ from evaluator.model.records.result import Result
 from leaderboard.charts.agent_charts import ReturnSpread
 from leaderboard.charts.table_bars import ChartScale, interval_element
 from leaderboard.core.standings import Row
-from leaderboard.pages.agent.agent_results import TaskResult
+from leaderboard.pages.agent.agent_profile import TaskResult
 from leaderboard.pages.page_templates import verdict_tag
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
@@ -133,7 +133,7 @@ def _value(row: Row, shared: _TaskCells) -> str:
 
 
 def _place(row: Row) -> str:
-    if row.is_aside or row.estimate.is_missing:
+    if row.is_unranked or row.estimate.is_missing:
         return _NO_PLACE
     place = f'<span class="pr-medal pr-medal-{row.place}">{row.place}</span>' if row.place <= _MEDAL_PLACES else row.place
     return f"<td>{place}</td><td>{ranks(row.rank_low, row.rank_high)}</td>"

@@ -108,7 +108,7 @@ def test_ranked_agents_are_counted_once_and_everywhere_alike():
             samples.row(samples.entry("baseline", baseline=True), samples.POLE, 2, 1.0),
         ]),),
     )  # fmt: skip
-    places = {row.entry.name for game in board.games for row in game.rows if not row.is_aside} | {("alice", "angle-rule")}
+    places = {row.entry.name for game in board.games for row in game.rows if not row.is_unranked} | {("alice", "angle-rule")}
     index = index_document(api_inputs(standings, samples.CONTEXT))
     (card,) = [card for card in social_cards(standings) if card.file == HOME_CARD]
 

@@ -244,14 +244,8 @@ def _rows(
 
     def by_place(numbered: tuple[int, GameRow]) -> tuple[Any, ...]:
         index, row = numbered
-        return (
-            row.superseded_by is not None,
-            row.place,
-            not row.is_unranked,
-            among_all[index],
-            row.since,
-            name_order(row.entry),
-        )
+        is_superseded = row.superseded_by is not None
+        return is_superseded, row.place, not row.is_unranked, among_all[index], row.since, name_order(row.entry)
 
     return tuple(row for _, row in sorted(enumerate(rows), key=by_place))
 

@@ -147,11 +147,11 @@ def test_nothing_is_noted_while_something_is_wanted(board: Clone) -> None:
     assert git(board.path, "ls-remote", "origin", PLANNED_BRANCH) == before
 
 
-@pytest.mark.parametrize("field", ["held", "unasked"])
+@pytest.mark.parametrize("field", ["deferred", "unasked"])
 def test_nothing_is_noted_while_something_waits(board: Clone, field: str) -> None:
     run, results = open_run(board), results_commit(board.repository)
     work = read_workload(run, board.head, results)
-    waiting: dict[str, Any] = {"held": ("something",)} if field == "held" else {"unasked": {"path": (board.head,)}}
+    waiting: dict[str, Any] = {"deferred": ("something",)} if field == "deferred" else {"unasked": {"path": (board.head,)}}
 
     assert note_nothing_missing(run, work, results, run.plan_context.now)
     assert not note_nothing_missing(run, replace(work, **waiting), results, run.plan_context.now)

@@ -33,7 +33,7 @@ from leaderboard.build_standings import build_standings
 from scripts.cli import COLLECTOR
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.github.official.nothing_missing import PLANNED_BRANCH
+from scripts.github.official.plan_cache import PLANNED_BRANCH
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.shard_jobs import is_more_wanted, plan_shards
 from scripts.github.official.workload import OfficialRun
@@ -79,7 +79,7 @@ def _publish(place: Path) -> None:
 
 def _plan(place: Path) -> None:
     planned = plan_shards(_official(place))
-    if planned.count or planned.left or planned.held:
+    if planned.count or planned.left or planned.deferred:
         raise RuntimeError(f"{planned.count + planned.left} evaluations are wanted, though all are recorded")
 
 

@@ -132,7 +132,7 @@ def placed_copies(owners: int, random: np.random.Generator) -> Iterator[Row]:
                 ]
         rules = Challenge(title="Bench", season="1", tasks=(task,))
         (board,) = build_standings(rules, entries, results, official=True, final_beacon="final").tasks
-        yield from (row for row in board.rows if not row.is_aside)
+        yield from (row for row in board.rows if not row.is_unranked)
 
 
 def rows_of_copies(boards: int) -> Iterator[CoverageRow]:

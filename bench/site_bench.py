@@ -25,10 +25,10 @@ from playwright.sync_api import Response, sync_playwright
 
 from bench.synthetic_board import write_board
 from evaluator.host.deterministic import pinned_environment
+from evaluator.host.usage import MIB
 
 ROOT = Path(__file__).parents[1]
 SIZES = (100, 1_000, 10_000)
-MIB = 1 << 20
 PROBE_SECONDS = 2.0
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 

@@ -91,7 +91,7 @@ def leaves(space: dict[str, Any], path: tuple[str | int, ...] = ()) -> Iterator[
             yield Leaf.of(path, space["dtype"], tuple(space["shape"]))
 
 
-def padded(size: int) -> int:
+def padded_size(size: int) -> int:
     """The size rounded up to the alignment of a leaf."""
     return -size % ALIGNMENT + size
 
@@ -108,7 +108,7 @@ def padding(size: int) -> bytes:
 
 def body_size(parts: tuple[Leaf, ...], count: int) -> int:
     """Bytes of all leaves of `count` values, each leaf padded."""
-    return sum(padded(leaf.nbytes * count) for leaf in parts)
+    return sum(padded_size(leaf.nbytes * count) for leaf in parts)
 
 
 def slices(parts: tuple[Leaf, ...], count: int, start: int = 0) -> Iterator[tuple[Leaf, slice]]:
@@ -116,7 +116,7 @@ def slices(parts: tuple[Leaf, ...], count: int, start: int = 0) -> Iterator[tupl
     for leaf in parts:
         size = leaf.nbytes * count
         yield leaf, slice(start, start + size)
-        start += padded(size)
+        start += padded_size(size)
 
 
 def act_head(lanes: list[tuple[int, bool, int]]) -> bytes:

@@ -249,7 +249,7 @@ def _task_leads(board: TaskStandings, steps: Sequence[_HistoryStep]) -> Iterator
 
 def _game_leads(board: GameStandings) -> Iterator[LeadChange]:
     """By the ratings after the duels of each day."""
-    rows = {row.entry.name: row for row in board.rows if not row.is_aside}
+    rows = {row.entry.name: row for row in board.rows if not row.is_unranked}
     leader: AgentName | None = None
     for snapshot in board.history:
         rated = {name: elo for name, elo in snapshot.elo.items() if name in rows}
@@ -264,7 +264,7 @@ def _game_leads(board: GameStandings) -> Iterator[LeadChange]:
 
 def _first_ratings(board: GameStandings) -> Iterator[BoardEvent]:
     """Each player's first rating; players of one day in the order of their ratings."""
-    rows = {row.entry.name: row for row in board.rows if not row.is_aside}
+    rows = {row.entry.name: row for row in board.rows if not row.is_unranked}
     empty = RatingSnapshot(day="", elo={})
     for before, after in pairwise((empty, *board.history)):
         order = sorted(-elo for name, elo in after.elo.items() if name in rows)
@@ -278,12 +278,12 @@ def _first_ratings(board: GameStandings) -> Iterator[BoardEvent]:
 
 
 def _placed(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if not row.is_aside and not row.estimate.is_missing]
+    return [row for row in rows if not row.is_unranked and not row.estimate.is_missing]
 
 
 def _competing(board: TaskStandings) -> set[AgentName]:
     """The agents that take a place on the leaderboard now, or would with a score."""
-    return {entry.name for entry in entries_of(board) if not entry.is_aside and entry.name not in board.place_holders}
+    return {entry.name for entry in entries_of(board) if not entry.is_unranked and entry.name not in board.place_holders}
 
 
 def _counting(

@@ -1,17 +1,17 @@
 """The official leaderboard as it is recorded: what its standings are built from, and what of them is hidden now."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
-from leaderboard.visibility import hidden_tasks
+from leaderboard.visibility import hidden_tasks, with_host_flags
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,15 +33,11 @@ class OfficialLeaderboard:
     @cached_property
     def now(self) -> Standings:
         """The official standings now, as comments need them: without interquartile means."""
+        entries = with_host_flags(self.entries, self.challenge, Moderation())
         return build_standings(
-            self.challenge, self.flagged(self.entries), self.results, official=True, duels=self.duels,
+            self.challenge, entries, self.results, official=True, duels=self.duels,
             final_beacon=self.final_beacon, with_iqm=False,
         )  # fmt: skip
-
-    def flagged(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Entries with the flag of the hosts' own, which take no place from others."""
-        people = self.challenge.people
-        return [replace(entry, host=people.is_host(entry.login)) for entry in entries] if people.hosts else list(entries)
 
     @cached_property
     def hidden(self) -> frozenset[str]:

@@ -76,56 +76,54 @@ def anonymous_name(challenge: Challenge, name: str, now: datetime) -> str:
     return f"Entry {anonymous_mark(challenge, login, agent)}"
 
 
-def as_shown(board: StandingsInput, now: datetime) -> StandingsInput:
-    """What may be shown at a moment, with the hosts' flags on the entries."""
-    challenge, gone = board.challenge, {task.id for task in hidden_tasks(board.challenge, now)}
+def as_shown(standings: StandingsInput, now: datetime) -> StandingsInput:
+    """What may be shown at a moment."""
+    challenge, gone = standings.challenge, {task.id for task in hidden_tasks(standings.challenge, now)}
     if gone:
         tasks = tuple(task for task in challenge.tasks if task.id not in gone)
         challenge = challenge.model_copy(update={"tasks": tasks})
-    entries = with_flags(board).entries
-    results = tuple(result for result in board.results if result.task not in gone) if gone else board.results
-    duels = tuple(duel for duel in board.duels if duel.task not in gone)
-    shown = replace(board, challenge=challenge, entries=entries, results=results, duels=duels)
+    results = tuple(result for result in standings.results if result.task not in gone) if gone else standings.results
+    duels = tuple(duel for duel in standings.duels if duel.task not in gone)
+    shown = replace(standings, challenge=challenge, results=results, duels=duels)
     return _masked(shown) if is_anonymous(challenge, now) else shown
 
 
-def with_flags(board: StandingsInput) -> StandingsInput:
-    """The input with the hosts' flags on the entries, and nothing hidden."""
-    return replace(
-        board, entries=tuple(with_host_flags(board.challenge, entry, board.moderation) for entry in board.entries)
+def with_host_flags(entries: Iterable[Entry], challenge: Challenge, moderation: Moderation) -> tuple[Entry, ...]:
+    """The entries with the hosts' flags: which are the hosts' own, and which they verified."""
+    return tuple(
+        replace(
+            entry,
+            host=challenge.people.is_host(entry.login),
+            verified=moderation.verified_entry(entry.login, entry.agent, entry.digest),
+        )
+        for entry in entries
     )
 
 
-def with_host_flags(challenge: Challenge, entry: Entry, moderation: Moderation) -> Entry:
-    """An entry with the hosts' flags."""
-    verified = moderation.verified_entry(entry.login, entry.agent, entry.digest)
-    return replace(entry, host=challenge.people.is_host(entry.login), verified=verified)
-
-
-def _masked(board: StandingsInput) -> StandingsInput:
-    challenge = board.challenge
-    names = {AgentName(entry.login, entry.agent) for entry in board.entries}
-    names |= {AgentName(result.login, result.agent) for result in board.results}
-    names |= {AgentName(player.login, player.agent) for duel in board.duels for player in duel.players}
+def _masked(standings: StandingsInput) -> StandingsInput:
+    challenge = standings.challenge
+    names = {AgentName(entry.login, entry.agent) for entry in standings.entries}
+    names |= {AgentName(result.login, result.agent) for result in standings.results}
+    names |= {AgentName(player.login, player.agent) for duel in standings.duels for player in duel.players}
     mask = {
         name: AgentName(f"entry-{anonymous_mark(challenge, *name)}", "agent")
         for name in sorted(names)
         if not is_known(challenge, *name)
     }
-    folders = version_folders(board.entries)
-    spelled = {entry.name: AgentName(entry.login, entry.agent) for entry in board.entries}
+    folders = version_folders(standings.entries)
+    spelled = {entry.name: AgentName(entry.login, entry.agent) for entry in standings.entries}
 
     def masked(side: Result | PlayerRecord) -> AgentName | None:
         return mask.get(spelled.get(folders.of(side), AgentName(side.login, side.agent)))
 
     # After names are replaced, nobody can tell which agents belong to one login or team.
-    groups = owner_groups(board.entries, board.duels)
+    groups = owner_groups(standings.entries, standings.duels)
     return replace(
-        board,
-        entries=tuple(_entry(entry, mask.get(AgentName(entry.login, entry.agent))) for entry in board.entries),
-        results=tuple(_result(result, masked(result)) for result in board.results),
-        duels=tuple(_duel(duel, masked) for duel in board.duels if not groups.is_within_one_owner(duel)),
-        moderation=_moderation(board, mask, names - mask.keys()),
+        standings,
+        entries=tuple(_entry(entry, mask.get(AgentName(entry.login, entry.agent))) for entry in standings.entries),
+        results=tuple(_result(result, masked(result)) for result in standings.results),
+        duels=tuple(_duel(duel, masked) for duel in standings.duels if not groups.is_within_one_owner(duel)),
+        moderation=_moderation(standings, mask, names - mask.keys()),
     )
 
 
@@ -178,13 +176,13 @@ def _pseudonym(digest: str) -> str:
     return hashlib.sha256(f"pullrank-anonymous-1 digest\n{digest}".encode()).hexdigest()
 
 
-def _moderation(board: StandingsInput, mask: Mapping[AgentName, AgentName], named: Iterable[AgentName]) -> Moderation:
+def _moderation(standings: StandingsInput, mask: Mapping[AgentName, AgentName], named: Iterable[AgentName]) -> Moderation:
     """The exclusions under the replaced names, without reason and link, which often name somebody.
 
     Exclusions of agents that have neither an entry nor a record are left out: they have no replaced name.
     """
-    moderation, replaced = board.moderation, list[object]()
-    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in board.entries}
+    moderation, replaced = standings.moderation, list[object]()
+    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in standings.entries}
     for (login, agent), (other, folder) in mask.items():
         if exclusion := moderation.exclusion_of(login, agent, digests.get(AgentName(login, agent))):
             waiting = {"login": other, "agent": folder, "digest": None, "why": "named when the names are", "link": ""}

@@ -93,6 +93,11 @@ def abandoned_names(names: Iterable[str]) -> frozenset[str]:
     return frozenset(match[0] for match in matches if match["owner"] not in living)
 
 
+def cache_folder(name: str) -> Path:
+    """This user's folder for what later processes may need again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pullrank" / name
+
+
 def scratch_folder(purpose: str) -> "tempfile.TemporaryDirectory[str]":
     """A temporary folder for a `with` block; should this process be killed, the next one that makes a folder removes it."""
     remove_abandoned_once()

@@ -99,10 +99,10 @@ class RefereeLink:
     def step(self, head: bytes, actions: bytes, count: int) -> tuple[Any, Any, Any, Any]:
         """Step environments; returns stacked observations, rewards, terminated and truncated flags."""
         body = self.ask(wire.Op.STEP, head, actions)
-        end = len(body) - 2 * wire.padded(count) - 8 * count
+        end = len(body) - 2 * wire.padded_size(count) - 8 * count
         rewards = np.frombuffer(body, "<f8", count, end)
         terminated = np.frombuffer(body, np.bool_, count, end + 8 * count)
-        truncated = np.frombuffer(body, np.bool_, count, end + 8 * count + wire.padded(count))
+        truncated = np.frombuffer(body, np.bool_, count, end + 8 * count + wire.padded_size(count))
         return self.reader.stacked(body, count, 0), rewards, terminated, truncated
 
 

@@ -41,8 +41,8 @@ def badge_files(
     """Two files for each agent and board, and two for its place across all tasks."""
     overall = {row.entry.name: row for row in inputs.standings.overall}
     title = inputs.standings.challenge.title
-    ranked = sum(not row.is_aside for row in inputs.standings.overall)
-    counts = {board.task.id: sum(not row.is_aside for row in board.rows) for board in inputs.standings.boards}
+    ranked = sum(not row.is_unranked for row in inputs.standings.overall)
+    counts = {board.task.id: sum(not row.is_unranked for row in board.rows) for board in inputs.standings.boards}
     parts = {task_id: urls.segment(task_id) for task_id in counts}
     for name, boards in agents.items():
         folder = f"badges/{inputs.standings.entries[name].shown}"
@@ -80,8 +80,8 @@ def task_badge(task: Task, listed: Listed, count: int) -> BadgeJson:
 
 
 def _ranked(label: str, row: Row | GameRow | OverallRow, count: int, score: str) -> BadgeJson:
-    if row.is_aside:
-        why = format.HELD_TAG if row.held_by else "baseline" if row.entry.baseline else "host"
+    if row.is_unranked:
+        why = format.SUPERSEDED_TAG if row.superseded_by else "baseline" if row.entry.baseline else "host"
         return _badge(label, f"{why} · {score}", _NEUTRAL)
     return _badge(label, f"#{row.place} of {count} · {score}", _PLACE_COLOURS.get(row.place, _RANKED))
 

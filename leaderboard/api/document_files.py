@@ -14,10 +14,10 @@ from leaderboard.api.game_leaderboards import (
     game_document,
     game_row,
 )
-from leaderboard.api.index import index_files
 from leaderboard.api.openapi import openapi_document
 from leaderboard.api.openmetrics import openmetrics_document
-from leaderboard.api.status import status_document
+from leaderboard.api.site_documents import index_files
+from leaderboard.api.submission_status import status_document
 from leaderboard.api.table import game_csv, game_table, task_csv, task_table
 from leaderboard.api.task_leaderboards import RowJson, task_leaderboard, task_rows
 from leaderboard.core.entry import AgentName
@@ -29,13 +29,6 @@ from leaderboard.text import serialise, urls
 
 # Rows of a leaderboard that is sorted by date.
 MAX_ROWS_BY_DATE = 500
-
-
-def api_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
-    """Path below the site's root and content, one file after the other: all of them together need too much memory."""
-    yield from leaderboard_files(standings, context)
-    yield from feed_and_status_files(standings, context)
-    yield from agent_document_files(standings, context)
 
 
 def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:

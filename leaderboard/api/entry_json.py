@@ -126,20 +126,20 @@ class PlaceJson(ClosedObject):
 def place_document(row: Row | OverallRow | GameRow) -> PlaceJson:
     """Where a row stands."""
     document: PlaceJson = {
-        "place": None if row.is_aside else row.place,
+        "place": None if row.is_unranked else row.place,
         "rank_low": row.rank_low,
         "rank_high": row.rank_high,
         "with_leader": row.with_leader,
         "tries": row.tries,
     }
-    if row.held_by is not None:
-        document["held_by"] = row.held_by
+    if row.superseded_by is not None:
+        document["held_by"] = row.superseded_by
     return document
 
 
 def medal(row: Row | GameRow) -> Medal | None:
     """For the first three places."""
-    return None if row.is_aside else _MEDALS.get(row.place)
+    return None if row.is_unranked else _MEDALS.get(row.place)
 
 
 class EstimateJson(ClosedObject):

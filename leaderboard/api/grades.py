@@ -109,7 +109,7 @@ def too_late(
 
 def grade_rows(challenge: Challenge, entries: Iterable[Entry], handed: Iterable[GradedSubmission]) -> list[list[object]]:
     """The table: the names of its columns, then a row for each team, in the order of logins."""
-    entries = [entry for entry in entries if not (entry.is_aside or entry.baseline)]
+    entries = [entry for entry in entries if not (entry.is_unranked or entry.baseline)]
     teams = teams_of(entries)
     by_team: dict[frozenset[str], dict[str, list[GradedSubmission]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:

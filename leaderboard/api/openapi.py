@@ -10,8 +10,8 @@ from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.badges import BadgeJson
 from leaderboard.api.feeds import FeedJson
 from leaderboard.api.game_leaderboards import DuelsJson, GameLeaderboardJson, LeaderboardByDateJson
-from leaderboard.api.index import HealthJson, IndexJson, OverallJson, TaskJson, document_links
-from leaderboard.api.status import StatusJson
+from leaderboard.api.site_documents import HealthJson, IndexJson, OverallJson, TaskJson, document_links
+from leaderboard.api.submission_status import StatusJson
 from leaderboard.api.table import TableJson
 from leaderboard.api.task_leaderboards import LeaderboardJson
 

@@ -186,8 +186,8 @@ def _csv_values(row: Values) -> Values:
 
 def set_flags(row: FlagsJson) -> list[str]:
     """The flags that a row or an entry has, in the words of its page."""
-    held = [format.HELD_TAG] if "held_by" in row else []
-    return [*(name for name in ("baseline", "host", "anonymous", "verified") if name in row), *held]
+    superseded = [format.SUPERSEDED_TAG] if "held_by" in row else []
+    return [*(name for name in ("baseline", "host", "anonymous", "verified") if name in row), *superseded]
 
 
 def _measured_values(document: RowJson) -> Values:
@@ -261,7 +261,7 @@ def game_table(game: GameStandings, rows: Sequence[GameRowJson]) -> TableJson:
         "decimals": 0,
         "direction": Direction.HIGHER,
         "metrics": [_rating_metric(game.task)],
-        "leader": next((index for index, row in enumerate(game.rows) if not row.is_aside), 0) if game.rows else None,
+        "leader": next((index for index, row in enumerate(game.rows) if not row.is_unranked), 0) if game.rows else None,
     }
 
 

@@ -62,7 +62,7 @@ def rating_plot(board: GameStandings) -> Markup:
 
 
 def _plotted(rows: Sequence[Ranked]) -> list[Ranked]:
-    return [row for row in rows if not (row.is_aside or row.estimate.is_missing)][:PLOTTED_ENTRIES]
+    return [row for row in rows if not (row.is_unranked or row.estimate.is_missing)][:PLOTTED_ENTRIES]
 
 
 def _plot(shown: Sequence[Row | GameRow], axis: PlotAxis) -> Markup:

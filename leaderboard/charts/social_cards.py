@@ -126,7 +126,7 @@ def _called(entry: Entry) -> tuple[str, ...]:
 
 
 def _home(standings: Standings) -> SocialCard:
-    lines = _lines([row for row in standings.overall if row.is_half_played and not row.is_aside], 2)
+    lines = _lines([row for row in standings.overall if row.is_half_played and not row.is_unranked], 2)
     if not lines:
         lines = tuple(_champion(board, line) for board in standings.boards for line in _board_lines(board)[:1])[:CARD_LINES]
     ranked = format.quantity(standings.ranked_agents, "ranked agent")
@@ -155,8 +155,8 @@ def _task(standings: Standings, board: TaskStandings) -> SocialCard:
 
 def _board_lines(board: TaskStandings | GameStandings) -> tuple[CardLine, ...]:
     if isinstance(board, GameStandings):
-        return _lines([row for row in board.rows if not row.is_aside], 0)
-    rows = [row for row in board.rows if not row.estimate.is_missing and not row.is_aside]
+        return _lines([row for row in board.rows if not row.is_unranked], 0)
+    rows = [row for row in board.rows if not row.estimate.is_missing and not row.is_unranked]
     return _lines(rows, digits(board.task), _axis(board.task, [row.estimate for row in rows]))
 
 
@@ -219,7 +219,7 @@ def _duel(standings: Standings, board: GameStandings, duel: Duel) -> SocialCard:
 def _agent(standings: Standings, entry: Entry) -> SocialCard:
     shown = list(_places(standings, entry))
     overall = next((row for row in standings.overall if row.entry.name == entry.name), None)
-    has_place = overall is not None and overall.is_half_played and not overall.is_aside
+    has_place = overall is not None and overall.is_half_played and not overall.is_unranked
     place = f"place {overall.place} overall · " if overall and has_place else ""
     return SocialCard(
         file=_agent_file(entry), title=_called(entry), above=_title(standings),
@@ -233,7 +233,7 @@ def _places(standings: Standings, entry: Entry) -> Iterator[CardLine]:
         row = next((row for row in board.rows if row.entry.name == entry.name and not row.estimate.is_missing), None)
         if row:
             value = format.number(row.estimate.score, 0 if task.game else digits(task))
-            place = None if row.is_aside else row.place
+            place = None if row.is_unranked else row.place
             yield CardLine(place=place, name=(task.title or task.id, task.id), value=value)
 
 

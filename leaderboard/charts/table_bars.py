@@ -69,7 +69,7 @@ def table_scale(board: TaskStandings, rows: Sequence[Row] | None = None) -> Char
 def _zoomed_scale(rows: Sequence[Row | GameRow], marks: Sequence[float]) -> ChartScale:
     """A scale for entries with a place, or for all if none has one; with the marks that are at most half its width away."""
     scored = [row for row in rows if not row.estimate.is_missing]
-    shown = [row.estimate for row in scored if not row.is_aside] or [row.estimate for row in scored]
+    shown = [row.estimate for row in scored if not row.is_unranked] or [row.estimate for row in scored]
     if not shown:
         return chart_scale([], marks)
     scale = chart_scale(shown)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
@@ -31,7 +32,7 @@ from leaderboard.ratings.counting_duels import count_matches
 from leaderboard.ratings.validations import side_fault, validation_fault
 from leaderboard.scoring.counting_results import counting_results
 from leaderboard.scoring.intervals import intervals, measured_estimate
-from leaderboard.visibility import anonymous_name
+from leaderboard.visibility import anonymous_name, with_host_flags
 
 # A longer drawing of a position is left out.
 MAX_POSITION_CHARACTERS = 1200
@@ -45,8 +46,8 @@ _RankedRow = TypeVar("_RankedRow", Row, GameRow, OverallRow)
 
 # What a report that says nothing of the leaderboard has in place of where its agent stands.
 _NOWHERE: dict[str, Any] = {
-    "place": None, "rank_low": None, "rank_high": None, "with_leader": False, "tries": 1, "held_by": None, "entries": 0,
-    "own_last": None, "own_place": None, "leader": None, "leader_name": None,
+    "place": None, "rank_low": None, "rank_high": None, "with_leader": False, "tries": 1, "superseded_by": None,
+    "entries": 0, "own_last": None, "own_place": None, "leader": None, "leader_name": None,
 }  # fmt: skip
 _NO_PLACE = {name: _NOWHERE[name] for name in ("place", "rank_low", "rank_high", "with_leader", "tries", "own_place")}
 _AnyReport = TypeVar("_AnyReport", TaskReport, GameReport)
@@ -67,7 +68,7 @@ def redact(agent: AgentReport, recorded: OfficialLeaderboard) -> AgentReport:
     def redacted(report: _AnyReport) -> _AnyReport:
         if report.task.id in hidden:
             return replace(report, **_NOWHERE)
-        return replace(report, leader_name=shown(report.leader_name), held_by=shown(report.held_by))
+        return replace(report, leader_name=shown(report.leader_name), superseded_by=shown(report.superseded_by))
 
     games = []
     for game in map(redacted, agent.games):
@@ -98,12 +99,12 @@ def preview_state(
     preview: Preview, recorded: OfficialLeaderboard, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
 ) -> Previewed:
     """The comment on a preview whose pull request passed the guard."""
-    then = _standings_with(recorded, preview.agents)
+    merged = _standings_with(recorded, preview.agents)
     return Previewed(
         head_sha=preview.head_sha,
         evaluator_sha=preview.evaluator_sha,
         agents=tuple(
-            redact(_preview_report(recorded, then, agent, overall=not preview.skipped and not recorded.hidden), recorded)
+            redact(_preview_report(recorded, merged, agent, overall=not preview.skipped and not recorded.hidden), recorded)
             for agent in preview.agents
         ),
         skipped=preview.skipped,
@@ -141,7 +142,12 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
     ]
     duels += [duel.model_copy(update=_AS_OFFICIAL) for agent in played.values() for duel in agent.duels]
     return build_standings(
-        recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels, with_iqm=False
+        recorded.challenge,
+        with_host_flags(entries, recorded.challenge, Moderation()),
+        results,
+        official=True,
+        duels=duels,
+        with_iqm=False,
     )
 
 
@@ -154,10 +160,12 @@ def _entry(agent: PreviewedAgent) -> Entry:
     return Entry(login=agent.login, agent=agent.agent, submission=submission, digest=agent.submission_digest or "")
 
 
-def _preview_report(recorded: OfficialLeaderboard, then: Standings, agent: PreviewedAgent, *, overall: bool) -> AgentReport:
+def _preview_report(
+    recorded: OfficialLeaderboard, merged: Standings, agent: PreviewedAgent, *, overall: bool
+) -> AgentReport:
     rows, name = [], AgentName.folded(agent.login, agent.agent)
     played = {result.task: result for result in agent.results}
-    for board, now in zip(then.tasks, recorded.now.tasks, strict=True):
+    for board, now in zip(merged.tasks, recorded.now.tasks, strict=True):
         result = played.get(board.task.id)
         if result and result.task_digest == board.task.digest():
             last = _row_of(now.rows, name)
@@ -167,10 +175,10 @@ def _preview_report(recorded: OfficialLeaderboard, then: Standings, agent: Previ
                 row = replace(row, **_NO_PLACE)
             rows.append(replace(row, failed_before=failed))
     overall = overall and recorded.final_beacon is None and not any(row.failed_before for row in rows)
-    shown = _overall_report(then, name) if overall and _scored(rows) > 1 else None
+    shown = _overall_report(merged, name) if overall and _scored(rows) > 1 else None
     return AgentReport(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
-        games=_preview_games(then, recorded.now, agent, is_placed=recorded.final_beacon is None),
+        games=_preview_games(merged, recorded.now, agent, is_placed=recorded.final_beacon is None),
     )  # fmt: skip
 
 
@@ -197,7 +205,7 @@ def _row_of(rows: Iterable[_RankedRow], name: AgentName) -> _RankedRow | None:
 
 def _count_places(rows: Iterable[_RankedRow], own: _RankedRow) -> int:
     """How many places there are: baselines and hosts take none, unless the row is one of theirs."""
-    return sum(row is own or not row.is_aside for row in rows)
+    return sum(row is own or not row.is_unranked for row in rows)
 
 
 def _task_report(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskReport:
@@ -213,23 +221,27 @@ def _task_report(board: TaskStandings, result: Result, own_last: Estimate | None
 
 def _place_fields(row: _RankedRow, rows: Iterable[_RankedRow]) -> dict[str, Any]:
     """Where a row stands among all rows of its leaderboard, as fields of a `Report`."""
-    placed = [other for other in rows if other.held_by is None]
-    fields: dict[str, Any] = {"estimate": row.estimate, "entries": _count_places(placed, row), "held_by": row.held_by}
+    placed = [other for other in rows if other.superseded_by is None]
+    fields: dict[str, Any] = {
+        "estimate": row.estimate,
+        "entries": _count_places(placed, row),
+        "superseded_by": row.superseded_by,
+    }
     if row.estimate.is_missing:
         return fields
     leader = next((other for other in placed if other is not row and not other.estimate.is_missing), None)
     if leader:
         fields |= {"leader": leader.estimate, "leader_name": leader.entry.shown}
-    if not row.held_by:
+    if not row.superseded_by:
         fields |= {"place": row.place, "rank_low": row.rank_low, "rank_high": row.rank_high}
     return fields | {"with_leader": row.with_leader}
 
 
-def _overall_report(board: Standings, name: AgentName) -> OverallReport | None:
-    row = _row_of(board.overall, name)
-    if row is None or row.held_by is not None:
+def _overall_report(standings: Standings, name: AgentName) -> OverallReport | None:
+    row = _row_of(standings.overall, name)
+    if row is None or row.superseded_by is not None:
         return None
-    placed = [other for other in board.overall if other.held_by is None]
+    placed = [other for other in standings.overall if other.superseded_by is None]
     return OverallReport(
         estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high,
         entries=_count_places(placed, row), played=row.played, tasks=len(row.normalised),
@@ -241,7 +253,7 @@ def official_state(
     agents: Iterable[AgentName],
     merge_sha: str | None,
     run_url: str | None = None,
-    held: Mapping[tuple[AgentName, str], Reason] | None = None,
+    deferred: Mapping[tuple[AgentName, str], Reason] | None = None,
 ) -> OfficialScore:
     """The comment after a merge.
 
@@ -250,16 +262,16 @@ def official_state(
         agents: those that were merged.
         merge_sha: the commit on main.
         run_url: the official run.
-        held: agent and task to why it is not evaluated now; what waits for another reason is pending.
+        deferred: agent and task to why it is not evaluated now; what waits for another reason is pending.
     """
-    agents, held = list(agents), held or {}
+    agents, deferred = list(agents), deferred or {}
     names = [AgentName.folded(*name) for name in agents]
     waiting = {key: line for name in names for key, line in _waiting_lines(recorded.now, name)}
     return OfficialScore(
         merge_sha=merge_sha,
         agents=tuple(shown for name in agents if (shown := official_report(recorded, *name))),
-        pending=tuple(line for key, line in waiting.items() if key not in held),
-        held=tuple(f"{waiting[key]}: {reason_in_words(reason)}" for key, reason in held.items() if key in waiting),
+        pending=tuple(line for key, line in waiting.items() if key not in deferred),
+        deferred=tuple(f"{waiting[key]}: {reason_in_words(reason)}" for key, reason in deferred.items() if key in waiting),
         unshown=sum(_unshown(recorded, name) for name in names),
         run_url=run_url,
     )
@@ -317,12 +329,12 @@ def _previous_score(recorded: OfficialLeaderboard, task: Task, result: Result) -
     return intervals(measured_estimate([newest], task))[0]
 
 
-def _preview_games(then: Standings, now: Standings, agent: PreviewedAgent, *, is_placed: bool) -> tuple[GameReport, ...]:
-    """Each game that a preview played. `then`: the standings with the pull request's agents; `now`: without them."""
+def _preview_games(merged: Standings, now: Standings, agent: PreviewedAgent, *, is_placed: bool) -> tuple[GameReport, ...]:
+    """Each game that a preview played. `merged`: the standings with the pull request's agents; `now`: without them."""
     name = AgentName.folded(agent.login, agent.agent)
-    baselines = {entry.name for entry in _players(then) if entry.baseline}
+    baselines = {entry.name for entry in _players(merged) if entry.baseline}
     games = []
-    for board, before in zip(then.games, now.games, strict=True):
+    for board, before in zip(merged.games, now.games, strict=True):
         duels = [duel for duel in agent.duels if (duel.task, duel.task_digest) == (board.task.id, board.task.digest())]
         if duels:
             old = _row_of(before.rows, name)
@@ -352,8 +364,8 @@ def _official_games(now: Standings, entry: Entry) -> tuple[GameReport, ...]:
     return tuple(games)
 
 
-def _players(board: Standings) -> Iterator[Entry]:
-    return (entry for game in board.games for entry in entries_of(game))
+def _players(standings: Standings) -> Iterator[Entry]:
+    return (entry for game in standings.games for entry in entries_of(game))
 
 
 def _played_game(board: GameStandings, name: AgentName, duels: list[Duel], baselines: set[AgentName]) -> GameReport:

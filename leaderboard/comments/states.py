@@ -40,7 +40,7 @@ class Report:
     """Whether it is statistically tied with the leader."""
     tries: int = 1
     """As in `RankedEntry`; always 1 in games."""
-    held_by: str | None = None
+    superseded_by: str | None = None
     """As in `RankedEntry`; then there is no place."""
     entries: int = 0
     """Entries with a score, including this one; 0 if the leaderboard is not shown yet."""
@@ -220,7 +220,7 @@ class OfficialScore:
     agents: tuple[AgentReport, ...]
     pending: tuple[str, ...] = ()
     """What is not recorded yet, a line each: `login/agent on task`."""
-    held: tuple[str, ...] = ()
+    deferred: tuple[str, ...] = ()
     """What is not evaluated now or not at all, a line each with the reason."""
     rules: tuple[str, ...] = ()
     """Remaining quotas, and until when leaderboards are hidden, a line each."""

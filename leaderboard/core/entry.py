@@ -43,8 +43,8 @@ class Entry:
     """By task what is said where a record of this version is in quarantine."""
     refused: Mapping[str, str] = field(default_factory=dict, hash=False)
     """By task why this version is not evaluated there, by a phase or the rules for participants."""
-    stays: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
-    """By task the beacons of all stays of this version in the season, where it left main and came back."""
+    presence_beacons: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+    """By task the beacons of all periods of this version on main in the season, where it left and came back."""
     anonymous: bool = False
     """Shown under another name for now, so nothing may link to its source."""
 
@@ -68,7 +68,7 @@ class Entry:
         return self.quarantined.get(task_id) or self.refused.get(task_id, "")
 
     @property
-    def is_aside(self) -> bool:
+    def is_unranked(self) -> bool:
         """Whether the entry is listed for comparison only: it has no place and takes none."""
         return self.host or self.baseline
 
@@ -92,14 +92,14 @@ class RankedEntry:
     """Whether the rank interval begins at 1: not told apart from the leader."""
     tries: int = 1
     """Versions and draws that it was chosen from; with several its intervals are wider. 1 in final ranks."""
-    held_by: str | None = None
+    superseded_by: str | None = None
     """The version of its owner that holds the place in its stead, `login/agent`; only in final ranks."""
     entry: Entry
 
     @property
-    def is_aside(self) -> bool:
+    def is_unranked(self) -> bool:
         """Whether the row has no place and takes none: it is for comparison only, or another version holds the place."""
-        return self.entry.is_aside or self.held_by is not None
+        return self.entry.is_unranked or self.superseded_by is not None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from evaluator.model.config.participants import CustomField, People
+from evaluator.model.config.people import CustomField, People
 from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel, PlayerRecord
@@ -254,7 +254,7 @@ def owner_groups(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> 
     return OwnerGroups(persons, members, frozenset(entry.name for entry in entries if entry.baseline))
 
 
-def held_by_another(
+def superseded_entries(
     groups: OwnerGroups, entries: Iterable[Entry], chosen_by: Callable[[Entry], tuple[Any, ...]]
 ) -> dict[AgentName, str]:
     """An owner holds one place on a leaderboard: that of its first entry by `chosen_by`, a sort key.
@@ -274,7 +274,7 @@ def held_by_another(
     by_person: list[tuple[str, Entry]] = []
     for entry in entries:
         people = groups.people_behind(entry.name)
-        if people and not entry.is_aside:
+        if people and not entry.is_unranked:
             # Somebody may be in a team under one login, and alone under an earlier one.
             first, *others = sorted(map(root, people))
             parents |= dict.fromkeys(others, first)

@@ -89,9 +89,9 @@ class TaskStandings:
         """The first row with a score; one with a place of its own if there is any."""
         scored = (row for row in self.rows if not row.estimate.is_missing)
         first = next(scored, None)
-        if first is None or not first.is_aside:
+        if first is None or not first.is_unranked:
             return first
-        return next((row for row in scored if not row.is_aside), first)
+        return next((row for row in scored if not row.is_unranked), first)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,9 +148,9 @@ class Standings:
     def ranked_agents(self) -> int:
         """Agents with a place of their own on a task or in a game, each counted once."""
         placed = {
-            row.entry.name for task in self.tasks for row in task.rows if not (row.is_aside or row.estimate.is_missing)
+            row.entry.name for task in self.tasks for row in task.rows if not (row.is_unranked or row.estimate.is_missing)
         }
-        return len(placed | {row.entry.name for game in self.games for row in game.rows if not row.is_aside})
+        return len(placed | {row.entry.name for game in self.games for row in game.rows if not row.is_unranked})
 
 
 def results_of(standings: Standings) -> Iterator[Result]:

@@ -34,7 +34,7 @@ def agent_lines(standings: Standings) -> list[AgentLine]:
             line = lines.setdefault(entry.name, AgentLine(entry=entry))
             if isinstance(listed, RankedEntry):
                 line.tasks += 1
-                line.places += [] if listed.is_aside else [(listed.place, board.task)]
+                line.places += [] if listed.is_unranked else [(listed.place, board.task)]
     for line in lines.values():
         line.places.sort(key=lambda one: one[0])
     return sorted(lines.values(), key=_order)

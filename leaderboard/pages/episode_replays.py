@@ -47,7 +47,7 @@ def leader_first(board: TaskStandings, episodes: Episodes) -> tuple[Film, ...]:
         for row in board.rows
         if (episode := typical_episode(episodes.get(row.result.key, ()))) is not None
     ]
-    return tuple(sorted(films, key=lambda film: film.row.is_aside))
+    return tuple(sorted(films, key=lambda film: film.row.is_unranked))
 
 
 def posters(standings: Standings, episodes: Episodes) -> Iterator[EpisodeReplay]:

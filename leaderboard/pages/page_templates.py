@@ -14,6 +14,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.identifiers import safe_path_segment
+from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.api.table import TABLE_ROWS
 from leaderboard.charts import agent_charts, interval_plot, table_bars
@@ -103,7 +104,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         awaited=_awaited,
         refused=_refused,
         tries_mark=format.tries_mark,
-        held_reason=format.held_reason,
+        superseded_reason=format.superseded_reason,
         no_place_reason=format.no_place_reason, is_tied=format.is_tied, entry_tags=format.entry_tags,
         row_marks=format.row_marks,
         span=escape_markdown.unbroken(format.span), ranks=format.ranks, quantity=format.quantity,
@@ -121,7 +122,8 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_INTERVAL=format.RANK_INTERVAL,
         task_scale=table_bars.task_scale, score_plot=interval_plot.score_plot, rating_plot=interval_plot.rating_plot,
-        heat=heat, has_arrows=table_bars.has_arrows, span_ends=scale_ends, film_poster=episode_replays.film_poster,
+        heat=heat, verdict_tag=verdict_tag, has_arrows=table_bars.has_arrows, span_ends=scale_ends,
+        film_poster=episode_replays.film_poster,
         film_facts=episode_replays.film_facts,
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)
@@ -174,6 +176,13 @@ def scale_marks(scale: ChartScale) -> str:
 def scale_ends(scale: ChartScale, decimals: int) -> tuple[str, str]:
     """Both ends of a scale, for the head of the column that shows it."""
     return number(scale.low, decimals), number(scale.high, decimals)
+
+
+@functools.cache
+def verdict_tag(verdict: str) -> Markup:
+    """A verdict, or the word of what was refused or waits, in its colour."""
+    style = "ok" if verdict == Verdict.OK else "ours" if verdict == Verdict.INTERNAL_ERROR else "bad"
+    return Markup('<span class="pr-verdict pr-verdict-{}">{}</span>').format(style, verdict)
 
 
 def heat(value: float | None) -> int:

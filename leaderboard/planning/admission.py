@@ -17,8 +17,8 @@ from leaderboard.core.owners import (
     participant_faults,
     team_conflicts,
 )
+from leaderboard.planning.evaluation_quota import Deferred, OwnerAccounts, apply_quotas
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
-from leaderboard.planning.quota import Deferred, OwnerAccounts, apply_quotas
 from leaderboard.planning.refusal_reasons import ParticipantRefusal, PhaseRefusal, PhaseRefusalKind
 
 
@@ -91,14 +91,14 @@ class AdmissionPlan:
     """The missing work: what may be done now, and what has to wait."""
 
     items: tuple[WorkItem | DuelWorkItem, ...]
-    held: tuple[Deferred, ...]
+    deferred: tuple[Deferred, ...]
 
 
-def refused_entries(challenge: Challenge, entries: Iterable[Entry], gate: AdmissionContext) -> Refusals:
+def refused_entries(challenge: Challenge, entries: Iterable[Entry], admission: AdmissionContext) -> Refusals:
     """Where entries are not evaluated because of their people or a phase; quotas are not looked at."""
     participants = [entry for entry in entries if is_participant(challenge.people, entry)]
     one_team_each = challenge.people.one_team_each
-    conflicts = team_conflicts(participants, gate.arrived, gate.now, gate.named) if one_team_each else {}
+    conflicts = team_conflicts(participants, admission.arrived, admission.now, admission.named) if one_team_each else {}
     refused: dict[tuple[AgentName, str], ParticipantRefusal | PhaseRefusal] = {}
     for entry in participants:
         faults: list[ParticipantFault] = list(participant_faults(challenge.people, entry.login, entry.submission))
@@ -109,7 +109,9 @@ def refused_entries(challenge: Challenge, entries: Iterable[Entry], gate: Admiss
                 continue
             if faults:
                 refused[entry.name, task.id] = ParticipantRefusal(tuple(faults))
-            elif phase and (refusal := phase_refusal(phase, entry.login, gate.arrival(entry, task.id), gate.members)):
+            elif phase and (
+                refusal := phase_refusal(phase, entry.login, admission.arrival(entry, task.id), admission.members)
+            ):
                 refused[entry.name, task.id] = refusal
     return refused
 
@@ -119,23 +121,23 @@ def admit_work(
     entries: Sequence[Entry],
     results: Sequence[Result],
     duels: Sequence[Duel],
-    where: MeasurementContext,
-    gate: AdmissionContext,
+    measurement: MeasurementContext,
+    admission: AdmissionContext,
     charged: Iterable[Result | Duel] | None = None,
 ) -> AdmissionPlan:
     """Split the missing work into what may be done now and what is held back.
 
     `charged`: results and duels with those in quarantine, which are missing and yet charged; the same two if left out.
     """
-    refused = refused_entries(challenge, entries, gate)
-    wanted = missing_work(challenge, entries, results, where, duels)
-    held: list[Deferred] = []
+    refused = refused_entries(challenge, entries, admission)
+    wanted = missing_work(challenge, entries, results, measurement, duels)
+    deferred: list[Deferred] = []
     if refused:
-        held = [deferred for item in wanted if (deferred := _deferred(item, refused))]
-        wanted = missing_work(challenge, _without(challenge, entries, refused), results, where, duels)
+        deferred = [kept for item in wanted if (kept := _deferred(item, refused))]
+        wanted = missing_work(challenge, _without(challenge, entries, refused), results, measurement, duels)
     accounts = OwnerAccounts(challenge, entries, [*results, *duels] if charged is None else charged)
-    items, waiting = apply_quotas(challenge, wanted, accounts, gate.arrived, gate.now)
-    return AdmissionPlan(items=tuple(items), held=(*held, *waiting))
+    items, waiting = apply_quotas(challenge, wanted, accounts, admission.arrived, admission.now)
+    return AdmissionPlan(items=tuple(items), deferred=(*deferred, *waiting))
 
 
 def _deferred(item: WorkItem | DuelWorkItem, refused: Refusals) -> Deferred | None:

@@ -2,11 +2,11 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import extras_needed_by, name_with_extras
@@ -16,7 +16,7 @@ from evaluator.model.records.result import ASKED_AGAIN, Result, WantedResult
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
-from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
+from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.ratings.counting_duels import counting_duels, newest_duels
 from leaderboard.ratings.validations import partition_by_validation
 
@@ -53,12 +53,12 @@ def wanted_pairings(
     return [*validations, *chosen_opponents(task, given, baselines)]
 
 
-EvaluationId = tuple[AgentName, str, str]
-"""Agent, task and key of an evaluation."""
-DuelId = tuple[AgentName, AgentName, str]
-"""Both agents and the key of a duel."""
-WorkId = TypeVar("WorkId", EvaluationId, DuelId)
-Record = TypeVar("Record", Result, Duel)
+WorkId = tuple[tuple[AgentName, ...], str, str]
+"""Agents in the order of the sides, task, and key of an evaluation or a duel.
+
+The key alone is not enough: tasks of two phases can have equal settings, and each has results on seeds of its own.
+"""
+Record = TypeVar("Record", bound=Result | Duel)
 # A failure of ours is retried so often without anybody asking; after that somebody has to look.
 INTERNAL_ERROR_TRIES = 3
 
@@ -166,7 +166,7 @@ def missing_work(
     challenge: Challenge,
     entries: Iterable[Entry],
     results: Iterable[Result],
-    where: MeasurementContext,
+    measurement: MeasurementContext,
     duels: Iterable[Duel],
 ) -> list[WorkItem | DuelWorkItem]:
     """List solo evaluations by login, agent and task, then the validations of all games, then their other duels.
@@ -175,39 +175,38 @@ def missing_work(
     """
     entries, duels = list(entries), list(duels)
     folders = version_folders(entries)
-    wanted = [item for task in challenge.games for item in _duels(challenge, task, entries, duels, where, folders)]
+    wanted = [item for task in challenge.games for item in _duels(challenge, task, entries, duels, measurement, folders)]
     wanted.sort(key=lambda item: not item.is_validation)
-    return [*_evaluations(challenge, entries, list(results), where, folders), *wanted]
+    return [*_evaluations(challenge, entries, list(results), measurement, folders), *wanted]
 
 
 def _evaluations(
     challenge: Challenge,
     entries: Sequence[Entry],
     results: Sequence[Result],
-    where: MeasurementContext,
+    measurement: MeasurementContext,
     folders: VersionFolders,
 ) -> list[WorkItem]:
-    recorded = [result for result in results if result.verdict is not Verdict.INTERNAL_ERROR]
-    done = {evaluation_id(result, folders) for result in recorded} | given_up(results, folders)
-    failed = _internal_errors(results, lambda result: evaluation_id(result, folders))
-    earlier = _EarlierRecords(recorded, folders)
+    history = _History(results, folders)
     tasks = [(task, task.digest()) for task in challenge.solo_tasks]
     items = []
     for entry in sorted(entries, key=lambda entry: entry.name):
         for task, digest in tasks:
             if not entry.submission.plays(task):
                 continue
-            for beacon in where.draws_of(entry, task.id):
+            for beacon in measurement.draws_of(entry, task.id):
                 wanted = WantedResult(
                     submission_digest=entry.digest,
                     task_digest=digest,
-                    runtime_digest=where.runtime_of(entry),
+                    runtime_digest=measurement.runtime_of(entry),
                     season=challenge.season,
                     beacon=beacon,
                 )
-                name = (entry.name, task.id, wanted.key())
-                if name not in done:
-                    reasons, answering = earlier.reasons([entry], task.id, wanted), _answers(failed.get(name, ()))
+                work_id = (entry.name,), task.id, wanted.key()
+                if reasons := history.reasons(work_id, wanted):
+                    # What it names could not be fetched in any try, and only one more follows.
+                    tries = history.all_tries_but_one(work_id)
+                    answering = bool(tries) and all(ASKED_AGAIN in result.message for result in tries)
                     items.append(WorkItem(entry=entry, task_id=task.id, wanted=wanted, reasons=reasons, answering=answering))
     return items
 
@@ -217,84 +216,45 @@ def _duels(
     task: Task,
     entries: Sequence[Entry],
     duels: Sequence[Duel],
-    where: MeasurementContext,
+    measurement: MeasurementContext,
     folders: VersionFolders,
 ) -> list[DuelWorkItem]:
     played = [duel for duel in duels if duel.task == task.id]
-    recorded = [duel for duel in played if duel.verdict is Verdict.OK]
-    done = {_duel_id(duel, folders) for duel in recorded} | given_up_duels(played, folders)
-    earlier, digest = _EarlierRecords(recorded, folders), task.digest()
-    failed = _internal_errors(played, lambda duel: _duel_id(duel, folders))
+    history, digest = _History(played, folders), task.digest()
     items = []
     # A player that came back meets nobody before its validations: a quota keeps these back, and no match.
-    draws = [(entry, frozenset(where.draws_of(entry, task.id))) for entry in entries]
-    entries = [replace(entry, stays={task.id: own}) if len(own) > 1 else entry for entry, own in draws]
+    draws = [(entry, frozenset(measurement.draws_of(entry, task.id))) for entry in entries]
+    entries = [replace(entry, presence_beacons={task.id: own}) if len(own) > 1 else entry for entry, own in draws]
     for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
         # A validation for every draw, so that none stays uncounted; opponents meet on the seeds of the present ones.
         is_validation = pair[0].name == pair[1].name
-        beacons = where.draws_of(pair[0], task.id) if is_validation else (where.later(*pair, task.id),)
+        beacons = measurement.draws_of(pair[0], task.id) if is_validation else (measurement.later(*pair, task.id),)
         for beacon in beacons:
             wanted = WantedDuel(
                 submission_digests=(pair[0].digest, pair[1].digest),
                 task_digest=digest,
-                runtime_digest=where.runtime_of(*pair),
+                runtime_digest=measurement.runtime_of(*pair),
                 season=challenge.season,
                 beacon=beacon,
             )
-            duel_id = (pair[0].name, pair[1].name, wanted.key())
-            if duel_id not in done:
-                reasons = earlier.reasons(pair, task.id, wanted)
-                answering = _answering(failed.get(duel_id, ()))
+            work_id = (pair[0].name, pair[1].name), task.id, wanted.key()
+            if reasons := history.reasons(work_id, wanted):
+                answering = _failing_side(history.all_tries_but_one(work_id))
                 items.append(
                     DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reasons=reasons, answering=answering)
                 )
     return items
 
 
-def _answers(tries: Sequence[Result]) -> bool:
-    """Whether what an agent names could not be fetched in any of these tries, and only one more follows."""
-    return len(tries) >= INTERNAL_ERROR_TRIES - 1 and all(ASKED_AGAIN in result.message for result in tries)
-
-
-def _answering(tries: Sequence[Duel]) -> Side | None:
-    """The side whose registry or web host failed in every one of these tries, if only one more follows."""
-    if len(tries) < INTERNAL_ERROR_TRIES - 1:
-        return None
+def _failing_side(tries: Sequence[Duel]) -> Side | None:
+    """The side whose registry or web host failed in every one of these tries."""
     failing = (side for side in SIDES if all(duel.players[side].verdict is Verdict.INTERNAL_ERROR for duel in tries))
-    return next(failing, None)
+    return next(failing, None) if tries else None
 
 
-def given_up(results: Iterable[Result], folders: VersionFolders = AS_RECORDED) -> set[EvaluationId]:
-    """The evaluations that failed on our side `INTERNAL_ERROR_TRIES` times."""
-    failed = _internal_errors(results, lambda result: evaluation_id(result, folders))
-    return {evaluation for evaluation, tries in failed.items() if len(tries) >= INTERNAL_ERROR_TRIES}
-
-
-def given_up_duels(duels: Iterable[Duel], folders: VersionFolders = AS_RECORDED) -> set[DuelId]:
-    """The duels that failed on our side `INTERNAL_ERROR_TRIES` times."""
-    failed = _internal_errors(duels, lambda duel: _duel_id(duel, folders))
-    return {duel for duel, tries in failed.items() if len(tries) >= INTERNAL_ERROR_TRIES}
-
-
-def _internal_errors(records: Iterable[Record], name: Callable[[Record], WorkId]) -> Mapping[WorkId, list[Record]]:
-    """The tries that failed on our side, by what was tried."""
-    failed: dict[WorkId, list[Record]] = defaultdict(list)
-    for record in records:
-        if record.verdict is Verdict.INTERNAL_ERROR:
-            failed[name(record)].append(record)
-    return failed
-
-
-def evaluation_id(result: Result, folders: VersionFolders = AS_RECORDED) -> EvaluationId:
-    """Which evaluation a result is of, under the folder that its version is in now.
-
-    The key alone is not enough: tasks of two phases can have equal settings, and each has results on seeds of its own.
-    """
-    return folders.of(result), result.task, result.key
-
-
-def _duel_id(duel: Duel, folders: VersionFolders) -> DuelId:
-    return folders.of(duel.players[0]), folders.of(duel.players[1]), duel.key
+def given_up(records: Iterable[Result | Duel], folders: VersionFolders) -> list[Result | Duel]:
+    """The tries of what failed on our side `INTERNAL_ERROR_TRIES` times and is not recorded."""
+    return list(_History(records, folders).given_up())
 
 
 def work_in_words(item: WorkItem | DuelWorkItem) -> str:
@@ -325,27 +285,43 @@ class _Inputs(NamedTuple):
         return cls(versions, record.task_digest, record.runtime_digest, record.season)
 
 
-class _EarlierRecords:
-    """What was recorded of each agent on each task, and of each pair in each game, to say why it is wanted again."""
+class _History(Generic[Record]):
+    """What was recorded of each agent on each task, or of each pair in a game, and the tries that failed on our side."""
 
-    def __init__(self, records: Iterable[Result | Duel], folders: VersionFolders) -> None:
-        self._records, self._folders = records, folders
+    def __init__(self, records: Iterable[Record], folders: VersionFolders) -> None:
+        self._recorded: dict[WorkId, Record] = {}
+        self._failed: dict[WorkId, list[Record]] = defaultdict(list)
+        for record in records:
+            work_id = tuple(folders.of(side) for side in record.sides), record.task, record.key
+            if record.verdict is Verdict.INTERNAL_ERROR:
+                self._failed[work_id].append(record)
+            else:
+                self._recorded[work_id] = record
+
+    def given_up(self) -> Iterator[Record]:
+        """The tries of what failed `INTERNAL_ERROR_TRIES` times and is not recorded."""
+        for work_id, tries in self._failed.items():
+            if len(tries) >= INTERNAL_ERROR_TRIES and work_id not in self._recorded:
+                yield from tries
+
+    def all_tries_but_one(self, work_id: WorkId) -> Sequence[Record]:
+        """The tries that failed on our side, if only one more follows; else none."""
+        tries = self._failed.get(work_id, ())
+        return tries if len(tries) >= INTERNAL_ERROR_TRIES - 1 else ()
 
     @cached_property
-    def _inputs(self) -> dict[tuple[str, tuple[AgentName, ...]], list[_Inputs]]:
-        """By task and names; made when something is wanted, which on most days is nothing."""
-        inputs: dict[tuple[str, tuple[AgentName, ...]], list[_Inputs]] = defaultdict(list)
-        for record in self._records:
-            players = record.players if isinstance(record, Duel) else (record,)
-            names = tuple(self._folders.of(player) for player in players)
-            inputs[record.task, names].append(_Inputs.of(record))
+    def _inputs(self) -> dict[tuple[tuple[AgentName, ...], str], list[_Inputs]]:
+        """By names and task; made when something is wanted, which on most days is nothing."""
+        inputs: dict[tuple[tuple[AgentName, ...], str], list[_Inputs]] = defaultdict(list)
+        for (names, task_id, _), record in self._recorded.items():
+            inputs[names, task_id].append(_Inputs.of(record))
         return inputs
 
-    def reasons(
-        self, entries: Sequence[Entry], task_id: str, wanted: WantedResult | WantedDuel
-    ) -> tuple[MissingReason, ...]:
-        """Which inputs differ from those of every earlier record."""
-        earlier = self._inputs.get((task_id, tuple(entry.name for entry in entries)), [])
+    def reasons(self, work_id: WorkId, wanted: WantedResult | WantedDuel) -> tuple[MissingReason, ...]:
+        """Which inputs differ from those of every earlier record; none where it is recorded or given up."""
+        if work_id in self._recorded or len(self._failed.get(work_id, ())) >= INTERNAL_ERROR_TRIES:
+            return ()
+        earlier = self._inputs.get(work_id[:2], [])
         if not earlier:
             return (MissingReason.NEW,)
         now = _Inputs.of(wanted)

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import Enum, StrEnum, auto
 from typing import assert_never
 
-from evaluator.model.config.participants import CustomField
+from evaluator.model.config.people import CustomField
 from evaluator.model.config.phase import Phase
 from leaderboard.core.owners import (
     AuthorWithoutLogin,

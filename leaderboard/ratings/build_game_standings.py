@@ -21,7 +21,7 @@ from leaderboard.core.game_standings import (
     RatingSnapshot,
 )
 from leaderboard.core.match_count import MatchCount
-from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, held_by_another, owner_groups
+from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, owner_groups, superseded_entries
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.counting_duels import (
     AgentVersion,
@@ -32,7 +32,7 @@ from leaderboard.ratings.counting_duels import (
 )
 from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_candidates, rate_players, rating_order
 from leaderboard.ratings.validations import EntriesByValidation, partition_by_validation, validation_fault
-from leaderboard.scoring.ranking import RankInterval, name_order, ranks_beside
+from leaderboard.scoring.ranking import RankInterval, name_order, ranks_with_unranked
 
 # The ratings over time have at most this many snapshots. Rating n players takes n² steps, so with more than 200 players
 # there are fewer: days are then left out evenly.
@@ -148,21 +148,21 @@ def _all_but_the_best(
     Only the best ones change ratings, and the ratings say which those are. So both are repeated until they agree: by
     ratings that all players change, puppets would choose which of a rival's players is its best.
     """
-    if not held_by_another(groups, entered, name_order):
+    if not superseded_entries(groups, entered, name_order):
         return {}
     since, last = _since(live), newest_duels(live)
     validated = {version: since[version] for version in map(version_of, partition_by_validation(entered, last).passed)}
     chosen: list[dict[AgentName, str]] = [{}]
     while len(chosen) <= MAX_CHOICES:
         rated = rate_players(validated, last, zero, silent=chosen[-1])
-        choice = _held_by_rating(entered, rated, since, groups)
+        choice = _superseded_by_rating(entered, rated, since, groups)
         if choice in chosen:  # Of choices that lead to each other in a circle always the same one.
             return min(chosen[chosen.index(choice) :], key=sorted)
         chosen.append(choice)
     return chosen[-1]
 
 
-def _held_by_rating(
+def _superseded_by_rating(
     entered: Sequence[Entry], rated: RatedPlayers | None, since: Mapping[AgentVersion, str], groups: OwnerGroups
 ) -> dict[AgentName, str]:
     elo = rated.elo() if rated else {}
@@ -172,7 +172,7 @@ def _held_by_rating(
         rating = round(elo.get(version, 0), 6)  # Of equal ones the first counts, whatever rounding says.
         return version not in elo, -rating, version not in since, since.get(version), name_order(entry)
 
-    return held_by_another(groups, entered, by_rating)
+    return superseded_entries(groups, entered, by_rating)
 
 
 def _waiting(by_validation: EntriesByValidation, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
@@ -219,13 +219,13 @@ def _rows(
         opponents[a] += 1
         opponents[b] += 1
     ratings, among = now.ratings, np.array([tries[version] for version in now.players], dtype=np.intp)
-    aside = [entries[version].is_aside or version.name in place_holders for version in now.players]
+    unranked = [entries[version].is_unranked or version.name in place_holders for version in now.players]
 
     def rank(chosen: Sequence[int]) -> list[RankInterval]:
         order = rating_order(ratings.theta[chosen], ratings.covariance[np.ix_(chosen, chosen)], among[chosen])
         return [RankInterval(*fields) for fields in zip(*(column.tolist() for column in order), strict=True)]
 
-    ranks, among_all = ranks_beside(aside, rank)
+    ranks, among_all = ranks_with_unranked(unranked, rank)
     rows = [
         GameRow(
             **ranks[i]._asdict(),
@@ -236,7 +236,7 @@ def _rows(
             opponents=opponents[i],
             versions_tried=owner_tries.versions(version.name),
             tries=tries[version],
-            held_by=place_holders.get(version.name),
+            superseded_by=place_holders.get(version.name),
             since=since[version],
         )
         for i, version in enumerate(now.players)
@@ -244,7 +244,8 @@ def _rows(
 
     def by_place(numbered: tuple[int, GameRow]) -> tuple[Any, ...]:
         index, row = numbered
-        return row.held_by is not None, row.place, not row.is_aside, among_all[index], row.since, name_order(row.entry)
+        is_superseded = row.superseded_by is not None
+        return is_superseded, row.place, not row.is_unranked, among_all[index], row.since, name_order(row.entry)
 
     return tuple(row for _, row in sorted(enumerate(rows), key=by_place))
 

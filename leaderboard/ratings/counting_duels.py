@@ -68,7 +68,7 @@ class CountedDuel:
     opening: int = 0
     """Moves with which each match begins, drawn from the seeds."""
     earlier: tuple[Duel, ...] = ()
-    """Duels of the same two versions on the seeds of other stays on main, which are counted with it."""
+    """Duels of the same two versions on the seeds of other periods on main, which are counted with it."""
 
     @cached_property
     def pair(self) -> Pair:

@@ -25,9 +25,9 @@ class EntriesByValidation:
 
     passed: tuple[Entry, ...]
     refused: tuple[tuple[Entry, Duel, str], ...]
-    """Entries that broke a rule in one of their stays, with the newest such validation and the fault."""
+    """Entries that broke a rule in one of their periods on main, with the newest such validation and the fault."""
     unvalidated: tuple[Entry, ...]
-    """Without a recorded validation of the present version, or of one of its stays on main."""
+    """Without a recorded validation of the present version, or of one of its periods on main."""
 
 
 def partition_by_validation(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> EntriesByValidation:
@@ -40,12 +40,12 @@ def partition_by_validation(entries: Iterable[Entry], last: Mapping[Pair, Counte
         if counted is None:
             unvalidated.append(entry)
             continue
-        stays = entry.stays.get(counted.duel.task, frozenset())
-        drawn = [counted.duel, *(one for one in reversed(counted.earlier) if one.beacon in stays)]
+        beacons = entry.presence_beacons.get(counted.duel.task, frozenset())
+        drawn = [counted.duel, *(one for one in reversed(counted.earlier) if one.beacon in beacons)]
         # As on other tasks another draw does not make up for one that failed: a player could come back until one is lucky.
         if broken := next(((one, fault) for one in drawn if (fault := validation_fault(one))), None):
             refused.append((entry, *broken))
-        elif not stays <= {one.beacon for one in drawn}:
+        elif not beacons <= {one.beacon for one in drawn}:
             unvalidated.append(entry)
         else:
             passed.append(entry)

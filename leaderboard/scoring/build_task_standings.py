@@ -14,7 +14,7 @@ from leaderboard.core.standings import Failure, Row, TaskStandings, WithdrawnSco
 from leaderboard.scoring.counting_results import FinalPlaces, PlaceHolders, counting_results, lacks_a_draw, precedence
 from leaderboard.scoring.intervals import EstimateArrays, PooledResults, intervals, oriented, pooled_values, score_or_none
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking
-from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_beside
+from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_with_unranked
 from leaderboard.scoring.score_all import ScoredResults
 from leaderboard.scoring.significance import compare_same_episodes
 
@@ -29,7 +29,7 @@ class CountedResult:
     """As in `Row`."""
     tries: int
     """As in `Row`."""
-    held_by: str | None
+    superseded_by: str | None
     """As in `Row`."""
 
     @property
@@ -82,7 +82,7 @@ def partition_results(
             continue
         counted = CountedResult(
             entry=entry, pooled_results=pooled, versions_tried=owner_tries.versions(entry.name),
-            tries=1 if final else owner_tries.tries(entry.name), held_by=place_holders.get(entry.name),
+            tries=1 if final else owner_tries.tries(entry.name), superseded_by=place_holders.get(entry.name),
         )  # fmt: skip
         if counted.result.verdict is Verdict.OK:
             scored.append(counted)
@@ -156,11 +156,11 @@ def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays)
         compared = compare_same_episodes([pooled[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None
         return rank_intervals(chosen_entries(better, chosen), [ties[i] for i in chosen] if ties else (), compared)
 
-    places, among_all = ranks_beside([m.entry.is_aside or m.held_by is not None for m in scored], rank)
+    places, among_all = ranks_with_unranked([m.entry.is_unranked or m.superseded_by is not None for m in scored], rank)
     rows = [
         Row(
             **place._asdict(), entry=m.entry, pooled_results=m.pooled_results, estimate=estimate,
-            versions_tried=m.versions_tried, tries=m.tries, held_by=m.held_by, others=others,
+            versions_tried=m.versions_tried, tries=m.tries, superseded_by=m.superseded_by, others=others,
         )
         for m, place, estimate, others in zip(scored, places, intervals(measured), shown, strict=True)
     ]  # fmt: skip
@@ -168,7 +168,7 @@ def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays)
     def order(numbered: tuple[int, Row]) -> tuple[Any, ...]:
         index, row = numbered
         since = row.result.provenance.evaluated_at
-        return row.held_by is not None, row.place, not row.is_aside, among_all[index], since, name_order(row.entry)
+        return row.superseded_by is not None, row.place, not row.is_unranked, among_all[index], since, name_order(row.entry)
 
     return tuple(row for _, row in sorted(enumerate(rows), key=order))
 

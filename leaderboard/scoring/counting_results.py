@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import OwnerGroups, held_by_another
+from leaderboard.core.owners import OwnerGroups, superseded_entries
 from leaderboard.scoring.intervals import PooledResults, pooled_values
 from leaderboard.scoring.metrics import MISSING, by_value, metrics_of, ranking
 from leaderboard.scoring.ranking import Key, name_order
@@ -50,9 +50,9 @@ def lacks_a_draw(entry: Entry, task: Task, pooled: PooledResults) -> bool:
 
     A failed result counts alone, whatever the others are.
     """
-    return all(result.verdict is Verdict.OK for result in pooled) and not entry.stays.get(task.id, frozenset()) <= {
-        result.beacon for result in pooled
-    }
+    return all(result.verdict is Verdict.OK for result in pooled) and not entry.presence_beacons.get(
+        task.id, frozenset()
+    ) <= {result.beacon for result in pooled}
 
 
 def precedence(result: Result) -> tuple[bool, str, str, str]:
@@ -62,7 +62,7 @@ def precedence(result: Result) -> tuple[bool, str, str, str]:
 
 
 PlaceHolders = Mapping[AgentName, str]
-"""As in `held_by_another`."""
+"""As in `superseded_entries`."""
 
 
 class FinalPlaces:
@@ -81,12 +81,12 @@ class FinalPlaces:
 
     def of(self, task: Task) -> PlaceHolders:
         """The versions without a place on a task."""
-        return held_by_another(self._groups, self._playing([task]), partial(self._live_place, task))
+        return superseded_entries(self._groups, self._playing([task]), partial(self._live_place, task))
 
     def overall(self, tasks: Iterable[Task]) -> PlaceHolders:
         """The versions without a place across tasks: the better live score of all tasks together decides."""
         scaled = [task for task in tasks if any(common_scale(task))]
-        return held_by_another(self._groups, self._playing(scaled), partial(self._live_overall, scaled))
+        return superseded_entries(self._groups, self._playing(scaled), partial(self._live_overall, scaled))
 
     def final_results(self, results: Sequence[Result]) -> list[Result]:
         """Those of an entry's results that are of the final draw."""

@@ -33,7 +33,7 @@ from leaderboard.scoring.intervals import (
     tail,
 )
 from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking, value_or_none
-from leaderboard.scoring.ranking import chosen_entries, name_order, rank_intervals, ranks_beside
+from leaderboard.scoring.ranking import chosen_entries, name_order, rank_intervals, ranks_with_unranked
 from leaderboard.scoring.score_all import (
     LEAST_COUNTED,
     MOST_COUNTED,
@@ -71,7 +71,7 @@ class OverallEntry:
     entry: Entry
     rows: Mapping[str, Row]
     """Its row on each task, by the task's id; also where another version of its owner holds the place."""
-    held_by: str | None
+    superseded_by: str | None
     """As in `Row`."""
 
     @property
@@ -148,7 +148,7 @@ def overall_rows(
     def order(numbered: tuple[OverallEntry, tuple[int, OverallRow]]) -> tuple[Any, ...]:
         contender, (among_all, row) = numbered
         name = name_order(contender.entry)
-        return row.held_by is not None, row.place, not row.is_aside, among_all, contender.since, name
+        return row.superseded_by is not None, row.place, not row.is_unranked, among_all, contender.since, name
 
     return tuple(row for _, (_, row) in sorted(rows, key=order))
 
@@ -167,7 +167,7 @@ def _contenders(
             entries[name] = row.entry
             rows_by_name.setdefault(name, {})[board.task.id] = row
     return [
-        OverallEntry(entry=entries[name], rows=rows, held_by=place_holders.get(entries[name].name))
+        OverallEntry(entry=entries[name], rows=rows, superseded_by=place_holders.get(entries[name].name))
         for name, rows in rows_by_name.items()
     ]
 
@@ -181,16 +181,16 @@ def _rows(
 ) -> Iterator[tuple[int, OverallRow]]:
     """Each row, behind its place among all."""
     measured = _estimates(contenders, scales, values, samples)
-    aside = [one.entry.is_aside or one.held_by is not None for one in contenders]
-    places, among_all = ranks_beside(aside, lambda chosen: rank_intervals(chosen_entries(measured, chosen)))
+    unranked = [one.entry.is_unranked or one.superseded_by is not None for one in contenders]
+    places, among_all = ranks_with_unranked(unranked, lambda chosen: rank_intervals(chosen_entries(measured, chosen)))
     columns = zip(contenders, places, among_all, intervals(measured), values.tolist(), strict=True)
     iqm_of = interquartile_means() if interquartile_means else {}
     for contender, rank, place, estimate, row in columns:
         iqm = iqm_of[contender.entry.name, contender.entry.digest] if interquartile_means else NOT_MEASURED
         normalised = {scale.task.id: value_or_none(value) for scale, value in zip(scales, row, strict=True)}
         yield place, OverallRow(
-            **rank._asdict(), entry=contender.entry, tries=contender.tries, held_by=contender.held_by, estimate=estimate,
-            iqm=iqm, normalised=normalised,
+            **rank._asdict(), entry=contender.entry, tries=contender.tries, superseded_by=contender.superseded_by,
+            estimate=estimate, iqm=iqm, normalised=normalised,
         )  # fmt: skip
 
 

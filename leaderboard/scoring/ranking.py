@@ -51,22 +51,22 @@ def rank_intervals(
     return [ranks[index] for index in range(len(missing))]
 
 
-def ranks_beside(
-    aside: Sequence[bool], rank: Callable[[Sequence[int]], list[RankInterval]]
+def ranks_with_unranked(
+    unranked: Sequence[bool], rank: Callable[[Sequence[int]], list[RankInterval]]
 ) -> tuple[list[RankInterval], list[int]]:
     """Rank entries, some of which take no place; theirs is the place they would have.
 
     Args:
-        aside: whether an entry has no place of its own.
+        unranked: whether an entry has no place of its own.
         rank: ranks the entries at some positions among each other.
 
     Returns:
         The ranks, and each entry's place if all took one: the order of those that would have the same place.
     """
-    ranks = rank(list(range(len(aside))))
+    ranks = rank(list(range(len(unranked))))
     among_all = [each.place for each in ranks]
-    inside = [index for index, is_aside in enumerate(aside) if not is_aside]
-    if len(inside) == len(aside):
+    inside = [index for index, is_unranked in enumerate(unranked) if not is_unranked]
+    if len(inside) == len(unranked):
         return ranks, among_all
     inside_ranks = dict(zip(inside, rank(inside) if inside else [], strict=True))
     better = sorted(ranks[index].place for index in inside)

@@ -223,7 +223,7 @@ def smallest_difference(rows: Iterable[Row]) -> float | None:
     Returns:
         In the unit of the score; None if fewer than two ranked entries have an interval.
     """
-    widths = [row.estimate.high - row.estimate.low for row in rows if not row.is_aside]
+    widths = [row.estimate.high - row.estimate.low for row in rows if not row.is_unranked]
     margins = [width / 2 for width in widths if not math.isnan(width)]
     if len(margins) < 2:
         return None

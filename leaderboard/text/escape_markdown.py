@@ -82,11 +82,11 @@ def unmarked(text: str) -> str:
     return _SPAN.sub(lambda span: span[2].strip(), text.replace("**", "").replace("\N{NO-BREAK SPACE}", " "))
 
 
-def fenced(text: str, language: str = "text") -> Markup:
+def fenced(text: str) -> Markup:
     """Text with its lines and spaces, as a block for a comment that it cannot close."""
     content = visible(text).strip("\n")
     fence = "`" * _longer_than(content, 2)
-    return Markup(f"{fence}{language}\n{content}\n{fence}")
+    return Markup(f"{fence}text\n{content}\n{fence}")
 
 
 def _longer_than(text: str, least: int) -> int:

@@ -154,22 +154,22 @@ def tries_mark(tries: int) -> str:
     return f"provisional, {tries} versions tried" if tries > 1 else ""
 
 
-HELD_TAG = "another version"
+SUPERSEDED_TAG = "another version"
 """The mark of a row of final ranks without a place, since another version of its owner holds it."""
 
 
-def held_reason(held_by: str) -> str:
+def superseded_reason(superseded_by: str) -> str:
     """Why a row of final ranks has no place, from the version of its owner that holds it."""
-    return f"no place: {held_by}, another version of its owner, holds it, chosen by the live scores before the end"
+    return f"no place: {superseded_by}, another version of its owner, holds it, chosen by the live scores before the end"
 
 
 def no_place_reason(row: Row | OverallRow | GameRow) -> str:
     """Why a row has no place; empty where it has one."""
     if row.estimate.is_missing:
         return "entries without a value rank last"
-    if row.held_by is not None:
-        return held_reason(row.held_by)
-    return f"listed for comparison; it would have place {row.place}" if row.is_aside else ""
+    if row.superseded_by is not None:
+        return superseded_reason(row.superseded_by)
+    return f"listed for comparison; it would have place {row.place}" if row.is_unranked else ""
 
 
 def is_tied(row: RankedEntry) -> bool:
@@ -192,4 +192,4 @@ def entry_tags(entry: Entry) -> list[Tag]:
 def row_marks(row: RankedEntry) -> list[Tag]:
     """What is to be known of a row's place."""
     marks = [(tries_mark(row.tries), "its interval allows for choosing the luckiest")] if row.tries > 1 else []
-    return [*marks, (HELD_TAG, held_reason(row.held_by))] if row.held_by is not None else marks
+    return [*marks, (SUPERSEDED_TAG, superseded_reason(row.superseded_by))] if row.superseded_by is not None else marks

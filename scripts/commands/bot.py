@@ -22,7 +22,7 @@ from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce_official_scores import announce_merged
 from scripts.github.pull_request.bot_context import open_context
-from scripts.github.pull_request.judge_preview import WORKFLOW_DISPATCH, dispatched_pull_event
+from scripts.github.pull_request.find_pull import WORKFLOW_DISPATCH, dispatched_pull_event
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from scripts.github.pull_request.report_previews import report_recent, wait_for_more
 from scripts.github.start_official_run import output_what_is_due, start_official_run_if_due
@@ -133,7 +133,7 @@ def deployed(
 ) -> int:
     """Record the commits that the deployed site was built from."""
     environment = _environment()
-    deployed_site.write_note(open_clone(environment), deployed_site.parse_built(built), datetime.now(UTC))
+    deployed_site.note_deployed(open_clone(environment), deployed_site.parse_built(built), datetime.now(UTC))
     say(f"The branch {deployed_site.DEPLOYED_BRANCH} says what the deployed site was built from.")
     return OK
 

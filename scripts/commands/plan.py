@@ -16,11 +16,11 @@ from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit_work
+from leaderboard.planning.evaluation_quota import Deferred, OwnerAccounts
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
-from leaderboard.planning.quota import Deferred, OwnerAccounts
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OK, print_json, say
-from scripts.git.beacon import admission_context
+from scripts.git.version_origins import admission_context
 from scripts.options import JsonList, LocalSandbox
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
 from scripts.runs.local_evaluator import choose_sandbox
@@ -41,7 +41,7 @@ def run(
     entries = list(checkout.with_quarantines(agent.entry() for agent in agents))
     admission = admission_context(checkout, entries, datetime.now(UTC))
     admitted = admit_work(checkout.challenge, entries, results, duels, context, admission, checkout.every_record)
-    items, deferred = list(admitted.items), admitted.held
+    items, deferred = list(admitted.items), admitted.deferred
     if over := checkout.seasons.over(checkout.challenge.season):
         say(f"Nothing is wanted: {over}.")
         items, deferred = [], ()

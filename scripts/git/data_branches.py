@@ -1,15 +1,18 @@
 """The data branches: results and traces, added as commits and pushed together or not at all."""
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from evaluator.host.process_owner import scratch_folder
-from evaluator.model.base import error_in_words
+from evaluator.model import canonical_json
+from evaluator.model.base import Frozen, error_in_words
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, is_place
@@ -19,6 +22,7 @@ from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
 from scripts.git.git_repository import OUTPUT_BYTES, GitError, GitRepository, full_sha
 from scripts.repository.layout import RESULTS_BRANCH
 
+Note = TypeVar("Note", bound=Frozen)
 DAMAGED_SHOWN = 20
 # What a small file takes of a disk, and the most of a stranger's that is held in memory at once.
 SMALLEST_FILE, BATCH_BYTES = 4096, 256 << 20
@@ -244,23 +248,29 @@ def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RES
     return written
 
 
-def read_note_file(clone: GitRepository, branch: str, name: str) -> bytes | None:
-    """The content of a branch's file, empty if it is not there; None without the branch."""
+def read_note(clone: GitRepository, branch: str, kind: type[Note], otherwise: str) -> Note | None:
+    """The note in a branch's only file; None where there is none or it cannot be read, and then `otherwise` follows."""
     tip = tip_of(clone, branch)
     if not tip:
         return None
     with open_branches(clone, "") as branches:
         branches.repository.fetch(tip, options=("--depth=1",))
-        oid = branches.objects(tip).get(name)
-        return branches.repository.read([oid])[0] if oid else b""
+        oid = branches.objects(tip).get(f"{branch}.json")
+        content = branches.repository.read([oid])[0] if oid else b""
+    try:
+        return kind.model_validate(canonical_json.parse_strict(content))
+    except ValueError:
+        say(f"The note on the branch {branch} cannot be read; {otherwise}.")
+        return None
 
 
-def replace_note_file(clone: GitRepository, branch: str, name: str, content: bytes, message: str, now: datetime) -> None:
-    """Replace the branch by one commit with the file.
+def replace_note(clone: GitRepository, branch: str, note: Frozen, message: str, now: datetime) -> None:
+    """Replace the branch by one commit with the note as its only file.
 
     Raises:
         GitError: the remote refuses.
     """
+    content = json.dumps(note.model_dump(mode="json"), separators=(",", ":")).encode() + b"\n"
     with open_branches(clone, "") as branches:
-        commit = branches.build(None, BranchCommit(message=message, files=((name, content),)), now)
+        commit = branches.build(None, BranchCommit(message=message, files=((f"{branch}.json", content),)), now)
         branches.repository.run("push", "--porcelain", "--no-verify", "origin", f"+{commit}:refs/heads/{branch}")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from evaluator.host.loading.yaml_loader import MAX_CHALLENGE_BYTES, LoadError, parse_yaml
 from evaluator.model.config.challenge import Challenge
 from scripts.console import USAGE, CommandError
-from scripts.git.beacon import SeedBeacon, refuse_shallow
 from scripts.git.folder_history import read_commits
 from scripts.git.git_repository import GitRepository
+from scripts.git.version_origins import SeedBeacon, refuse_shallow
 
 _RULES = "challenge.yml"
 

@@ -19,7 +19,7 @@ from scripts.github.pull_request import announce_official_scores
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.workflow.outputs import write_output
 from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
-from scripts.static_site.deployed_site import current_site_inputs, read_note
+from scripts.static_site.deployed_site import current_site_inputs, read_deployed
 
 # Latest runs to read; they limit the longest pause, 2 ** (RUNS_LOOKED_AT - 2) hours.
 RUNS_LOOKED_AT = 2 * INTERNAL_ERROR_TRIES
@@ -68,7 +68,7 @@ def _failure_is_a_reason(find_reason: Callable[_Arguments, str]) -> Callable[_Ar
 @_failure_is_a_reason
 def site_reason(context: BotContext, address: str) -> str:
     """Why the site has to be built; empty if the deployed one is up to date."""
-    note = read_note(context.clone)
+    note = read_deployed(context.clone)
     now = current_site_inputs(context.clone, context.checkout.challenge, address, context.now)
     if note is None:
         return "nothing was deployed yet"

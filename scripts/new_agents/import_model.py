@@ -42,7 +42,7 @@ class ModelSource:
 
 
 @contextmanager
-def open_source(source: str, checkout: Checkout, store: WeightsCache | None = None) -> Iterator[ModelSource]:
+def open_source(source: str, checkout: Checkout, cache: WeightsCache | None = None) -> Iterator[ModelSource]:
     """The model in a file, in a folder of rl-baselines3-zoo, or at an https address.
 
     Raises:
@@ -50,7 +50,7 @@ def open_source(source: str, checkout: Checkout, store: WeightsCache | None = No
     """
     if "://" in source:
         with scratch_folder("model") as room:
-            yield _fetched(source, Path(room) / "model", checkout, store or WeightsCache())
+            yield _fetched(source, Path(room) / "model", checkout, cache or WeightsCache())
         return
     path = Path(source)
     if path.is_dir():
@@ -65,7 +65,7 @@ def open_source(source: str, checkout: Checkout, store: WeightsCache | None = No
     yield ModelSource(model=path, statistics=next((other for other in beside if other.is_file()), None))
 
 
-def _fetched(url: str, target: Path, checkout: Checkout, store: WeightsCache) -> ModelSource:
+def _fetched(url: str, target: Path, checkout: Checkout, cache: WeightsCache) -> ModelSource:
     from evaluator.host.public_https import PublicHttps  # imported late: TLS takes long to import
 
     most = checkout.challenge.submissions.weights_mib * MIB
@@ -74,7 +74,7 @@ def _fetched(url: str, target: Path, checkout: Checkout, store: WeightsCache) ->
     try:
         TypeAdapter(WeightsUrl).validate_python(url)
         with target.open("wb") as file:
-            size = (store.https or PublicHttps()).download(url, most, file.write)
+            size = (cache.https or PublicHttps()).download(url, most, file.write)
     except ValidationError as error:
         raise CommandError(USAGE, f"{url}: {error_in_words(error)}") from error
     except AgentFault as fault:
@@ -94,7 +94,7 @@ def write_model_agent(
     name: str,
     ids: list[str] | None,
     checkout: Checkout,
-    store: WeightsCache | None = None,
+    cache: WeightsCache | None = None,
 ) -> list[str]:
     """Write the folder; returns the names of its files.
 
@@ -132,18 +132,18 @@ def write_model_agent(
     if source.url is None:
         shutil.copyfile(source.model, folder / model.file)
     else:
-        manifest += dump_yaml({"weights": [_kept(source, model, store or WeightsCache()).model_dump()]})
+        manifest += dump_yaml({"weights": [_kept(source, model, cache or WeightsCache()).model_dump()]})
     (folder / MANIFEST_NAME).write_text(manifest, encoding="utf-8")
     return sorted(path.name for path in folder.iterdir())
 
 
-def _kept(source: ModelSource, model: SavedModel, store: WeightsCache) -> WeightsFile:
+def _kept(source: ModelSource, model: SavedModel, cache: WeightsCache) -> WeightsFile:
     """The manifest's entry of a fetched model, whose bytes need not be fetched again."""
     content = source.model.read_bytes()
     weights = WeightsFile(
         file=model.file, url=source.url or "", sha256=hashlib.sha256(content).hexdigest(), bytes=len(content)
     )
-    store.add(weights, [content])
+    cache.add(weights, [content])
     return weights
 
 

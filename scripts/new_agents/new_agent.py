@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.model.config.participants import CustomField, People
+from evaluator.model.config.people import CustomField, People
 from evaluator.model.config.source_header import SOURCE_NAME, header_of
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
 from evaluator.model.config.task import Task

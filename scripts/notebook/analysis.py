@@ -168,11 +168,6 @@ class ComparedAgents:
     is_paired: bool
     """Whether both played the same episodes."""
 
-    @property
-    def is_significant(self) -> bool:
-        """Whether the interval does not hold zero."""
-        return not self.low <= 0 <= self.high
-
 
 def compare(one: EvaluatedAgent, other: EvaluatedAgent) -> ComparedAgents:
     """Compare two agents on one task: episode by episode where they played the same ones, else by Welch's interval.

@@ -15,7 +15,7 @@ from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.github.api.client import STATUS_CONTEXT, GitHub
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.pull_request.deliver import bot_status, our_comments
-from scripts.github.pull_request.judge_preview import PREVIEW_WORKFLOW
+from scripts.github.pull_request.find_pull import PREVIEW_WORKFLOW
 from scripts.github.pull_request.label_and_status import OFFICIAL_LABEL
 from scripts.github.workflow.event import BOT_LOGIN
 from scripts.rehearsal.working_copy import WorkingCopy

@@ -13,7 +13,7 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.process_owner import scratch_folder
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import SubmissionLimits
-from evaluator.model.config.participants import CustomField, People
+from evaluator.model.config.people import CustomField, People
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, safe_path_segment

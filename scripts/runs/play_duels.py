@@ -16,7 +16,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, duel_path
 from evaluator.model.records.parse import parse_duel
-from evaluator.model.records.result import Tier
+from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
@@ -276,10 +276,9 @@ def _requests(
 # Words for logs, which hold nothing that a player wrote
 
 
-def player_names(duel: Duel) -> str:
-    """The players' names in the order of the sides; the name alone for a validation."""
-    first, second = (f"{player.login}/{player.agent}" for player in duel.players)
-    return first if duel.is_validation else f"{first} v {second}"
+def player_names(record: Result | Duel) -> str:
+    """The players' names in the order of the sides; one name for a validation, as for a result."""
+    return " v ".join(dict.fromkeys(f"{side.login}/{side.agent}" for side in record.sides))
 
 
 def duel_outcome(duel: Duel) -> str:

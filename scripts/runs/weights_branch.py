@@ -24,10 +24,10 @@ _PUSHES = 5
 KEEPING_SECONDS = 1200.0
 
 
-def bring_weights(clone: GitRepository, files: Iterable[WeightsFile], store: WeightsCache | None = None) -> None:
-    """Put into the store what it lacks and the branch has; the rest is fetched from its address when it is needed."""
-    store = store or WeightsCache()
-    lacking = [weights for weights in files if not store.has(weights)]
+def bring_weights(clone: GitRepository, files: Iterable[WeightsFile], cache: WeightsCache | None = None) -> None:
+    """Put into the cache what it lacks and the branch has; the rest is fetched from its address when it is needed."""
+    cache = cache or WeightsCache()
+    lacking = [weights for weights in files if not cache.has(weights)]
     if not lacking:
         return
     with suppress(GitError), open_branches(clone, "") as branches:  # without origin or network the address is left
@@ -35,11 +35,11 @@ def bring_weights(clone: GitRepository, files: Iterable[WeightsFile], store: Wei
         for weights in lacking:
             if oids := _parts(names, weights):
                 branches.repository.fetch(*oids, options=("--filter=blob:none",))
-                store.add(weights, (branches.repository.read([oid])[0] for oid in oids))
+                cache.add(weights, (branches.repository.read([oid])[0] for oid in oids))
 
 
 def keep_weights(
-    clone: GitRepository, files: Iterable[WeightsFile], now: datetime, store: WeightsCache | None = None
+    clone: GitRepository, files: Iterable[WeightsFile], now: datetime, cache: WeightsCache | None = None
 ) -> int:
     """Add to the branch what it lacks; returns the number of files. What cannot be had is said, and tried by the next run.
 
@@ -48,7 +48,7 @@ def keep_weights(
     Raises:
         GitError: the remote refuses.
     """
-    store = store or WeightsCache()
+    cache = cache or WeightsCache()
     every = list({weights.sha256: weights for weights in files}.values())
     random.shuffle(every)
     until = time.monotonic() + KEEPING_SECONDS
@@ -59,21 +59,21 @@ def keep_weights(
                 if time.monotonic() >= until:
                     say(f"There was no time to keep copies of {len(every) - number} files; the next run tries again.")
                     break
-                added += _keep(branches, weights, store, now)
+                added += _keep(branches, weights, cache, now)
     return added
 
 
-def _keep(branches: DataBranches, weights: WeightsFile, store: WeightsCache, now: datetime) -> bool:
+def _keep(branches: DataBranches, weights: WeightsFile, cache: WeightsCache, now: datetime) -> bool:
     for _ in range(_PUSHES):
         tip, names = _listed(branches)
         if _parts(names, weights):
             return False
         try:
-            store.fetch([weights])
+            cache.fetch([weights])
         except AgentFault as fault:
             say(escape_commands(f"No copy was kept: {fault}"))
             return False
-        with store.path(weights.sha256).open("rb") as file:
+        with cache.path(weights.sha256).open("rb") as file:
             parts = list(iter(lambda: file.read(PART_BYTES), b""))
         files = tuple((f"{weights.sha256}/{number}", part) for number, part in enumerate(parts))
         commit = BranchCommit(message=f"weights: {weights.sha256}", files=files)

@@ -32,10 +32,10 @@ from leaderboard.text import bibtex
 from leaderboard.text.format import quantity, shown_phases
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.git.beacon import admission_context
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.version_origins import admission_context
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
 from scripts.standings.recorded_standings import FinalEntries, SandboxRules, final_entries, recorded_standings
@@ -124,8 +124,8 @@ def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Ite
     challenge, moderation = checkout.challenge, checkout.moderation
     entries = [entry for entry in final.entries if moderation.exclusion_of(*entry.version) is None]
     results, duels = checkout.results, checkout.duels
-    where = MeasurementContext(runtime_digest="0" * 64, beacon=final.beacon, locks=lock_digests())
-    admitted = admit_work(challenge, entries, results, duels, where, admission_context(checkout, entries, now))
+    measurement = MeasurementContext(runtime_digest="0" * 64, beacon=final.beacon, locks=lock_digests())
+    admitted = admit_work(challenge, entries, results, duels, measurement, admission_context(checkout, entries, now))
     folders = version_folders(entries)
     digests = {task.id: task.digest() for task in challenge.tasks}
     records: list[Result | Duel] = [*results, *duels]

@@ -18,7 +18,7 @@ from scripts.console import CommandError, say
 from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import AgentFolder, Checkout
-from scripts.standings.recorded_standings import final_entries, with_stays
+from scripts.standings.recorded_standings import final_entries, with_presence_beacons
 
 # What a sentence of the referee begins with where the agent failed before it had acted once.
 _AT_THE_START = re.compile(r"episode \d+, step 0: ")
@@ -58,7 +58,7 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
         ]
         duels = [duel.model_copy(update=_OFFICIAL) for duel in duels]
     else:
-        kept = with_stays(GitRepository(checkout.root), "HEAD", checkout.challenge, kept)
+        kept = with_presence_beacons(GitRepository(checkout.root), "HEAD", checkout.challenge, kept)
     recorded = OfficialLeaderboard(
         challenge=checkout.challenge, entries=tuple(kept), results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
     )

@@ -17,12 +17,12 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings
 from leaderboard.planning.admission import refused_entries, tasks_by_name
 from leaderboard.planning.refusal_reasons import reason_in_words
-from leaderboard.visibility import StandingsInput, as_shown, with_flags
+from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
 from scripts.console import CommandError, say
-from scripts.git.beacon import admission_context, beacons_of_stays
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits, season_commits
+from scripts.git.version_origins import admission_context, presence_beacons
 from scripts.repository.checkout import Checkout, say_damaged
 
 Record = TypeVar("Record", Result, Duel)
@@ -49,7 +49,7 @@ def recorded_input(
     agents, faults = checkout.read_all()
     entries = [*(final.entries if final else (agent.entry() for agent in agents)), *erased_entries(checkout.moderation)]
     if official and not final:
-        entries = with_stays(GitRepository(checkout.root), "HEAD", checkout.challenge, entries)
+        entries = with_presence_beacons(GitRepository(checkout.root), "HEAD", checkout.challenge, entries)
     has_duels = bool(checkout.challenge.games) or not checkout.is_lean
     duels, damaged_duels = (checkout.duels, checkout.recorded_duels[1]) if has_duels else ([], [])
     for line in faults:
@@ -63,13 +63,13 @@ def recorded_input(
         results, duels = of_our_sandbox(checkout, results), of_our_sandbox(checkout, duels)
     recorded = StandingsInput(
         challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
-        entries=checkout.with_quarantines(entries),
+        entries=with_host_flags(checkout.with_quarantines(entries), checkout.challenge, checkout.moderation),
         moderation=checkout.moderation,
         results=tuple(results),
         duels=tuple(duels),
         final_beacon=final.beacon if final else None,
     )
-    return as_shown(recorded, now or datetime.now(UTC)) if official else with_flags(recorded)
+    return as_shown(recorded, now or datetime.now(UTC)) if official else recorded
 
 
 def refusals_in_words(checkout: Checkout, entries: Sequence[Entry], now: datetime) -> dict[AgentName, dict[str, str]]:
@@ -82,10 +82,10 @@ def refusals_in_words(checkout: Checkout, entries: Sequence[Entry], now: datetim
     return words
 
 
-def with_stays(clone: GitRepository, commit: str, challenge: Challenge, entries: Iterable[Entry]) -> list[Entry]:
+def with_presence_beacons(clone: GitRepository, commit: str, challenge: Challenge, entries: Iterable[Entry]) -> list[Entry]:
     """The entries, each version that came back to main with the draws that are wanted of it; unchanged where git is silent.
 
-    Sealed episodes are the same in every stay.
+    Sealed episodes are the same in every period on main.
     """
     entries = list(entries)
     try:
@@ -94,13 +94,15 @@ def with_stays(clone: GitRepository, commit: str, challenge: Challenge, entries:
             return entries
         digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
         since = season_commits(clone, main, challenge.season).began
-        beacons_of = beacons_of_stays(clone, main, digests, tasks_by_name(challenge, entries), since)
+        beacons_of = presence_beacons(clone, main, digests, tasks_by_name(challenge, entries), since)
     except CommandError:  # Not a clone, or a shallow one.
         return entries
-    stays: dict[AgentName, dict[str, frozenset[str]]] = defaultdict(dict)
+    beacons_by_name: dict[AgentName, dict[str, frozenset[str]]] = defaultdict(dict)
     for (name, task_id), beacons in beacons_of.items():
-        stays[name][task_id] = beacons
-    return [replace(e, stays=own) if (own := stays.get(AgentName(e.login, e.agent))) else e for e in entries]
+        beacons_by_name[name][task_id] = beacons
+    return [
+        replace(e, presence_beacons=own) if (own := beacons_by_name.get(AgentName(e.login, e.agent))) else e for e in entries
+    ]
 
 
 def of_our_sandbox(checkout: Checkout, records: Iterable[Record]) -> list[Record]:

@@ -48,27 +48,27 @@ MKDOCS_BYTES = 1 << 20
 def build(checkout: Checkout, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
     local_build.forget_fingerprint(checkout.root)
-    table, context = gather_site_inputs(checkout, official=official)
+    standings, context = gather_site_inputs(checkout, official=official)
     with stderr_console().status("Building the site …"):
-        return build_in_folder(table, context, checkout.root)
+        return build_in_folder(standings, context, checkout.root)
 
 
 def gather_site_inputs(checkout: Checkout, *, official: bool) -> tuple[Standings, SiteContext]:
     """All that pages, feeds and documents are built from."""
     now = datetime.now(UTC)
     shown = recorded_input(checkout, official=official, now=now)
-    table = rank_recorded(shown, official=official)
+    standings = rank_recorded(shown, official=official)
     site_url = os.environ.get("PULLRANK_SITE_URL", "")
-    return table, SiteContext(
+    return standings, SiteContext(
         commit=GitRepository(checkout.root).resolve("HEAD"),
         repository=checkout.challenge.repository,
         site_url=f"{site_url.rstrip('/')}/" if site_url else "",
         results=shown.results,
         generated_at=now.strftime("%Y-%m-%d %H:%M UTC"),
         former_entries=former_entries(shown.entries, shown.results, shown.moderation, checkout.challenge.season),
-        frames=frames(table, checkout.root / "build" / "frames"),
-        networks=networks(checkout, table),
-        episodes=rendered_replays(checkout, table),
+        frames=frames(standings, checkout.root / "build" / "frames"),
+        networks=networks(checkout, standings),
+        episodes=rendered_replays(checkout, standings),
         pulls=pull_numbers_by_agent(checkout.root),
         reproduced=reproduced(checkout.results),
         now=now,
@@ -77,7 +77,7 @@ def gather_site_inputs(checkout: Checkout, *, official: bool) -> tuple[Standings
     )
 
 
-def build_in_folder(table: Standings, context: SiteContext, root: Path) -> Path:
+def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> Path:
     """Build the site in a folder that has mkdocs.yml and site/; returns the site's folder.
 
     Two processes share the work. First one writes the documents of the leaderboards, which takes as long as the pages for
@@ -90,28 +90,28 @@ def build_in_folder(table: Standings, context: SiteContext, root: Path) -> Path:
     fresh.mkdir(parents=True)
 
     def boards() -> list[str]:
-        made = chain(card_pictures(table, context, root / "build"), documents.leaderboard_files(table, context))
+        made = chain(card_pictures(standings, context, root / "build"), documents.leaderboard_files(standings, context))
         return _write(fresh, made)
 
-    history = BoardHistory(table, context.results)
+    history = BoardHistory(standings, context.results)
     with run_in_background(boards) as written:
-        write_pages(table, context, history, root)
-        with _mkdocs(table, context, root, framed):
+        write_pages(standings, context, history, root)
+        with _mkdocs(standings, context, root, framed):
             made = chain(
-                documents.feed_and_status_files(table, context, history),
-                documents.agent_document_files(table, context),
+                documents.feed_and_status_files(standings, context, history),
+                documents.agent_document_files(standings, context),
             )
             drawn = pictures(context.episodes, root / "build")
-            first_frames = poster_files(posters(table, context.episodes), root / "build")
+            first_frames = poster_files(posters(standings, context.episodes), root / "build")
             pages = _write(fresh, chain(made, drawn, first_frames))
         pages += [*_folders_with_pages(framed, ""), *written()]
-    search_index.write(framed / search_index.FILE, table)
+    search_index.write(framed / search_index.FILE, standings)
     _move(framed, fresh)
     frame = html_frame.parse_frame((fresh / html_frame.FRAME_ADDRESS / PAGE).read_text("utf-8"))
     shutil.rmtree(fresh / html_frame.FRAME_ADDRESS.split("/_/")[0])
     pages.remove(html_frame.FRAME_ADDRESS)
-    with run_in_background(lambda: _write_agents(frame, table, context, fresh, Partition(1, 2))) as written:
-        pages += _write_agents(frame, table, context, fresh, Partition(0, 2)) + written()
+    with run_in_background(lambda: _write_agents(frame, standings, context, fresh, Partition(1, 2))) as written:
+        pages += _write_agents(frame, standings, context, fresh, Partition(0, 2)) + written()
     for name in ("sitemap.xml", "sitemap.xml.gz"):
         (fresh / name).unlink(missing_ok=True)
     addresses = sorted(map(quote, pages))  # in one order on every machine
@@ -121,10 +121,10 @@ def build_in_folder(table: Standings, context: SiteContext, root: Path) -> Path:
 
 
 def _write_agents(
-    frame: html_frame.PageFrame, table: Standings, context: SiteContext, fresh: Path, share: Partition
+    frame: html_frame.PageFrame, standings: Standings, context: SiteContext, fresh: Path, share: Partition
 ) -> list[str]:
     """The pages of the agents of a share; returns their addresses."""
-    pages = agent_page.render_agent_pages(table, context, share)
+    pages = agent_page.render_agent_pages(standings, context, share)
     return _write(fresh, ((path, frame.page(page).encode()) for path, page in pages))
 
 
@@ -138,13 +138,13 @@ def _move(source: Path, target: Path) -> None:
     shutil.rmtree(source)
 
 
-def write_pages(table: Standings, context: SiteContext, history: BoardHistory, root: Path) -> None:
+def write_pages(standings: Standings, context: SiteContext, history: BoardHistory, root: Path) -> None:
     """Everything that MkDocs reads."""
     pages = root / "build" / "pages"
     shutil.rmtree(pages, ignore_errors=True)
     shutil.copytree(root / "site" / "pages", pages)
     shutil.copytree(root / "site" / "assets", pages / "assets", dirs_exist_ok=True)
-    _write(pages, ((name, text.encode()) for name, text in render_pages(table, context, history).items()))
+    _write(pages, ((name, text.encode()) for name, text in render_pages(standings, context, history).items()))
 
 
 def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[str]:
@@ -193,12 +193,12 @@ def _folders_with_pages(folder: Path, address: str) -> Iterator[str]:
 
 
 @contextmanager
-def _mkdocs(table: Standings, context: SiteContext, root: Path, place: Path) -> Iterator[None]:
+def _mkdocs(standings: Standings, context: SiteContext, root: Path, place: Path) -> Iterator[None]:
     """Run MkDocs while the block does something else; afterwards its site is complete."""
     named = {
         # The theme writes the site's name into its pages without escaping.
-        "PULLRANK_TITLE": str(escape(table.challenge.title)), "PULLRANK_SITE_URL": context.site_url,
-        "PULLRANK_REPOSITORY": context.repository or table.challenge.repository or "",
+        "PULLRANK_TITLE": str(escape(standings.challenge.title)), "PULLRANK_SITE_URL": context.site_url,
+        "PULLRANK_REPOSITORY": context.repository or standings.challenge.repository or "",
     }  # fmt: skip
     environment = {**os.environ, **{name: value for name, value in named.items() if value}, "NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(root / "mkdocs.yml")]
@@ -240,13 +240,14 @@ _XML_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
 
-def search_engine_files(site_url: str, addresses: Sequence[str], most: int = SITEMAP_ADDRESSES) -> Iterator[tuple[str, str]]:
+def search_engine_files(site_url: str, addresses: Sequence[str]) -> Iterator[tuple[str, str]]:
     """robots.txt, and the sitemap where the site's own address is known; addresses are quoted, below the site's root."""
     if not site_url:
         yield "robots.txt", "User-agent: *\nAllow: /\n"
         return
     yield "robots.txt", f"User-agent: *\nAllow: /\n\nSitemap: {site_url}sitemap.xml\n"
-    parts = [addresses[start : start + most] for start in range(0, len(addresses), most)] or [[]]
+    starts = range(0, len(addresses), SITEMAP_ADDRESSES)
+    parts = [addresses[start : start + SITEMAP_ADDRESSES] for start in starts] or [[]]
     if len(parts) == 1:
         yield "sitemap.xml", _list("urlset", "url", [site_url + address for address in parts[0]])
         return

@@ -1,6 +1,5 @@
 """What the deployed site was built from, so that it is built again only when something of that has changed."""
 
-import json
 from datetime import datetime
 
 from pydantic import Field
@@ -12,13 +11,11 @@ from evaluator.model.records.preview import Sha
 from leaderboard.pages.home_page import season_end
 from leaderboard.text.format import shown_phases
 from leaderboard.visibility import hidden_tasks, is_anonymous
-from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.data_branches import read_note_file, replace_note_file, results_commit
+from scripts.console import OUR_FAULT, CommandError
+from scripts.git.data_branches import read_note, replace_note, results_commit
 from scripts.git.git_repository import GitRepository
 
 DEPLOYED_BRANCH = "deployed"
-FILE = "deployed.json"
-DEPLOYED_MESSAGE = "deploy: what the site was built from"
 
 
 class SiteInputs(Frozen):
@@ -34,10 +31,6 @@ class SiteInputs(Frozen):
     """The variable PULLRANK_SITE_URL; empty where it is not set."""
     dated: tuple[str, ...] = Field(max_length=10_000)
     """What changes with time alone: states of phases, and what is hidden."""
-
-    def serialised(self) -> str:
-        """As JSON, for the next job and for the branch."""
-        return json.dumps(self.model_dump(mode="json"), ensure_ascii=True, separators=(",", ":"))
 
 
 def current_site_inputs(clone: GitRepository, challenge: Challenge, address: str, now: datetime) -> SiteInputs:
@@ -68,26 +61,18 @@ def parse_built(text: str) -> SiteInputs:
         ) from error
 
 
-def read_note(clone: GitRepository) -> SiteInputs | None:
+def read_deployed(clone: GitRepository) -> SiteInputs | None:
     """What the deployed site was built from; None where nothing was deployed or the note cannot be read."""
-    content = read_note_file(clone, DEPLOYED_BRANCH, FILE)
-    if content is None:
-        return None
-    try:
-        return SiteInputs.model_validate(canonical_json.parse_strict(content))
-    except ValueError:
-        say(f"The note on the branch {DEPLOYED_BRANCH} cannot be read; the site is built anew.")
-        return None
+    return read_note(clone, DEPLOYED_BRANCH, SiteInputs, "the site is built anew")
 
 
-def write_note(clone: GitRepository, built: SiteInputs, now: datetime) -> None:
-    """Replace the branch by one commit with the note.
+def note_deployed(clone: GitRepository, built: SiteInputs, now: datetime) -> None:
+    """Replace the note of what the deployed site was built from.
 
     Raises:
         GitError: the remote refuses.
     """
-    content = built.serialised().encode() + b"\n"
-    replace_note_file(clone, DEPLOYED_BRANCH, FILE, content, DEPLOYED_MESSAGE, now)
+    replace_note(clone, DEPLOYED_BRANCH, built, "deploy: what the site was built from", now)
 
 
 def time_dependent_state(challenge: Challenge, now: datetime) -> tuple[str, ...]:

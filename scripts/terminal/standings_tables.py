@@ -10,7 +10,7 @@ from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
 from leaderboard.scoring.metrics import arrow, better, digits, metrics_of, other_metrics, ranking
 from leaderboard.scoring.score_all import MOST_COUNTED
-from leaderboard.text.format import HELD_TAG, NONE, tries_mark
+from leaderboard.text.format import NONE, SUPERSEDED_TAG, tries_mark
 from scripts.terminal.terminal_output import interval_text, new_table, number_text, output_console, print_table, typed
 
 # With more players the crosstable is on the site only.
@@ -102,14 +102,14 @@ def _row_cells(task: Task, row: Row) -> list[str | Text]:
         score,
         interval_text(low, high),
         *others,
-        HELD_TAG if row.held_by else tries_mark(row.tries) or "ok",
+        SUPERSEDED_TAG if row.superseded_by else tries_mark(row.tries) or "ok",
     ]
 
 
 def _place_cells(row: Row | OverallRow | GameRow) -> list[str]:
     """Place and rank interval; baselines and other entries aside have none."""
     rank = str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
-    return [NONE, NONE] if row.is_aside else [str(row.place), rank]
+    return [NONE, NONE] if row.is_unranked else [str(row.place), rank]
 
 
 def game_tables(standings: GameStandings) -> None:

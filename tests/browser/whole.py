@@ -13,7 +13,7 @@ from PIL import Image
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.metric import Metric
-from evaluator.model.config.participants import CustomField, People
+from evaluator.model.config.people import CustomField, People
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import EpisodeReplay, SiteContext
 from scripts.static_site.build_site import build_in_folder

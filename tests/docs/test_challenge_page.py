@@ -14,7 +14,7 @@ from pydantic_core import PydanticUndefined
 from evaluator.model.config.challenge import Challenge, Runners, Sealed
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.metric import Metric
-from evaluator.model.config.participants import Ban, CustomField, People, Prize, Sponsor
+from evaluator.model.config.people import Ban, CustomField, People, Prize, Sponsor
 from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.config.task import ClockSettings, ParallelEpisodes, ReferenceScore, Task
 from evaluator.model.config.training_script import ScriptRules

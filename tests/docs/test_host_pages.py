@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation, parse_submission
 from evaluator.model.config.moderation import VerifiedEntry
-from evaluator.model.config.participants import CustomField, People
+from evaluator.model.config.people import CustomField, People
 from evaluator.model.config.phase import Phase, Quota
 from leaderboard.core.owners import participant_faults
 from tests.scripts.checkouts import ROOT, put, run

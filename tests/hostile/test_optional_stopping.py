@@ -154,7 +154,7 @@ def test_what_is_in_quarantine_is_charged_and_replayed_without_a_charge(tmp_path
         with patch.object(workload, "read_recorded", lambda *_: (Checkout(board.path).recorded[0], [])):
             work = read_workload(open_run(board), board.head, "")
         return [i.wanted.beacon for i in work.items if i.players[0].login == "alice"], [
-            reason_in_words(held.reason) for held in work.held
+            reason_in_words(one.reason) for one in work.deferred
         ]
 
     assert planned_and_held() == ([beacon], [])
@@ -215,7 +215,7 @@ def test_a_player_that_goes_back_when_the_quota_is_used_up_has_no_place_and_meet
 )  # fmt: skip
 def test_a_player_that_broke_a_rule_in_one_stay_is_refused_whatever_its_later_validations_say() -> None:
     game, bob, carol = make.game(), make.entry("bob"), make.entry("carol")
-    alice = replace(make.entry("alice"), stays={game.id: frozenset({"first", "back"})})
+    alice = replace(make.entry("alice"), presence_beacons={game.id: frozenset({"first", "back"})})
     duels = [
         make.duel(alice, outcomes="dI", on=game, beacon="first", at="2026-01-01T00:00:00Z"),
         make.duel(alice, on=game, beacon="back", at="2026-01-02T00:00:00Z"),
@@ -286,14 +286,14 @@ def test_of_twenty_copies_that_all_stand_at_the_end_the_best_final_draw_is_not_k
     for _ in range(30):
         live, final = random.normal(size=(2, len(COPIES), 25))
         board = after_the_end(live, final, random.normal(size=25))
-        placed = [row for row in board.rows if not row.is_aside]
+        placed = [row for row in board.rows if not row.is_unranked]
         (own,) = (row for row in placed if row.entry.login == "alice")
         gains.append(own.estimate.score * 5)
         shown[COPIES.index(own.entry)] += 1
         best = int(live.mean(axis=1).argmax())
         assert (own.entry, own.estimate.score) == (COPIES[best], pytest.approx(final[best].mean()))
         assert (len(placed), len(board.rows), sorted(row.place for row in placed)) == (2, 21, [1, 2])
-        assert {row.held_by for row in board.rows if row.is_aside} == {own.entry.shown}
+        assert {row.superseded_by for row in board.rows if row.is_unranked} == {own.entry.shown}
         assert {row.tries for row in board.rows} == {1}
 
     # The mean of thirty gains has a standard error of 0.18; the best of twenty final draws gains 1.87.
@@ -452,8 +452,8 @@ def test_a_task_that_is_named_after_its_phase_ended_is_not_entered(tmp_path: Pat
     assert {(item.entry.login, item.task_id) for item in work.items if isinstance(item, WorkItem)} >= {
         ("alice", "CartPole-v1"), ("bob", "CartPole-v1"), ("bob", "FrozenLake-v1"),
     }  # fmt: skip
-    assert [(held.item.players[0].login, held.item.task_id) for held in work.held] == [("alice", "FrozenLake-v1")]
-    assert reason_in_words(work.held[0].reason).startswith("too late: phase 'spring' ended 2026-03-01")
+    assert [(one.item.players[0].login, one.item.task_id) for one in work.deferred] == [("alice", "FrozenLake-v1")]
+    assert reason_in_words(work.deferred[0].reason).startswith("too late: phase 'spring' ended 2026-03-01")
 
 
 @pytest.mark.parametrize("freedom", [19, 99, 199])

@@ -381,7 +381,7 @@ def test_a_script_that_asks_for_too_much_before_it_played_anything_is_invalid() 
     _, made = ask(wire.Op.MAKE, wire.COUNT.pack(count, 0))
     first = wire.COUNT.unpack_from(made)[1]
     handles = struct.pack(f"<{count}I", *range(first, first + count))
-    head = wire.COUNT.pack(count, 0) + handles + bytes(wire.padded(count))
+    head = wire.COUNT.pack(count, 0) + handles + bytes(wire.padded_size(count))
     ask(wire.Op.STEP, head + bytes(8 * count))
     print(json.dumps({"score": 1.0}))
     """

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from evaluator.model.config.moderation import Moderation, VerifiedEntry
-from evaluator.model.config.participants import People
+from evaluator.model.config.people import People
 from evaluator.model.identifiers import LOGIN
 from leaderboard.core.owners import (
     AuthorWithoutLogin,
@@ -106,6 +106,6 @@ def test_the_hosts_mark_is_of_the_version_that_the_host_looked_at() -> None:
     )
     rules, moderation = make.challenge(), Moderation(verified=(vouched,))
 
-    marks = [with_host_flags(rules, entry, moderation).verified for entry in (net, swapped, moved)]
+    marks = [entry.verified for entry in with_host_flags((net, swapped, moved), rules, moderation)]
 
     assert marks == [vouched, None, vouched]

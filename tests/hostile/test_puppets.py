@@ -258,7 +258,7 @@ def test_puppets_do_not_choose_which_of_a_rivals_players_is_heard(is_final: bool
             duels += [duel_with_self_hash({**d.document(), "beacon": "end", "key": make.digest(d.key)}) for d in duels]
             end = {"final_beacon": "end"}
         built = build_standings(RULES, [*HONEST, STRONG, WEAK, *strings], [], official=True, duels=duels, **end).games[0]
-        return {row.entry.shown: (pytest.approx(row.rating.elo, abs=0.01), row.held_by) for row in built.rows}
+        return {row.entry.shown: (pytest.approx(row.rating.elo, abs=0.01), row.superseded_by) for row in built.rows}
 
     alone, beset = board([]), board(own)
 
@@ -286,7 +286,7 @@ def test_of_equally_good_players_the_first_holds_the_place_whoever_else_is_there
         duels += [duel_with_self_hash({**d.document(), "beacon": "end", "key": make.digest(d.key)}) for d in duels]
         entries = [*HONEST, STRONG, WEAK, *puppets(count)]
         board = build_standings(RULES, entries, [], official=True, duels=duels, final_beacon="end").games[0]
-        holders |= {row.held_by for row in board.rows if row.entry.login == "erin" and row.held_by}
+        holders |= {row.superseded_by for row in board.rows if row.entry.login == "erin" and row.superseded_by}
 
     assert holders == {"erin/strong"}
 

@@ -59,21 +59,24 @@ def refused(server: WeightsServer, folder: Path, wanted: WeightsFile = MINE, **w
     return caught.value
 
 
-def test_good_weights_are_staged_read_only_beside_the_other_files(server: WeightsServer, tmp_path: Path) -> None:
+def test_good_weights_are_staged_read_only_beside_the_other_files(
+    server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.pages["/net.bin"] = sends_to("https://elsewhere.example/a/net.bin?download=true")
     server.pages["/a/net.bin?download=true"] = gives(CONTENT)
     room = tmp_path / "room"
     room.mkdir()
     store = server.store(tmp_path / "store")
+    monkeypatch.setattr(submission_folder, "WeightsCache", lambda: store)
 
-    stage(assemble(blobs(weights(CONTENT, file="nets/net.bin")), SubmissionLimits()), room, store)
+    stage(assemble(blobs(weights(CONTENT, file="nets/net.bin")), SubmissionLimits()), room)
 
     assert (room / "nets/net.bin").read_bytes() == CONTENT
     assert (room / "nets/net.bin").stat().st_mode & 0o777 == 0o444
     server.pages.clear()  # the address is dead from now on, and the copy serves
     other = tmp_path / "other"
     other.mkdir()
-    stage(assemble(blobs(MINE), SubmissionLimits()), other, store)
+    stage(assemble(blobs(MINE), SubmissionLimits()), other)
     assert (other / "net.bin").read_bytes() == CONTENT
 
 
@@ -594,18 +597,21 @@ def test_the_second_in_which_files_fail_tells_the_next_agent_nothing(
     "weights_copy_changed", family="supply", outcome="the copy is refused and removed",
     tries="Changes the kept copy on the machine after it was checked, as an escaped agent might.",
 )  # fmt: skip
-def test_a_copy_that_was_changed_is_never_used(server: WeightsServer, tmp_path: Path) -> None:
+def test_a_copy_that_was_changed_is_never_used(
+    server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.pages["/net.bin"] = gives(CONTENT)
     store = server.store(tmp_path / "store")
+    monkeypatch.setattr(submission_folder, "WeightsCache", lambda: store)
     store.fetch([MINE])
     store.path(MINE.sha256).write_bytes(b"\0" * len(CONTENT))
     room = tmp_path / "room"
     room.mkdir()
 
     with pytest.raises(AgentFault, match="damaged"):
-        stage(assemble(blobs(MINE), SubmissionLimits()), room, store)
+        stage(assemble(blobs(MINE), SubmissionLimits()), room)
 
-    stage(assemble(blobs(MINE), SubmissionLimits()), room, store)
+    stage(assemble(blobs(MINE), SubmissionLimits()), room)
     assert (room / "net.bin").read_bytes() == CONTENT
 
 

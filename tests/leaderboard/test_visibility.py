@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from html import unescape
 
 from evaluator.model.config.moderation import Exclusion, Moderation, VerifiedEntry
-from evaluator.model.config.participants import People
+from evaluator.model.config.people import People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import FirstAttempt
@@ -19,7 +19,7 @@ from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext
-from leaderboard.visibility import StandingsInput, anonymous_name, as_shown
+from leaderboard.visibility import StandingsInput, anonymous_name, as_shown, with_host_flags
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
@@ -48,9 +48,9 @@ def whole(rules, entries, moderation=None):
         for place, one in enumerate(entries)
         for each in (A, B)
     )
-    return StandingsInput(
-        challenge=rules, entries=tuple(entries), results=results, duels=(), moderation=moderation or Moderation()
-    )
+    moderation = moderation or Moderation()
+    flagged = with_host_flags(entries, rules, moderation)
+    return StandingsInput(challenge=rules, entries=flagged, results=results, duels=(), moderation=moderation)
 
 
 def first(words):
@@ -171,7 +171,7 @@ def test_hosts_and_baselines_take_no_place_from_others() -> None:
     assert rows["ann"].rank_high <= 2
     assert rows["cy"].with_leader
     assert not rows["hosty"].with_leader
-    assert {row.entry.login: row.place for row in standings.overall if not row.entry.is_aside} == {"cy": 1, "ann": 2}
+    assert {row.entry.login: row.place for row in standings.overall if not row.entry.is_unranked} == {"cy": 1, "ann": 2}
     assert standings.tasks[0].best.entry.login == "cy"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from evaluator import wire
 from evaluator.host.envs.episode_recorder import EpisodeChecksum
 from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame
-from evaluator.host.envs.spaces import ObservationEncoder, padded
+from evaluator.host.envs.spaces import ObservationEncoder, padded_leaves
 from evaluator.model.records.duel_record import MatchEnd
 
 # Bytes of frames that all live matches buffer before they are hashed.
@@ -122,7 +122,7 @@ def over_body(matches: Sequence[LiveMatch], side: int, encoder: ObservationEncod
 
 
 def _body(matches: Sequence[LiveMatch], side: int, leaves: list[bytes]) -> list[bytes]:
-    return [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches], *padded(leaves)]
+    return [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches], *padded_leaves(leaves)]
 
 
 def illegal_move(game: PettingZooGame, match: LiveMatch, move: int) -> str:

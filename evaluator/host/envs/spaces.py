@@ -50,7 +50,7 @@ def describe(space: spaces.Space[Any]) -> dict[str, Any]:
             raise UnsupportedSpaceError(f"{type(space).__name__} spaces cannot be sent to an agent")
 
 
-def padded(leaves: Iterable[bytes]) -> list[bytes]:
+def padded_leaves(leaves: Iterable[bytes]) -> list[bytes]:
     """Leaves of a frame's body, each padded to the alignment."""
     return [part for raw in leaves for part in (raw, wire.padding(len(raw)))]
 

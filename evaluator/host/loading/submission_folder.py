@@ -230,16 +230,16 @@ def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> Submi
     return SubmissionFile(path=path, executable=bool(status.st_mode & stat.S_IXUSR), content=content)
 
 
-def fetch_weights(folder: SubmissionFolder, store: WeightsCache | None = None) -> bool:
+def fetch_weights(folder: SubmissionFolder) -> bool:
     """Fetch the files of 'weights' that are not here; returns whether something came from a host of its owner's.
 
     Raises:
         AgentFault: a file cannot be fetched, or is not what the manifest says.
     """
-    return bool(folder.submission.weights) and (store or WeightsCache()).fetch(folder.submission.weights)
+    return bool(folder.submission.weights) and WeightsCache().fetch(folder.submission.weights)
 
 
-def stage(folder: SubmissionFolder, target: Path, store: WeightsCache | None = None) -> None:
+def stage(folder: SubmissionFolder, target: Path) -> None:
     """Write what the digest covers, and nothing else, to an empty directory, readable by an unprivileged user.
 
     Of submission.yml only the fields that define the agent are there: what else it says may change without another
@@ -254,12 +254,11 @@ def stage(folder: SubmissionFolder, target: Path, store: WeightsCache | None = N
         is_manifest = blob.path == MANIFEST_NAME
         place.write_bytes(canonical_json.canonical(folder.submission.identity()) if is_manifest else blob.content)
         place.chmod(0o555 if blob.executable and not is_manifest else 0o444)
-    store = store or WeightsCache()
-    fetch_weights(folder, store)
+    fetch_weights(folder)
     # By name: the manifest's order is no part of the version, and an agent could read it by the files' inodes and times.
     for weights in sorted(folder.submission.weights, key=lambda weights: weights.file):
         place = _place(target, weights.file)
-        store.copy(weights, place)
+        WeightsCache().copy(weights, place)
         place.chmod(0o444)
 
 

@@ -5,7 +5,6 @@ A copy is used only after its bytes were hashed again: whoever can write to the 
 
 import contextlib
 import hashlib
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from evaluator.host.errors import AgentFault, RegistryFault
+from evaluator.host.process_owner import cache_folder
 from evaluator.model.config.submission import WeightsFile
 from evaluator.model.records.verdict import Verdict
 
@@ -42,11 +42,6 @@ def is_pointer(content: bytes) -> bool:
     return len(content) < POINTER_BYTES and content.startswith(_POINTER_LINES)
 
 
-def default_folder() -> Path:
-    """Where this user's copies lie."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pullrank" / "weights"
-
-
 def _is_common(host: str) -> bool:
     return host in _COMMON_HOSTS or f".{host}".endswith(_COMMON_DOMAIN)
 
@@ -63,7 +58,7 @@ def reaches_others() -> bool:
 class WeightsCache:
     """A folder of files, each named by its SHA-256."""
 
-    folder: Path = field(default_factory=default_folder)
+    folder: Path = field(default_factory=lambda: cache_folder("weights"))
     https: "PublicHttps | None" = None
     """How addresses are reached; None for the public internet."""
     reaches_others: Callable[[], bool] = reaches_others

@@ -64,9 +64,9 @@ def _parse_submission(content: bytes, name: str) -> Submission:
 _parse_kept = functools.lru_cache(maxsize=1 << 15)(_parse_submission)
 
 
-def parse_moderation(content: bytes, name: str = "moderation.yml") -> Moderation:
+def parse_moderation(content: bytes) -> Moderation:
     """Parse moderation.yml; raises as `parse_submission` does."""
-    return _model(Moderation, content, name, MAX_CHALLENGE_BYTES)
+    return _model(Moderation, content, "moderation.yml", MAX_CHALLENGE_BYTES)
 
 
 def read_challenge(path: Path) -> Challenge:

@@ -20,6 +20,7 @@ from pydantic import Field
 
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault
+from evaluator.host.process_owner import cache_folder
 from evaluator.model.base import Frozen, error_in_words
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
@@ -158,16 +159,11 @@ class PartialRecord:
         return first
 
 
-def default_folder() -> Path:
-    """Where this user's records lie."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pullrank" / "partial"
-
-
 @dataclass(frozen=True, kw_only=True)
 class PartialFolder:
     """A folder of records, each named by the key of its evaluation."""
 
-    folder: Path = field(default_factory=default_folder)
+    folder: Path = field(default_factory=lambda: cache_folder("partial"))
     clock: Callable[[], float] = time.monotonic
     keep_seconds: float = KEEP_SECONDS
 

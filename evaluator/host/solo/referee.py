@@ -11,7 +11,7 @@ import gymnasium
 from evaluator import wire
 from evaluator.host.envs.episode_recorder import EpisodeRecorder, PlayedEpisode, endless, most_steps
 from evaluator.host.envs.gym_task import GymTask
-from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError, ObservationEncoder, padded
+from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError, ObservationEncoder, padded_leaves
 from evaluator.host.errors import AgentFault
 from evaluator.host.progress import REPORT_SECONDS, REPORT_STEPS, PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import AgentReportedFault, ByteStream, read_body
@@ -98,7 +98,7 @@ class EpisodeBatch:
 
     def question(self) -> bytes:
         """The ACT frame about all live episodes."""
-        return wire.frame(wire.Op.ACT, self._head, *padded(self._encoded))
+        return wire.frame(wire.Op.ACT, self._head, *padded_leaves(self._encoded))
 
     def asked(self) -> None:
         """Note that the question was sent: no lane starts an episode any more."""

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from evaluator import wire
 from evaluator.host.envs.episode_recorder import OpenEpisode, PlayedEpisode, narrow
 from evaluator.host.envs.gym_task import GymTask
-from evaluator.host.envs.spaces import IllegalActionError, padded
+from evaluator.host.envs.spaces import IllegalActionError, padded_leaves
 from evaluator.host.errors import AgentFault
 from evaluator.host.usage import MIB, own_memory_bytes
 from evaluator.model.canonical_json import canonical
@@ -178,7 +178,8 @@ class RemoteEnvServer:
     def longest(self) -> int:
         """Bytes of the longest valid body."""
         count = ENVIRONMENTS
-        return wire.COUNT.size + wire.padded(4 * count) + wire.padded(count) + wire.body_size(self._decoder.leaves, count)
+        flags = wire.padded_size(4 * count) + wire.padded_size(count)
+        return wire.COUNT.size + flags + wire.body_size(self._decoder.leaves, count)
 
     def answer(self, op: int, body: memoryview) -> bytes:
         """The answer to one of the script's frames.
@@ -222,7 +223,7 @@ class RemoteEnvServer:
 
     def _release(self, count: int, body: memoryview) -> bytes:
         self._head, self._single = b"", None
-        for handle in self._handles(count, body, wire.COUNT.size + wire.padded(4 * count)):
+        for handle in self._handles(count, body, wire.COUNT.size + wire.padded_size(4 * count)):
             slot = self._slots.pop(handle)
             self._abandon(slot)
             if slot.environment is not None:
@@ -230,7 +231,7 @@ class RemoteEnvServer:
         return wire.frame(wire.Op.RELEASED)
 
     def _reset(self, count: int, body: memoryview) -> bytes:
-        handles = self._handles(count, body, wire.COUNT.size + wire.padded(4 * count))
+        handles = self._handles(count, body, wire.COUNT.size + wire.padded_size(4 * count))
         if not self._may_begin():
             return self._over()
         observations = [self._start(self._slots[handle]) for handle in handles]
@@ -238,7 +239,7 @@ class RemoteEnvServer:
         rows = [rows_of(raw, count) for raw in seen]
         for row, handle in enumerate(handles):
             self._slots[handle].live = self._open([leaf[row] for leaf in rows])
-        return wire.frame(wire.Op.BEGUN, *padded(seen))
+        return wire.frame(wire.Op.BEGUN, *padded_leaves(seen))
 
     def _is_over(self, more: int) -> bool:
         """Whether the run is over: all counted episodes have ended, or fewer than `more` steps are left."""
@@ -311,7 +312,7 @@ class RemoteEnvServer:
             self._counted_ended += 1
 
     def _step(self, count: int, body: memoryview) -> bytes:
-        actions_at = wire.COUNT.size + wire.padded(4 * count) + wire.padded(count)
+        actions_at = wire.COUNT.size + wire.padded_size(4 * count) + wire.padded_size(count)
         _expect(body, actions_at + wire.body_size(self._decoder.leaves, count))
         slots, resets = self._parse_head(count, bytes(body[:actions_at]))
         try:
@@ -337,10 +338,10 @@ class RemoteEnvServer:
                 ended[row] = terminated, truncated
         seen = self._encoder.encode(observations)
         self._record(slots, resets, (seen, arrays, rewards), ended)
-        flags = np.zeros((2, wire.padded(count)), np.uint8)
+        flags = np.zeros((2, wire.padded_size(count)), np.uint8)
         for row, pair in ended.items():
             flags[:, row] = pair
-        return wire.frame(wire.Op.STEPPED, *padded(seen), np.array(rewards, "<f8").tobytes(), flags.tobytes())
+        return wire.frame(wire.Op.STEPPED, *padded_leaves(seen), np.array(rewards, "<f8").tobytes(), flags.tobytes())
 
     def _step_one(self, slot: EnvSlot, action: Any, done: list[bytes]) -> bytes:
         """Step a single environment fast: most scripts do nothing else."""
@@ -351,7 +352,7 @@ class RemoteEnvServer:
         self.steps += 1
         if terminated or truncated:
             self._close(slot, terminated=terminated, truncated=truncated)
-        return wire.frame(wire.Op.STEPPED, *padded(seen), wire.STEPPED_TAIL.pack(reward, terminated, truncated))
+        return wire.frame(wire.Op.STEPPED, *padded_leaves(seen), wire.STEPPED_TAIL.pack(reward, terminated, truncated))
 
     def _encode_one(self, observation: Any) -> list[bytes]:
         dtype, nbytes = self._seen[0]
@@ -384,7 +385,7 @@ class RemoteEnvServer:
     def _parse_head(self, count: int, head: bytes) -> tuple[list[EnvSlot], frozenset[int]]:
         """The slots of a step, and the rows that are reset instead; a head equal to the last one is not read again."""
         if head != self._head:
-            start = wire.COUNT.size + wire.padded(4 * count)
+            start = wire.COUNT.size + wire.padded_size(4 * count)
             self._head_slots = [self._slots[handle] for handle in self._handles(count, memoryview(head), len(head))]
             self._head_resets = frozenset(row for row in range(count) if head[start + row])
             self._head = head

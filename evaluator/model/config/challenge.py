@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from evaluator.model.base import Frozen, misplaced
 from evaluator.model.config.limits import Limits, SubmissionLimits
-from evaluator.model.config.participants import People
+from evaluator.model.config.people import People
 from evaluator.model.config.phase import Phase, Quota, phase_fault
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import Digest, Line, LongLine, Text, Url

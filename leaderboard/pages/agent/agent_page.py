@@ -17,13 +17,11 @@ from leaderboard.core.parallel import SINGLE_PARTITION, Partition, batches
 from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import version_folders_of
 from leaderboard.pages import episode_replays
-from leaderboard.pages.agent.agent_results import AgentProfile, agent_profiles
-from leaderboard.pages.agent.badge_snippets import badge_snippets
+from leaderboard.pages.agent.agent_profile import AgentProfile, agent_profiles
 from leaderboard.pages.agent.earlier_versions import earlier_versions, results_by_agent
 from leaderboard.pages.agent.provenance import provenance_table
-from leaderboard.pages.agent.reader_commands import reader_commands
+from leaderboard.pages.agent.snippets import badge_snippets, reader_commands
 from leaderboard.pages.agent.table_rows import (
-    VERDICT_TAGS,
     DrawnReturns,
     TableRows,
     code_words,
@@ -142,7 +140,7 @@ def _html() -> Templates:
         link=lambda url, words=None: escape_html.linked_line(url, url or "" if words is None else words),
     )
     environment.globals.update(
-        bar=interval_element, point=_point, verdict_tag=VERDICT_TAGS.__getitem__, figure=episode_replays.replay_figure,
+        bar=interval_element, point=_point, figure=episode_replays.replay_figure,
     )  # fmt: skip
     return environment
 
@@ -167,5 +165,5 @@ def _measured(profile: AgentProfile) -> list[tuple[Task, Result]]:
 def _description(profile: AgentProfile) -> str:
     entry = profile.entry
     whose = "somebody who is not shown yet" if entry.anonymous else entry.login
-    place = f" Place {profile.overall.place} overall." if profile.overall and not profile.overall.is_aside else ""
+    place = f" Place {profile.overall.place} overall." if profile.overall and not profile.overall.is_unranked else ""
     return f"{entry.submission.name}: {entry.submission.algorithm}, by {whose}.{place}"

@@ -8,7 +8,7 @@ from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
 from leaderboard.core.version_folders import VersionFolders
-from leaderboard.pages.agent.agent_results import AgentProfile
+from leaderboard.pages.agent.agent_profile import AgentProfile
 from leaderboard.scoring.intervals import score_or_none
 
 # Earlier versions that the page lists, of all tasks together; the agent's API document has `HISTORY_VERSIONS` of each task,

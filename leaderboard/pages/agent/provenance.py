@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.pages.agent.agent_results import AgentProfile
+from leaderboard.pages.agent.agent_profile import AgentProfile
 from leaderboard.text import format, urls
 from leaderboard.text.escape_html import escape_line, linked_line
 

@@ -7,14 +7,14 @@ from markupsafe import Markup
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
-from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import ReturnSpread
 from leaderboard.charts.table_bars import ChartScale, interval_element
 from leaderboard.core.standings import Row
-from leaderboard.pages.agent.agent_results import TaskResult
+from leaderboard.pages.agent.agent_profile import TaskResult
+from leaderboard.pages.page_templates import verdict_tag
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
-from leaderboard.text.format import NONE, day, held_reason, number, ranks, span, tries_mark
+from leaderboard.text.format import NONE, day, number, ranks, span, superseded_reason, tries_mark
 
 DrawnReturns = Iterable[tuple[Task, Result, tuple[ReturnSpread, str]]]
 """Each with the statistics of the result's returns, and their histogram."""
@@ -25,12 +25,6 @@ _NO_VALUE = f"<td>{NONE}</td><td>no value</td><td></td>"
 _NO_PLACE = f"<td>{NONE}</td><td>{NONE}</td>"
 _TIED = ' <span class="pr-tie">statistically tied with the leader</span>'
 _REPRODUCED = ' <span class="pr-tag">reproduced</span>'
-_VERDICT_STYLES = {Verdict.OK: "ok", Verdict.INTERNAL_ERROR: "ours"}
-VERDICT_TAGS = {
-    verdict: Markup(f'<span class="pr-verdict pr-verdict-{_VERDICT_STYLES.get(verdict, "bad")}">{verdict.value}</span>')
-    for verdict in Verdict
-}
-_VERDICT_HTML = {verdict: str(tag) for verdict, tag in VERDICT_TAGS.items()}
 
 
 def table_heads(names: tuple[str, ...]) -> Markup:
@@ -98,14 +92,14 @@ class TableRows:
         if result:
             again = _REPRODUCED if result.key in self._reproduced else ""
             when = escape_line(day(result.provenance.evaluated_at))
-            end = f"<td>{entered.versions_tried}</td><td>{when}</td><td>{_VERDICT_HTML[result.verdict]}{again}</td>"
+            end = f"<td>{entered.versions_tried}</td><td>{when}</td><td>{verdict_tag(result.verdict)}{again}</td>"
         if row is None:
             return f"<tr>{_NO_PLACE}<td>{shared.link}</td>{_NO_ROW}{end}</tr>"
         tied = _TIED if row.with_leader and row.place > 1 else ""
         if row.tries > 1:
             tied += f' <span class="pr-tag">{tries_mark(row.tries)}</span>'
-        if row.held_by is not None:
-            tied += f' <span class="pr-by">{escape_line(held_reason(row.held_by))}</span>'
+        if row.superseded_by is not None:
+            tied += f' <span class="pr-by">{escape_line(superseded_reason(row.superseded_by))}</span>'
         return f"<tr>{_place(row)}<td>{shared.link}{tied}</td>{_value(row, shared)}{end}</tr>"
 
     def _cells_of(self, task: Task) -> _TaskCells:
@@ -139,7 +133,7 @@ def _value(row: Row, shared: _TaskCells) -> str:
 
 
 def _place(row: Row) -> str:
-    if row.is_aside or row.estimate.is_missing:
+    if row.is_unranked or row.estimate.is_missing:
         return _NO_PLACE
     place = f'<span class="pr-medal pr-medal-{row.place}">{row.place}</span>' if row.place <= _MEDAL_PLACES else row.place
     return f"<td>{place}</td><td>{ranks(row.rank_low, row.rank_high)}</td>"

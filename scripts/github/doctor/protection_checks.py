@@ -5,7 +5,7 @@ from typing import Any
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from evaluator.model.config.challenge import Challenge
 from scripts.github.api.client import GitHub
-from scripts.github.doctor.check_runner import (
+from scripts.github.doctor.setting_checks import (
     Check,
     SettingChange,
     SettingFinding,

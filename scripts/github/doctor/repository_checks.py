@@ -3,7 +3,7 @@
 from typing import Any
 
 from scripts.github.api.client import GitHub
-from scripts.github.doctor.check_runner import (
+from scripts.github.doctor.setting_checks import (
     Check,
     SettingChange,
     SettingFinding,

@@ -28,7 +28,7 @@ from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_unasked
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.expected_records import ResultOrDuel
-from scripts.github.official.workload import OfficialRun, Workload, read_moderation
+from scripts.github.official.workload import OfficialRun, Workload, read_moderation_at
 from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
 from scripts.runs.play_duels import duel_outcome, player_names
 
@@ -150,7 +150,7 @@ def record_accepted(
     files += [(path, parse_duel(path.read_bytes())) for path in store.duel_files()]
     replaced = read_replaced(accepted)
     fresh: list[NewFile] = []
-    moderation = read_moderation(official.clone, official.clone.resolve("HEAD") or "")
+    moderation = read_moderation_at(official.clone, official.clone.resolve("HEAD") or "")
     with open_branches(official.clone, season) as branches:
         for part in _parts(store, files):
             fresh += _push_part(branches, store, part, (replaced, moderation), now, patience)
@@ -258,9 +258,8 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
 
 def _commit_line(record: ResultOrDuel, *, is_amended: bool) -> str:
     verb = "fill in" if is_amended else "record"
-    if isinstance(record, Duel):
-        return f"{verb}: {player_names(record)} {duel_outcome(record)} on {record.task}"
-    return f"{verb}: {record.login}/{record.agent} {record.verdict} on {record.task}"
+    outcome = duel_outcome(record) if isinstance(record, Duel) else record.verdict
+    return f"{verb}: {player_names(record)} {outcome} on {record.task}"
 
 
 def _commit_message(lines: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import results_commit
 from scripts.git.main_entries import submission_at
-from scripts.github.official.nothing_missing import PLANNED_BRANCH, is_noted, note_nothing_missing
+from scripts.github.official.plan_cache import PLANNED_BRANCH, is_noted, note_nothing_missing
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_rules, read_workload
 from scripts.github.workflow.outputs import write_output
 from scripts.github.workflow.plan_context import season_secret
@@ -106,7 +106,7 @@ class PlannedShards:
     """The serialised `PlanContext` for the other jobs."""
     unasked: int = 0
     """Records whose commits GitHub was not asked about yet; publish asks."""
-    held: tuple[str, ...] = ()
+    deferred: tuple[str, ...] = ()
     """A line for each evaluation that phases, people or quotas keep out."""
 
     def outputs(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def output_plan(path: Path | None, planned: PlannedShards) -> None:
     outputs = planned.outputs()
     for name, value in {**outputs, "runner": outputs["labels"]}.items():
         write_output(path, name, value)
-    for line in planned.held[:MAX_DEFERRED_LINES]:
+    for line in planned.deferred[:MAX_DEFERRED_LINES]:
         say(f"Not now: {escape_commands(line)}")
     say(f"{planned.count} evaluations in {len(planned.shards)} shards, {planned.expected_minutes:.0f} minutes expected.")
 
@@ -151,7 +151,7 @@ def plan_shards(official: OfficialRun) -> PlannedShards:
         expected_minutes=minutes(work.packing, runners.at_once),
         plan_context=work.plan_context.serialised(),
         unasked=len(work.unasked),
-        held=tuple(f"{work_in_words(held.item)}: {reason_in_words(held.reason)}" for held in work.held),
+        deferred=tuple(f"{work_in_words(one.item)}: {reason_in_words(one.reason)}" for one in work.deferred),
     )
 
 

@@ -20,6 +20,7 @@ from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit_work, authors_by_owner, tasks_by_name
+from leaderboard.planning.evaluation_quota import Deferred
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.pack_shards import (
     Capacity,
@@ -30,13 +31,12 @@ from leaderboard.planning.pack_shards import (
     pack_each_alone,
     pack_shards,
 )
-from leaderboard.planning.quota import Deferred
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
-from scripts.git.beacon import VersionOrigins, admission_at, beacon_order, version_origins
 from scripts.git.data_branches import read_recorded
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
+from scripts.git.version_origins import VersionOrigins, admission_at, beacon_order, version_origins
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts, ask_github, known_facts
 from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment
 from scripts.github.workflow.plan_context import (
@@ -109,7 +109,7 @@ class Workload:
     version_commits: Mapping[tuple[str, str, str], str]
     """By login, folder and digest the commit that brought each version first."""
     packing: Packing
-    held: tuple[Deferred, ...] = ()
+    deferred: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
     plan_context: PlanContext = field(default_factory=current_plan_context, compare=False)
     facts: Mapping[str, CommitFacts] = field(default_factory=dict)
@@ -151,7 +151,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     if clone.resolve("HEAD") != full_sha(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
     challenge, moderation = read_rules(clone, sha)
-    standing, entries_sha, origin, measured = _standing_entries(official, sha, challenge, moderation)
+    standing, entries_sha, origin, measurement = _standing_entries(official, sha, challenge, moderation)
     commits = {e.version: origin.versions[e.spelled_name].sha for e in standing}
     aside: dict[str, bytes] = {}
     every_result, every_duel = read_recorded(clone, results_sha, aside)
@@ -159,8 +159,8 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     duels = without_quarantined(every_duel, moderation, only_replayed=True)
     refuse_changed_seeds(challenge, results)
     plan_context = _with_members(official, challenge, standing)
-    gate = admission_at(plan_context.now, origin, plan_context.members)
-    admitted = admit_work(challenge, standing, results, duels, measured, gate, [*every_result, *every_duel])
+    admission = admission_at(plan_context.now, origin, plan_context.members)
+    admitted = admit_work(challenge, standing, results, duels, measurement, admission, [*every_result, *every_duel])
     # New and changed agents first, measuring again last; within that validations before pairs.
     items = sorted(admitted.items, key=lambda item: not item.is_awaited)
     if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
@@ -179,7 +179,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     first_draws = [record for record in records if commits.get(record.sides[0].version) == record.beacon]
     return Workload(
         challenge=challenge, sha=sha, entries_sha=entries_sha, items=tuple(items),
-        version_commits=commits, packing=packing, held=admitted.held, plan_context=plan_context,
+        version_commits=commits, packing=packing, deferred=admitted.deferred, plan_context=plan_context,
         facts=known_facts(first_draws),
         unasked=_unasked_commits(challenge, records, commits),
     )  # fmt: skip
@@ -192,13 +192,13 @@ def read_rules(clone: GitRepository, sha: str) -> tuple[Challenge, Moderation]:
         CommandError: there is no challenge.yml, or one of the two is faulty.
     """
     challenge = _read_document(clone, sha, "challenge.yml", parse_challenge)
-    moderation = read_moderation(clone, sha)
+    moderation = read_moderation_at(clone, sha)
     if challenge is None:
         raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
     return challenge, moderation
 
 
-def read_moderation(clone: GitRepository, sha: str) -> Moderation:
+def read_moderation_at(clone: GitRepository, sha: str) -> Moderation:
     """moderation.yml at a commit; empty without one.
 
     Raises:
@@ -223,12 +223,12 @@ def _standing_entries(
     tasks, authors = tasks_by_name(challenge, standing), authors_by_owner(challenge, standing)
     origin = version_origins(clone, entries_sha, digests, tasks, season.began, authors)
     is_drawn_alike = challenge.sealed_beacon or final
-    measured = MeasurementContext(
+    measurement = MeasurementContext(
         runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or (final.sha if final else "none"),
         beacons={} if is_drawn_alike else {where: tuple(b.sha for b in beacons) for where, beacons in origin.tasks.items()},
         order=beacon_order(clone, sha), locks=lock_digests(),
     )  # fmt: skip
-    return standing, entries_sha, origin, measured
+    return standing, entries_sha, origin, measurement
 
 
 def _unasked_commits(

@@ -46,7 +46,7 @@ from scripts.repository.layout import LOCAL, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, duel_line, player_names
-from scripts.standings.recorded_standings import final_entries, with_stays
+from scripts.standings.recorded_standings import final_entries, with_presence_beacons
 
 MAX_NOTES, NOTE_CHARACTERS = 100, 1000
 MAX_FAULTS = 50
@@ -329,7 +329,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
     final = final_entries(checkout) if checkout.challenge.is_final else None
     standing = [submission.entry() for submission in ranking.values()]
     clone = GitRepository(checkout.root)
-    entries = final.entries if final else with_stays(clone, "HEAD", checkout.challenge, standing)
+    entries = final.entries if final else with_presence_beacons(clone, "HEAD", checkout.challenge, standing)
     shown = tuple(entry for entry in entries if checkout.moderation.exclusion_of(*entry.version) is None)
     return OfficialLeaderboard(
         challenge=checkout.challenge,

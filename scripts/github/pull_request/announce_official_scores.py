@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evaluator.model.config.participants import People
+from evaluator.model.config.people import People
 from evaluator.model.records.result import Provenance
 from leaderboard.comments.comment_standings import official_state
 from leaderboard.comments.render_comment import render_comment
@@ -12,13 +12,14 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.admission import authors_by_owner, tasks_by_name
 from leaderboard.planning.refusal_reasons import Reason, SubmissionsEnded, reason_in_words
 from scripts.console import OK, say
-from scripts.git.beacon import known_origins
 from scripts.git.main_entries import entries_of_logins
 from scripts.git.path_guard import by_casefold, check_paths
 from scripts.git.tree_diff import UnreadableError, tree_changes
+from scripts.git.version_origins import known_origins
 from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, merged_pulls, read_pulls
 from scripts.github.api.responses import IssueComment, PullRequest
+from scripts.github.pull_request.admission_notes import rules_after_merge
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import (
     DELIVERED_AT_ONCE,
@@ -30,7 +31,6 @@ from scripts.github.pull_request.deliver import (
     sticky_changes,
 )
 from scripts.github.pull_request.label_and_status import OFFICIAL_LABEL
-from scripts.github.pull_request.season_rules import rules_after_merge
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.layout import MAIN_BRANCH
 
@@ -190,10 +190,10 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
     late = _after_the_end(context, merge, brought)
     if current or late:
-        held, rules = _rules(context, current) if current else ({}, ())
-        state = official_state(context.recorded, current, merge.sha, _run_url(context, merge), held)
-        state = replace(state, rules=rules, held=(*state.held, *late))
-        return state, not (state.pending or state.held or state.unshown)
+        deferred, rules = _rules(context, current) if current else ({}, ())
+        state = official_state(context.recorded, current, merge.sha, _run_url(context, merge), deferred)
+        state = replace(state, rules=rules, deferred=(*state.deferred, *late))
+        return state, not (state.pending or state.deferred or state.unshown)
     older = _superseded_state(context, merge, brought)
     # A hidden board's scores are announced when it is shown.
     return older, not (isinstance(older, OfficialScore) and older.unshown)
@@ -230,8 +230,8 @@ def _after_the_end(context: BotContext, merge: MergedPull, brought: Mapping[Agen
 def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[AgentName, Entry]) -> CommentState:
     """The state after a later merge changed or removed the agents: the recorded results of this version are final."""
     others = tuple(entry for entry in context.recorded.entries if entry.spelled_name not in brought)
-    then = replace(context.recorded, entries=(*others, *brought.values()))
-    state = official_state(then, list(brought), merge.sha, _run_url(context, merge))
+    official = replace(context.recorded, entries=(*others, *brought.values()))
+    state = official_state(official, list(brought), merge.sha, _run_url(context, merge))
     if state.unshown or any(agent.rows or agent.games for agent in state.agents):
         return replace(state, pending=())
     newer = [name for name in merge.agents if name in {entry.spelled_name for entry in context.recorded.entries}]

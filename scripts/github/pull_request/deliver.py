@@ -13,7 +13,7 @@ from scripts.github.api.client import COMMENTS_LISTED, STATUS_CONTEXT, GitHub, G
 from scripts.github.api.pull_snapshots import PullSnapshot, label_nodes, read_pulls
 from scripts.github.api.responses import CommitStatus, IssueComment, PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.label_and_status import LABEL_STYLES, VERDICT_LABELS, Outcome
+from scripts.github.pull_request.label_and_status import LABEL_STYLES, PREVIEW_LABELS, Outcome
 from scripts.github.workflow.outputs import write_summary
 
 # GitHub takes a thousand statuses of a commit: whoever opens and closes a pull request for a day has used them up.
@@ -135,7 +135,7 @@ def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, Graph
 def _labels_named(current: Sequence[tuple[Delivery, PullSnapshot]]) -> set[str]:
     """The labels that pull requests have to get or lose."""
     verdicts = {delivery.outcome.label for delivery, _ in current if delivery.outcome.label}
-    return verdicts | {name for _, snapshot in current for name in snapshot.pull.labels if name in VERDICT_LABELS}
+    return verdicts | {name for _, snapshot in current for name in snapshot.pull.labels if name in PREVIEW_LABELS}
 
 
 def label_nodes_of(github: GitHub, labels: set[str]) -> dict[str, str]:
@@ -173,7 +173,7 @@ def sticky_changes(context: BotContext, snapshot: PullSnapshot, body: str) -> It
 
 def _label_changes(delivery: Delivery, snapshot: PullSnapshot, nodes: dict[str, str]) -> Iterator[GraphQLChange]:
     labels, verdict = snapshot.pull.labels, delivery.outcome.label
-    gone = [nodes[name] for name in VERDICT_LABELS if name in labels and name != verdict and name in nodes]
+    gone = [nodes[name] for name in PREVIEW_LABELS if name in labels and name != verdict and name in nodes]
     if gone:
         yield GraphQLChange(name="removeLabelsFromLabelable", input={"labelableId": snapshot.node_id, "labelIds": gone})
     if verdict is not None and verdict not in labels:

@@ -1,7 +1,5 @@
-"""Judges a preview run: its pull request, its paths, its outcome. The head is never checked out or run."""
+"""Judges a preview run: its paths, its results, its outcome. The head is never checked out or run."""
 
-import enum
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from evaluator.host.duels.verify_duel import verify_duel
@@ -14,16 +12,16 @@ from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.states import NoRunReason
-from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
+from scripts.console import say
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.git.tree_diff import UnreadableError, fetch_head
-from scripts.github.api.client import GitHub, GitHubError
+from scripts.github.api.client import GitHubError
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.preview.preview_artifact import ZIP_BYTES, ArtifactError, read_artifact
+from scripts.github.pull_request.admission_notes import rules_before_merge
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.deliver import Delivery, deliver_outcomes
 from scripts.github.pull_request.label_and_status import (
     Outcome,
     broken_outcome,
@@ -33,103 +31,12 @@ from scripts.github.pull_request.label_and_status import (
     refused_outcome,
     running_outcome,
 )
-from scripts.github.pull_request.season_rules import rules_before_merge
-from scripts.github.workflow.event import WorkflowEnvironment, as_pull_event, dispatched_commit, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
-from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
+from scripts.repository.layout import SUBMISSIONS
 
-WORKFLOW_DISPATCH = "workflow_dispatch"
-PREVIEW_WORKFLOW = ".github/workflows/preview.yml"
 PREVIEW_ARTIFACT = "preview"
 # GitHub is asked about this many of the latest commits to a folder.
 COMMITS_ASKED = 5
-
-
-@enum.unique
-class NoPullReason(enum.Enum):
-    """Why a run belongs to no pull request that may be written to."""
-
-    OTHER_REPOSITORY = "the run belongs to another repository"
-    OTHER_EVENT = "the run was started by {}, not by a pull request"
-    OTHER_WORKFLOW = f"the run is of another workflow than {PREVIEW_WORKFLOW}"
-    FORK_DELETED = "the run's fork was deleted"
-    NO_BRANCH = "no pull request comes from the run's repository and branch"
-    NEWER_COMMIT = "the pull request has a newer commit; the newer commit's run will speak"
-    OTHER_BASE = f"the pull request is not into {MAIN_BRANCH}, whose workflow alone is trusted to have run"
-    CLOSED = "the pull request is closed"
-    AMBIGUOUS = "more than one pull request fits the run"
-    MOVED_ON = "{} is not open at that commit any more"
-
-
-@dataclass(frozen=True)
-class NoPull:
-    """No pull request: then nothing is written anywhere."""
-
-    reason: NoPullReason
-    about: str = ""
-    """The event or pull request that the reason names."""
-
-    @property
-    def words(self) -> str:
-        """The reason in words."""
-        return self.reason.value.format(self.about)
-
-
-def find_pull(run: WorkflowRun, candidates: Sequence[PullRequest], repository_id: int) -> PullRequest | NoPull:
-    """The pull request of a preview run, found by fields that GitHub's servers wrote, and by nothing from the artifact."""
-    if refused := _run_refusal(run, repository_id):
-        return refused
-    here = [p for p in candidates if p.base_repository_id == repository_id]
-    ours = [p for p in here if p.head_repository_id == run.head_repository_id]
-    if not ours:
-        return NoPull(NoPullReason.NO_BRANCH)
-    unmoved = [p for p in ours if p.head_sha == run.head_sha]
-    if not unmoved:
-        return NoPull(NoPullReason.NEWER_COMMIT)
-    into_main = [p for p in unmoved if p.base_ref == MAIN_BRANCH]
-    if not into_main:
-        return NoPull(NoPullReason.OTHER_BASE)
-    living = [p for p in into_main if p.state == "open"]
-    if not living:
-        return NoPull(NoPullReason.CLOSED)
-    return living[0] if len(living) == 1 else NoPull(NoPullReason.AMBIGUOUS)
-
-
-def _run_refusal(run: WorkflowRun, repository_id: int) -> NoPull | None:
-    if run.repository_id != repository_id:
-        return NoPull(NoPullReason.OTHER_REPOSITORY)
-    if run.event != "pull_request":
-        return NoPull(NoPullReason.OTHER_EVENT, repr(run.event[:40]))
-    if run.path.partition("@")[0] != PREVIEW_WORKFLOW:
-        return NoPull(NoPullReason.OTHER_WORKFLOW)
-    if run.head_repository_id is None:
-        return NoPull(NoPullReason.FORK_DELETED)
-    return None
-
-
-def dispatched_pull(workflow: WorkflowEnvironment, github: GitHub) -> PullRequest | NoPull:
-    """The pull request that the inputs of a `workflow_dispatch` event name.
-
-    Raises:
-        CommandError: the inputs are not a pull request's number and a commit.
-    """
-    number, sha = dispatched_commit(workflow)
-    pull = github.pull(number)
-    if pull.state != "open" or pull.head_sha != sha or pull.base_ref != MAIN_BRANCH:
-        return NoPull(NoPullReason.MOVED_ON, f"#{number}")
-    return pull
-
-
-def dispatched_pull_event(workflow: WorkflowEnvironment, github: GitHub) -> WorkflowEnvironment:
-    """A `workflow_dispatch` run with the event that a push to the pull request would have.
-
-    Raises:
-        CommandError: the pull request is closed or at another commit.
-    """
-    pull = dispatched_pull(workflow, github)
-    if isinstance(pull, NoPull):
-        raise CommandError(USAGE, f"{pull.words}; ask for its newest commit")
-    return as_pull_event(workflow, pull)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,46 +47,6 @@ class PreviewCase:
     pull: PullRequest
     trusted: bool
     """Whether the run is of main's own workflow, which no pull request can change."""
-
-
-def report_preview(context: BotContext) -> int:
-    """Report the run that triggered this one to its pull request, if it belongs to one."""
-    case = _dispatched_case(context) if context.workflow.event_name == WORKFLOW_DISPATCH else _triggering_case(context)
-    if isinstance(case, NoPull):
-        say(f"Nobody is told: {case.words}.")
-        return OK
-    outcome = preview_outcome(context, case)
-    if refused := deliver_outcomes(context, [Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome)]):
-        raise CommandError(OUR_FAULT, *refused)
-    return OK
-
-
-def _triggering_case(context: BotContext) -> PreviewCase | NoPull:
-    """The case of a `workflow_run` event; or why there is none."""
-    preview_run = context.github.run(workflow_run_id(context.workflow))
-    head = f"{preview_run.head_owner}:{preview_run.head_branch}"
-    candidates = context.github.open_pulls(head=head) if preview_run.head_owner else []
-    pull = find_pull(preview_run, candidates, context.workflow.repository_id)
-    return pull if isinstance(pull, NoPull) else PreviewCase(run=preview_run, pull=pull, trusted=False)
-
-
-def _dispatched_case(context: BotContext) -> PreviewCase | NoPull:
-    """The case of a `workflow_dispatch` event: a maintainer named the pull request and the commit."""
-    pull = dispatched_pull(context.workflow, context.github)
-    if isinstance(pull, NoPull):
-        return pull
-    return PreviewCase(run=context.github.run(context.workflow.run_id), pull=pull, trusted=True)
-
-
-def latest_run(context: BotContext, pull: PullRequest) -> WorkflowRun | None:
-    """The latest preview run of the pull request's newest commit."""
-    return latest_run_among(context.github.runs_of(pull.head_sha), pull, context.workflow.repository_id)
-
-
-def latest_run_among(runs: Iterable[WorkflowRun], pull: PullRequest, repository_id: int) -> WorkflowRun | None:
-    """The latest of some runs that is a preview of the pull request's newest commit."""
-    previews = [run for run in runs if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
-    return max(previews, key=lambda run: run.id, default=None)
 
 
 def restart_run(context: BotContext, pull: PullRequest, run: WorkflowRun) -> bool:

@@ -22,7 +22,7 @@ from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
-VERDICT_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
+PREVIEW_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
 LABEL_STYLES = {
     OK_LABEL: ("1a7f37", "The preview scored everything; a maintainer may merge"),
     CHANGES_LABEL: ("d1242f", "The author has to change something; the bot's comment says what"),

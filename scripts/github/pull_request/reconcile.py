@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import Broken, NoRunReason
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.version_folders import version_folders
-from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, evaluation_id, given_up, given_up_duels
+from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, given_up
 from scripts.console import OK, say
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official.failure_issues import FAILURE_ISSUE_TITLE, open_failure_issues, update_issue
@@ -69,7 +68,7 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
             trouble += _retry_failed(context, case, outcome)
     ended = _ended_runs(context)
     # Without a retry nothing was given up, and no result is read. The board's own come first: anybody can break previews.
-    trouble = [*_workflow_failures(ended), *(_lost_results(context) if has_retries() else []), *trouble]
+    trouble = [*_workflow_failures(ended), *(_lost_records(context) if has_retries() else []), *trouble]
     body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
     update_issue(context.github, issues, FAILURE_ISSUE_TITLE, body if trouble else "")
     close_if_recovered(context.github, issues, ended)
@@ -103,37 +102,16 @@ def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None
     return no_run_outcome(pull, NoRunReason.NO_RUN) if paths.agents else no_agent_outcome(pull, paths)
 
 
-def _lost_results(context: BotContext) -> list[str]:
-    """Lines for official evaluations of current versions that failed on our side at every try."""
-    at = version_folders(context.recorded.entries)
-    marks = given_up(context.results, at)
-    current = {(*entry.name, entry.digest) for entry in context.recorded.entries}
-    measured = {evaluation_id(result, at) for result in context.results if result.verdict is not Verdict.INTERNAL_ERROR}
-    lost = {
-        f"{result.login}/{result.agent} on {result.task} has no official result"
-        for result in context.results
-        if result.verdict is Verdict.INTERNAL_ERROR
-        and evaluation_id(result, at) in marks
-        and (*at.of(result), result.submission_digest) in current
-        and evaluation_id(result, at) not in measured
+def _lost_records(context: BotContext) -> list[str]:
+    """Lines for official evaluations and duels of current versions that failed on our side at every try."""
+    folders = version_folders(context.recorded.entries)
+    current = {(entry.name, entry.digest) for entry in context.recorded.entries}
+    lines = {
+        f"{player_names(record)} on {record.task} has no official result"
+        for record in given_up([*context.results, *context.duels], folders)
+        if all((folders.of(side), side.submission_digest) in current for side in record.sides)
     }
-    return sorted(lost | _lost_duels(context))
-
-
-def _lost_duels(context: BotContext) -> set[str]:
-    """The same for duels between current versions."""
-    at = version_folders(context.recorded.entries)
-    marks = given_up_duels(context.duels, at)
-    current = {(*entry.name, entry.digest) for entry in context.recorded.entries}
-    measured = {duel.path() for duel in context.duels if duel.verdict is Verdict.OK}
-    return {
-        f"{player_names(duel)} on {duel.task} has no official result"
-        for duel in context.duels
-        if duel.verdict is Verdict.INTERNAL_ERROR
-        and (at.of(duel.players[0]), at.of(duel.players[1]), duel.key) in marks
-        and all((*at.of(player), player.submission_digest) in current for player in duel.players)
-        and duel.path() not in measured
-    }
+    return sorted(lines)
 
 
 def _ended_runs(context: BotContext) -> list[WorkflowRun]:

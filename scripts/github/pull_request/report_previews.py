@@ -23,16 +23,21 @@ from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, rece
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes
-from scripts.github.pull_request.judge_preview import (
-    PREVIEW_ARTIFACT,
+from scripts.github.pull_request.find_pull import (
     PREVIEW_WORKFLOW,
     WORKFLOW_DISPATCH,
-    PreviewCase,
-    guard_pull,
+    NoPull,
+    dispatched_pull,
+    find_pull,
     latest_run,
     latest_run_among,
+)
+from scripts.github.pull_request.judge_preview import (
+    PREVIEW_ARTIFACT,
+    PreviewCase,
+    guard_pull,
     outcome_without_scores,
-    report_preview,
+    preview_outcome,
     scored_outcome,
 )
 from scripts.github.pull_request.label_and_status import (
@@ -43,6 +48,7 @@ from scripts.github.pull_request.label_and_status import (
     no_run_outcome,
     refused_outcome,
 )
+from scripts.github.workflow.event import workflow_run_id
 from scripts.repository.layout import MAIN_BRANCH
 
 # Of the hour's requests this many are left for commands, official runs and the hourly run, which use GraphQL for most.
@@ -127,6 +133,35 @@ def pause_before(limit: RequestLimit, now: float) -> float:
     paced = max(1, limit.most - REQUESTS_RESERVED - UNPACED_REQUESTS)
     elapsed = HOUR_SECONDS - (limit.ends_at - now)
     return min(LONGEST_PAUSE, max(0.0, (limit.used - UNPACED_REQUESTS) / paced * HOUR_SECONDS - elapsed))
+
+
+def report_preview(context: BotContext) -> int:
+    """Report the run that triggered this one to its pull request, if it belongs to one."""
+    case = _dispatched_case(context) if context.workflow.event_name == WORKFLOW_DISPATCH else _triggering_case(context)
+    if isinstance(case, NoPull):
+        say(f"Nobody is told: {case.words}.")
+        return OK
+    outcome = preview_outcome(context, case)
+    if refused := deliver_outcomes(context, [Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome)]):
+        raise CommandError(OUR_FAULT, *refused)
+    return OK
+
+
+def _triggering_case(context: BotContext) -> PreviewCase | NoPull:
+    """The case of a `workflow_run` event; or why there is none."""
+    preview_run = context.github.run(workflow_run_id(context.workflow))
+    head = f"{preview_run.head_owner}:{preview_run.head_branch}"
+    candidates = context.github.open_pulls(head=head) if preview_run.head_owner else []
+    pull = find_pull(preview_run, candidates, context.workflow.repository_id)
+    return pull if isinstance(pull, NoPull) else PreviewCase(run=preview_run, pull=pull, trusted=False)
+
+
+def _dispatched_case(context: BotContext) -> PreviewCase | NoPull:
+    """The case of a `workflow_dispatch` event: a maintainer named the pull request and the commit."""
+    pull = dispatched_pull(context.workflow, context.github)
+    if isinstance(pull, NoPull):
+        return pull
+    return PreviewCase(run=context.github.run(context.workflow.run_id), pull=pull, trusted=True)
 
 
 def report_recent(context: BotContext) -> int:

@@ -13,7 +13,8 @@ from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
 from scripts.github.api.responses import PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.judge_preview import PreviewCase, latest_run, preview_outcome, restart_run
+from scripts.github.pull_request.find_pull import latest_run
+from scripts.github.pull_request.judge_preview import PreviewCase, preview_outcome, restart_run
 from scripts.github.pull_request.label_and_status import is_retry_worthwhile
 from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
 from scripts.repository.layout import MAIN_BRANCH

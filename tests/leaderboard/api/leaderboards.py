@@ -1,5 +1,6 @@
 """Boards of every kind for the documents: with departed, self-reported, verified and waiting entries, scripts, games."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -8,7 +9,7 @@ from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, VerifiedEntry
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard.api.document_files import api_files
+from leaderboard.api.document_files import agent_document_files, feed_and_status_files, leaderboard_files
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import EpisodeReplay, FormerEntry, SiteContext
 from tests.leaderboard.pages import game_samples, samples
@@ -24,6 +25,13 @@ SCRIPT = Task(
         Metric(name="Length", kind="mean_length", direction="lower", description="how long"),
     ),
 )
+
+
+def api_files(board: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
+    """Every document, as the shares of a build make them."""
+    yield from leaderboard_files(board, context)
+    yield from feed_and_status_files(board, context)
+    yield from agent_document_files(board, context)
 
 
 def documents(board: Standings, context: SiteContext = CONTEXT) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from leaderboard.api.index import LINKS
+from leaderboard.api.site_documents import LINKS
 from tests.leaderboard.api.leaderboards import all_boards, documents
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,7 @@ from openapi_spec_validator import validate
 
 from evaluator.model import canonical_json
 from evaluator.model.records.verdict import Verdict
-from tests.leaderboard.api.leaderboards import all_boards, documents
+from tests.leaderboard.api.leaderboards import all_boards, api_files, documents
 
 BOARDS = all_boards()
 
@@ -52,8 +52,6 @@ def test_every_document_has_a_path_and_keeps_its_schema(files):
 def test_nothing_is_written_twice_and_no_path_leaves_the_site(files):
     assert all(not path.startswith("/") and ".." not in path.split("/") for path in files)
     board, context = BOARDS["crowded"]
-    from leaderboard.api.document_files import api_files
-
     paths = [path for path, _ in api_files(board, context)]
     assert len(paths) == len({path.casefold() for path in paths})
 

@@ -127,10 +127,10 @@ def test_a_comment_tells_which_version_of_an_owner_holds_its_place() -> None:
     assert second is not None
     assert first is not None
     (row,), (own,) = second.rows, first.rows
-    assert (row.place, row.rank_low, row.held_by, row.estimate and round(row.estimate.score, 6)) == (
+    assert (row.place, row.rank_low, row.superseded_by, row.estimate and round(row.estimate.score, 6)) == (
         None, None, "bob/agent", 0.9,
     )  # fmt: skip
-    assert (own.place, own.entries, own.held_by, own.leader_name) == (2, 2, None, "ann/agent")
+    assert (own.place, own.entries, own.superseded_by, own.leader_name) == (2, 2, None, "ann/agent")
     said = render_comment(PlacesReply(agents=(second,)), CommentContext(run_id=1, repository="https://github.com/a/b"))
     assert "one: no place. An owner holds one in the final ranks, and `bob/agent` had the best score" in said
 

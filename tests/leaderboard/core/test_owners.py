@@ -4,7 +4,7 @@ import time
 
 from evaluator.model.records.result import PREVIEW_BEACON
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, PersonIndex, held_by_another, owner_groups
+from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, PersonIndex, owner_groups, superseded_entries
 from tests.leaderboard import make
 
 ALICE, BOB = make.entry("alice"), make.entry("bob")
@@ -57,6 +57,6 @@ def test_who_shares_a_person_with_others_is_one_owner_with_all_of_them() -> None
     members = {"ann": frozenset(["1", "2"]), "bob": frozenset(["3", "4"]), "cyd": frozenset(["2", "3"])}
     groups = OwnerGroups(PersonIndex({}), members, frozenset())
 
-    held = held_by_another(groups, entries, lambda entry: (-ord(entry.login[0]),))
+    held = superseded_entries(groups, entries, lambda entry: (-ord(entry.login[0]),))
 
     assert held == {entries[0].name: "cyd/agent", entries[1].name: "cyd/agent"}

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.participants import Ban, CustomField, People
+from evaluator.model.config.people import Ban, CustomField, People
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from leaderboard.comments import samples as comment_page

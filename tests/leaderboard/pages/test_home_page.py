@@ -11,7 +11,7 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import MatchEnd
 from leaderboard.api.api_inputs import api_inputs
-from leaderboard.api.index import index_document
+from leaderboard.api.site_documents import index_document
 from leaderboard.charts.social_cards import HOME_CARD, social_cards
 from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.pages import home_page
@@ -108,7 +108,7 @@ def test_ranked_agents_are_counted_once_and_everywhere_alike():
             samples.row(samples.entry("baseline", baseline=True), samples.POLE, 2, 1.0),
         ]),),
     )  # fmt: skip
-    places = {row.entry.name for game in board.games for row in game.rows if not row.is_aside} | {("alice", "angle-rule")}
+    places = {row.entry.name for game in board.games for row in game.rows if not row.is_unranked} | {("alice", "angle-rule")}
     index = index_document(api_inputs(standings, samples.CONTEXT))
     (card,) = [card for card in social_cards(standings) if card.file == HOME_CARD]
 

@@ -31,8 +31,9 @@ def test_a_frame_has_one_text_more_than_marks() -> None:
     assert parse_frame("<p>@@content@@</p>") == PageFrame(texts=("<p>", "</p>"), marks=("content",))
 
 
-def test_a_large_site_has_a_list_of_lists() -> None:
-    files = dict(build_site.search_engine_files("https://b.example/", ["", "a&b/", "c/"], most=2))
+def test_a_large_site_has_a_list_of_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build_site, "SITEMAP_ADDRESSES", 2)
+    files = dict(build_site.search_engine_files("https://b.example/", ["", "a&b/", "c/"]))
 
     assert list(files) == ["robots.txt", "sitemap-1.xml", "sitemap-2.xml", "sitemap.xml"]
     assert "<loc>https://b.example/a&amp;b/</loc>" in files["sitemap-1.xml"]

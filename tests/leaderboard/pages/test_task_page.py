@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.api.document_files import api_files
 from leaderboard.charts.table_bars import ChartScale
 from leaderboard.pages import page_templates
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.text import format, urls
+from tests.leaderboard.api.leaderboards import api_files
 from tests.leaderboard.pages import everything, game_samples, samples
 from tests.leaderboard.pages.test_page_renderer import words
 from tests.needs import node

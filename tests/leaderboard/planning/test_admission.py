@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
-from evaluator.model.config.participants import Ban, CustomField, People
+from evaluator.model.config.people import Ban, CustomField, People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from leaderboard.core.owners import participant_faults, team_conflicts
@@ -34,7 +34,7 @@ def planned(rules, entries, *, results=(), arrived=AT, members=None, now=AT):
         now=now, arrived={e.name: arrived for e in entries}, members=members if members is not None else {}
     )
     admission = admit_work(rules, entries, results, [], WHERE, gate)
-    return [item.task_id for item in admission.items], [reason_in_words(held.reason) for held in admission.held]
+    return [item.task_id for item in admission.items], [reason_in_words(one.reason) for one in admission.deferred]
 
 
 @pytest.mark.parametrize(

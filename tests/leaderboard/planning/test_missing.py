@@ -11,12 +11,13 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
+from leaderboard.core.version_folders import AS_RECORDED
 from leaderboard.planning.missing import (
     INTERNAL_ERROR_TRIES,
     DuelWorkItem,
     MeasurementContext,
     WorkItem,
-    given_up_duels,
+    given_up,
     missing_work,
 )
 from leaderboard.planning.pack_shards import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
@@ -223,7 +224,7 @@ def test_a_duel_that_failed_on_our_side_is_tried_again_a_few_times() -> None:
 
     assert wanted([ALICE, BOB], [*duels, *[failed] * (INTERNAL_ERROR_TRIES - 1)]) == ["alice-bob: new"]
     assert wanted([ALICE, BOB], [*duels, *[failed] * INTERNAL_ERROR_TRIES]) == []
-    assert given_up_duels([failed] * INTERNAL_ERROR_TRIES) == {(ALICE.name, BOB.name, failed.key)}
+    assert given_up([failed] * INTERNAL_ERROR_TRIES, AS_RECORDED) == [failed] * INTERNAL_ERROR_TRIES
 
 
 def test_two_examples_of_one_version_each_have_duels_of_their_own() -> None:

@@ -138,7 +138,8 @@ def test_in_final_ranks_the_best_live_rating_of_an_owner_holds_its_place():
 
     ranked = final_board([ALICE, other, BOB], [*live, *last])
 
-    assert [(row.entry.shown, None if row.is_aside else row.place, row.held_by, row.tries) for row in ranked.rows] == [
+    places = [(row.entry.shown, None if row.is_unranked else row.place, row.superseded_by, row.tries) for row in ranked.rows]
+    assert places == [
         ("bob/agent", 1, None, 1), ("alice/agent", 2, None, 1), ("alice/other", None, "alice/agent", 1),
     ]  # fmt: skip
     assert ranked.rows[2].rating.elo > ranked.rows[0].rating.elo
@@ -388,7 +389,7 @@ def test_rank_intervals_are_sound_whoever_stands_aside(outcomes, chosen):
 
     standings = board(players, [*admitted(*players), *duels])
 
-    placed = [row for row in standings.rows if not row.entry.is_aside]
+    placed = [row for row in standings.rows if not row.entry.is_unranked]
     assert all(1 <= row.rank_low <= row.place <= row.rank_high <= len(placed) for row in placed)
     assert not placed or any(row.place == 1 and row.with_leader for row in placed)
     assert all(better.rating.elo > worse.rating.elo - RATING_TOLERANCE for better, worse in itertools.pairwise(placed))
@@ -424,7 +425,7 @@ def test_a_player_without_a_place_is_rated_where_its_owners_other_one_met_nobody
         make.game(), [ALICE, other, BOB], [*played, *live, *last], official=True, season="1", final_beacon="final"
     )
 
-    assert {row.entry.shown: row.held_by for row in board.rows} == {"bob/agent": None, "alice/other": "alice/agent"}
+    assert {row.entry.shown: row.superseded_by for row in board.rows} == {"bob/agent": None, "alice/other": "alice/agent"}
 
 
 def test_players_without_a_place_are_listed_by_their_ratings_not_by_their_dates():

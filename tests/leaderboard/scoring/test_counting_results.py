@@ -39,7 +39,7 @@ def board(entries, results) -> TaskStandings:
 
 
 def places(ranked) -> list[tuple[str, int | None, str | None]]:
-    return [(row.entry.shown, None if row.is_aside else row.place, row.held_by) for row in ranked.rows]
+    return [(row.entry.shown, None if row.is_unranked else row.place, row.superseded_by) for row in ranked.rows]
 
 
 def test_the_best_live_score_holds_the_place_whatever_the_final_draws():
@@ -98,7 +98,7 @@ def test_a_live_score_pools_its_draws_and_before_the_end_every_version_ranks():
 def test_a_version_without_a_live_score_comes_after_one_with_a_score(before, holder):
     ranked = board([A, B], [*before, final(A, 5.0), final(B, 4.0)])
 
-    (placed,) = (row for row in ranked.rows if not row.is_aside)
+    (placed,) = (row for row in ranked.rows if not row.is_unranked)
     assert (placed.entry.shown, placed.place) == (holder, 1)
 
 
@@ -150,19 +150,19 @@ def test_across_tasks_the_best_live_overall_score_holds_the_place_with_all_its_s
 
     whole = standings([A, B, BOB], results, ONE, TWO)
 
-    assert [row.held_by for row in whole.tasks[0].rows] == [None, None, "alice/b"]
-    assert [row.held_by for row in whole.tasks[1].rows] == [None, "alice/a"]
-    assert [(row.entry.shown, row.held_by, row.place) for row in whole.overall if not row.is_aside] == [
+    assert [row.superseded_by for row in whole.tasks[0].rows] == [None, None, "alice/b"]
+    assert [row.superseded_by for row in whole.tasks[1].rows] == [None, "alice/a"]
+    assert [(row.entry.shown, row.superseded_by, row.place) for row in whole.overall if not row.is_unranked] == [
         ("alice/a", None, 1), ("bob/agent", None, 2),
     ]  # fmt: skip
     assert whole.overall[0].estimate.score == pytest.approx(0.35)
-    assert (whole.overall[2].entry, whole.overall[2].held_by) == (B, "alice/a")
+    assert (whole.overall[2].entry, whole.overall[2].superseded_by) == (B, "alice/a")
 
 
 def test_a_version_that_scored_on_no_task_before_holds_no_overall_place():
     results = [live(A, None, on=ONE), live(B, 1.0, on=TWO), final(A, 9.0, on=ONE), final(B, 2.0, on=TWO)]
 
-    (placed,) = (row for row in standings([A, B], results, ONE, TWO).overall if not row.is_aside)
+    (placed,) = (row for row in standings([A, B], results, ONE, TWO).overall if not row.is_unranked)
 
     assert placed.entry == B
 

@@ -15,7 +15,6 @@ from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.sealed_fields import SealedPart
-from leaderboard.api.document_files import api_files
 from leaderboard.core.eligibility import quarantine_of
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
@@ -24,6 +23,7 @@ from leaderboard.pages.page_renderer import render_pages
 from scripts.repository.checkout import open_checkout
 from scripts.static_site.build_site import gather_site_inputs
 from tests.docs.blocks import blocks_of
+from tests.leaderboard.api.leaderboards import api_files
 from tests.leaderboard.make import duel, result
 from tests.scripts.checkouts import ILLEGAL, LEGAL, ROOT, game_board, records, run, submit
 

@@ -11,7 +11,7 @@ from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.github.official import publish_round
 from scripts.github.official.failure_issues import FAILURE_LABEL, PUBLISH_ISSUE_TITLE
-from scripts.github.pull_request import judge_preview
+from scripts.github.pull_request import find_pull
 from scripts.github.workflow.event import pull_event
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, Fault, Opened, WorkflowRun
 from tests.scripts.github.remotes import AGENT, CHALLENGE, Clone, agent_files, git
@@ -119,7 +119,7 @@ def test_a_verified_run_is_played_as_a_push_would_have_been(scene: Scene) -> Non
     sha = scene.bring()
     workflow = scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}).workflow
 
-    event = pull_event(judge_preview.dispatched_pull_event(workflow, scene.github))
+    event = pull_event(find_pull.dispatched_pull_event(workflow, scene.github))
 
     assert (event.number, event.author, event.author_id, event.head_sha) == (7, "alice", 11, sha)
     assert event.base_sha == scene.clone.head
@@ -131,7 +131,7 @@ def test_a_verified_run_without_a_pull_request_and_a_commit_is_refused(scene: Sc
     workflow = scene.context("workflow_dispatch", {"inputs": inputs}).workflow
 
     with pytest.raises(CommandError, match="all 40 digits"):
-        judge_preview.dispatched_pull_event(workflow, scene.github)
+        find_pull.dispatched_pull_event(workflow, scene.github)
 
 
 def test_a_verified_run_of_a_commit_that_is_gone_is_refused(scene: Scene) -> None:
@@ -140,7 +140,7 @@ def test_a_verified_run_of_a_commit_that_is_gone_is_refused(scene: Scene) -> Non
     workflow = scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": "b" * 40}}).workflow
 
     with pytest.raises(CommandError, match="ask for its newest commit"):
-        judge_preview.dispatched_pull_event(workflow, scene.github)
+        find_pull.dispatched_pull_event(workflow, scene.github)
 
 
 @dataclass

@@ -15,12 +15,11 @@ from scripts.github.official.workload import OfficialRun, planned_runtime_digest
 from scripts.github.pull_request import announce_official_scores
 from scripts.static_site.deployed_site import (
     DEPLOYED_BRANCH,
-    FILE,
     SiteInputs,
     current_site_inputs,
+    note_deployed,
     parse_built,
-    read_note,
-    write_note,
+    read_deployed,
 )
 from tests.github.world import WorkflowRun
 from tests.leaderboard import make
@@ -55,7 +54,7 @@ def quiet(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
 def note(scene: Scene, address: str = "", now: datetime = NOW) -> None:
     """The site was deployed as it would be built now."""
     context = scene.context()
-    write_note(context.clone, current_site_inputs(context.clone, context.checkout.challenge, address, now), now)
+    note_deployed(context.clone, current_site_inputs(context.clone, context.checkout.challenge, address, now), now)
 
 
 def look(scene: Scene, address: str = "", now: datetime = NOW) -> bool:
@@ -140,7 +139,7 @@ def test_a_moment_that_changes_the_site_makes_it_due_and_no_other(quiet: Scene) 
 def test_a_note_that_cannot_be_read_makes_the_site_due(quiet: Scene, content: bytes) -> None:
     other = Clone(quiet.place / "other")
     git(quiet.place, "clone", "-q", str(quiet.place / "origin.git"), str(other.path))
-    other.commit({FILE: content})
+    other.commit({"deployed.json": content})
     git(other.path, "push", "-q", "--force", "origin", f"HEAD:refs/heads/{DEPLOYED_BRANCH}")
 
     assert look(quiet)
@@ -153,8 +152,8 @@ def test_the_note_is_one_commit_that_is_replaced(quiet: Scene) -> None:
 
     assert git(origin, "rev-parse", f"refs/heads/{DEPLOYED_BRANCH}") != first
     assert git(origin, "rev-list", "--count", f"refs/heads/{DEPLOYED_BRANCH}") == "1"
-    assert git(origin, "ls-tree", "-r", "--name-only", f"refs/heads/{DEPLOYED_BRANCH}") == FILE
-    kept = read_note(quiet.context().clone)
+    assert git(origin, "ls-tree", "-r", "--name-only", f"refs/heads/{DEPLOYED_BRANCH}") == "deployed.json"
+    kept = read_deployed(quiet.context().clone)
     assert kept is not None
     assert (kept.main, kept.results, kept.address) == (quiet.clone.head, None, "https://board.example/")
 
@@ -212,7 +211,7 @@ def test_what_cannot_be_told_is_due(quiet: Scene, monkeypatch: pytest.MonkeyPatc
 
     for place, name in (
         (shard_jobs, "plan_shards"),
-        (start_official_run, "read_note"),
+        (start_official_run, "read_deployed"),
         (announce_official_scores, "pulls_with_news"),
     ):
         with monkeypatch.context() as here:
@@ -256,8 +255,8 @@ def test_what_keeps_failing_is_tried_less_and_less_often_and_never_given_up(
 def test_what_one_job_hands_on_the_next_one_reads() -> None:
     built = SiteInputs(main="a" * 40, results=None, address="", dated=("no end date", "a: open"))
 
-    assert parse_built(built.serialised()) == built
+    assert parse_built(built.model_dump_json()) == built
     assert parse_built(json.dumps(built.model_dump(mode="json"), ensure_ascii=True)) == built
-    for wrong in ("", "[]", built.serialised().replace("a" * 40, "main"), "{"):
+    for wrong in ("", "[]", built.model_dump_json().replace("a" * 40, "main"), "{"):
         with pytest.raises(CommandError, match="--built is not what"):
             parse_built(wrong)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scripts.github.pull_request import judge_preview, slash_commands
+from scripts.github.pull_request import report_previews, slash_commands
 from scripts.github.pull_request.label_and_status import OK_LABEL
 from scripts.github.pull_request.slash_commands import parse_command
 from tests.scripts.github.pull_request.test_slash_commands import ALICE, HOST, say
@@ -81,7 +81,7 @@ def test_a_label_that_somebody_set_does_not_outlive_the_report(scene: Scene) -> 
     scene.world.labels[OK_LABEL] = "x"
     scene.world.labelled[7] = [OK_LABEL, "help wanted"]
     scene.ran(31, content=previewed(scene, sha, returns=(), verdict="crashed"))
-    judge_preview.report_preview(scene.context("workflow_run", completed(31)))
+    report_previews.report_preview(scene.context("workflow_run", completed(31)))
 
     assert OK_LABEL not in scene.world.labelled[7]
     assert "help wanted" in scene.world.labelled[7]
@@ -94,13 +94,13 @@ def test_a_label_that_somebody_set_does_not_outlive_the_report(scene: Scene) -> 
 def test_the_end_of_a_run_that_is_delivered_again_changes_nothing(scene: Scene) -> None:
     first = scene.bring()
     scene.ran(31, content=previewed(scene, first, returns=(500.0,) * 3))
-    judge_preview.report_preview(scene.context("workflow_run", completed(31)))
+    report_previews.report_preview(scene.context("workflow_run", completed(31)))
     second = scene.bring(source=b"x = 2\n")
     scene.ran(32, content=previewed(scene, second, returns=(), verdict="crashed"))
-    judge_preview.report_preview(scene.context("workflow_run", completed(32), run_id=501))
+    report_previews.report_preview(scene.context("workflow_run", completed(32), run_id=501))
     (before,) = scene.bodies()
     for run in (31, 32, 31):
-        judge_preview.report_preview(scene.context("workflow_run", completed(run), run_id=502))
+        report_previews.report_preview(scene.context("workflow_run", completed(run), run_id=502))
 
     (after,) = scene.bodies()
     assert after.partition("\n")[2] == before.partition("\n")[2]

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leaderboard.api.document_files import api_files
 from leaderboard.core.parallel import SINGLE_PARTITION
 from leaderboard.core.standings import Standings
 from leaderboard.pages.agent.agent_page import render_agent_pages as agent_pages
@@ -12,6 +11,7 @@ from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext
 from leaderboard.visibility import hidden_tasks
 from scripts.static_site.deployed_site import time_dependent_state
+from tests.leaderboard.api.leaderboards import api_files
 from tests.leaderboard.pages import samples
 
 START, SHOWN, END = "2026-03-01T00:00:00Z", "2026-03-20T00:00:00Z", "2026-05-01T00:00:00Z"

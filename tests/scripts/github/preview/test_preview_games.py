@@ -15,7 +15,7 @@ from leaderboard.core.store import ResultStore
 from scripts.github.api.client import GitHub
 from scripts.github.preview import run_preview
 from scripts.github.preview.preview_artifact import LOG_FILE, ArtifactError, read_artifact
-from scripts.github.pull_request import judge_preview
+from scripts.github.pull_request import report_previews
 from scripts.repository.checkout import open_checkout
 from tests.github.server import GitHubStandIn
 from tests.leaderboard.comments.github_markdown import Seen
@@ -184,7 +184,7 @@ def told(scene: Scene, sha: str, agent: PreviewedAgent, **fields: Any) -> str:
 
 def reported(scene: Scene, content: bytes) -> str:
     scene.ran(31, content=content)
-    assert judge_preview.report_preview(scene.context("workflow_run", completed(31))) == 0
+    assert report_previews.report_preview(scene.context("workflow_run", completed(31))) == 0
     (body,) = scene.bodies()
     return body.replace("\N{NO-BREAK SPACE}", " ")
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.pull_request.judge_preview import NoPull, find_pull
+from scripts.github.pull_request.find_pull import NoPull, find_pull
 
 BOARD, FORK = 1, 2
 SHA, NEWER = "a" * 40, "b" * 40

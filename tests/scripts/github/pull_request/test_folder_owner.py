@@ -3,7 +3,7 @@
 import pytest
 
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.pull_request import judge_preview
+from scripts.github.pull_request import report_previews
 from scripts.github.pull_request.judge_preview import guard_pull
 from tests.leaderboard import make
 from tests.scripts.github.remotes import agent_files
@@ -40,7 +40,7 @@ def test_a_login_registered_anew_before_the_first_result_does_not_inherit(scene:
     registered_anew(scene, old)
     sha = scene.bring(8, agent="b", source=b"x = 2\n")
     scene.ran(31, number=8, content=previewed(scene, scene.world.pulls[7].head_sha))
-    judge_preview.report_preview(scene.context("workflow_run", completed(31)))
+    report_previews.report_preview(scene.context("workflow_run", completed(31)))
 
     assert "belongs to another account" in scene.bodies(8)[0]
     assert scene.statuses(sha)[0][0] == "failure"

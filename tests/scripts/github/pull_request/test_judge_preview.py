@@ -5,7 +5,7 @@ import pytest
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from scripts.github.api.client import GitHubError
 from scripts.github.preview.preview_artifact import read_artifact
-from scripts.github.pull_request import judge_preview
+from scripts.github.pull_request import report_previews
 from tests.github.world import BOT, WorkflowRun
 from tests.scripts.github.remotes import agent_files
 from tests.scripts.github.scenes import Scene, completed, previewed, zipped
@@ -15,7 +15,7 @@ MARKER = "<!-- pullrank:comment run={} -->\n"
 
 def tell(scene: Scene, run_id: int) -> None:
     """A preview run has moved."""
-    assert judge_preview.report_preview(scene.context("workflow_run", completed(run_id))) == 0
+    assert report_previews.report_preview(scene.context("workflow_run", completed(run_id))) == 0
 
 
 def played(scene: Scene, run_id: int = 31) -> str:
@@ -156,7 +156,7 @@ def test_a_verified_run_reports_itself(scene: Scene) -> None:
     own.artifacts["preview"] = previewed(scene, sha)
     scene.world.runs[500] = own
 
-    judge_preview.report_preview(scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}))
+    report_previews.report_preview(scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}))
 
     assert scene.bodies()[0].startswith(MARKER.format(500))
     assert scene.statuses(sha)[0][0] == "success"
@@ -166,7 +166,7 @@ def test_a_verified_run_of_an_older_commit_tells_nobody(scene: Scene) -> None:
     old = scene.bring()
     scene.bring(source=b"x = 2\n")
 
-    judge_preview.report_preview(scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": old}}))
+    report_previews.report_preview(scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": old}}))
 
     assert scene.standin.writes() == []
 
@@ -445,4 +445,4 @@ def test_a_token_without_the_right_is_an_error_of_one_line(scene: Scene) -> None
     scene.world.go_wrong("POST", r"addComment", status=403, message="Resource not accessible by integration")
 
     with pytest.raises(GitHubError, match="not accessible by integration"):
-        judge_preview.report_preview(scene.context("workflow_run", completed(31)))
+        report_previews.report_preview(scene.context("workflow_run", completed(31)))

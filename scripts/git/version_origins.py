@@ -89,7 +89,7 @@ def _periods(
     return {where: tuple(_beacon(period.began) for period in of_task) for where, of_task in periods.items() if of_task}
 
 
-def beacons_of_stays(
+def presence_beacons(
     repository: GitRepository,
     main_sha: str,
     digests: Mapping[AgentName, str],

@@ -93,7 +93,7 @@ def status_document(inputs: ApiInputs) -> StatusJson:
 def _state(entry: Entry, listed: Listed, task: Task) -> State:
     match listed:
         case Row() | GameRow():
-            return ["ranked", None if listed.is_aside else listed.place]
+            return ["ranked", None if listed.is_unranked else listed.place]
         case Failure():
             claim = listed.claimed
             return ["failed", listed.result.verdict] if claim is None else ["self-reported", claim]

@@ -9,8 +9,8 @@ from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import PREVIEW_BEACON, with_self_hash
 from leaderboard.core.version_folders import without_twins
+from leaderboard.planning.evaluation_quota import OwnerAccounts, apply_quotas
 from leaderboard.planning.missing import MeasurementContext, missing_work
-from leaderboard.planning.quota import OwnerAccounts, apply_quotas
 from leaderboard.planning.refusal_reasons import reason_in_words
 from tests.leaderboard.make import challenge, digest, duel, entry, game, result, task
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from scripts.git.data_branches import read_note_file, replace_note_file, results_commit
+from scripts.git.data_branches import BranchCommit, open_branches, read_note, results_commit
 from scripts.github.official import shard_jobs
-from scripts.github.official.nothing_missing import PLANNED_BRANCH, PLANNED_FILE, note_nothing_missing
+from scripts.github.official.plan_cache import PLANNED_BRANCH, NothingMissing, note_nothing_missing
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.workflow.plan_context import PlanContext
 from scripts.repository.layout import RESULTS_BRANCH
@@ -56,19 +56,26 @@ def later(run: OfficialRun, **since: int) -> OfficialRun:
     return replace(run, plan_context=PlanContext(now=run.plan_context.now + timedelta(**since)))
 
 
+def replace_content(run: OfficialRun, content: bytes) -> None:
+    with open_branches(run.clone, "") as branches:
+        change = BranchCommit(message="change", files=(("planned.json", content),))
+        commit = branches.build(None, change, run.plan_context.now)
+        branches.repository.run("push", "origin", f"+{commit}:refs/heads/{PLANNED_BRANCH}")
+
+
 def rewrite(board: Clone, **fields: Any) -> None:
     """Change the note."""
     run = open_run(board)
-    note = json.loads(read_note_file(run.clone, PLANNED_BRANCH, PLANNED_FILE) or b"")
-    content = json.dumps(note | fields).encode()
-    replace_note_file(run.clone, PLANNED_BRANCH, PLANNED_FILE, content, "change", run.plan_context.now)
+    note = read_note(run.clone, PLANNED_BRANCH, NothingMissing, "")
+    assert note
+    replace_content(run, json.dumps(note.model_dump(mode="json") | fields).encode())
 
 
 def test_an_idle_board_is_planned_without_reading_it(board: Clone, unread: None) -> None:
     run = open_run(board)
     planned = shard_jobs.plan_shards(run)
 
-    assert (planned.count, planned.left, planned.unasked, planned.held, planned.shards) == (0, 0, 0, (), ())
+    assert (planned.count, planned.left, planned.unasked, planned.deferred, planned.shards) == (0, 0, 0, (), ())
     assert planned.sha == board.head
     assert planned.results_sha == results_commit(board.repository)
 
@@ -126,7 +133,7 @@ def test_a_changed_note_is_not_believed(board: Clone, unread: None, fields: dict
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"form":1,"form":1}', b"\xff"])
 def test_what_is_no_note_is_not_believed(board: Clone, unread: None, content: bytes) -> None:
     run = open_run(board)
-    replace_note_file(run.clone, PLANNED_BRANCH, PLANNED_FILE, content, "change", run.plan_context.now)
+    replace_content(run, content)
 
     assert not is_believed(run)
 
@@ -140,11 +147,11 @@ def test_nothing_is_noted_while_something_is_wanted(board: Clone) -> None:
     assert git(board.path, "ls-remote", "origin", PLANNED_BRANCH) == before
 
 
-@pytest.mark.parametrize("field", ["held", "unasked"])
+@pytest.mark.parametrize("field", ["deferred", "unasked"])
 def test_nothing_is_noted_while_something_waits(board: Clone, field: str) -> None:
     run, results = open_run(board), results_commit(board.repository)
     work = read_workload(run, board.head, results)
-    waiting: dict[str, Any] = {"held": ("something",)} if field == "held" else {"unasked": {"path": (board.head,)}}
+    waiting: dict[str, Any] = {"deferred": ("something",)} if field == "deferred" else {"unasked": {"path": (board.head,)}}
 
     assert note_nothing_missing(run, work, results, run.plan_context.now)
     assert not note_nothing_missing(run, replace(work, **waiting), results, run.plan_context.now)
@@ -154,7 +161,7 @@ def test_where_members_of_teams_count_nothing_is_noted_or_believed(board: Clone,
     board.commit({"challenge.yml": TEAMS})
     run, results = open_run(board), results_commit(board.repository)
     work = read_workload(replace(run, is_member=lambda *_: True), board.head, results)
-    idle = replace(work, items=(), held=(), unasked={})
+    idle = replace(work, items=(), deferred=(), unasked={})
 
     assert not note_nothing_missing(run, idle, results, run.plan_context.now)
     rewrite(board, main=board.head)

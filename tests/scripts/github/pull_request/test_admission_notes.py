@@ -11,7 +11,7 @@ from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce_official_scores
-from scripts.github.pull_request.season_rules import rules_before_merge
+from scripts.github.pull_request.admission_notes import rules_before_merge
 from scripts.github.workflow.plan_context import PlanContext, parse_plan_context
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from tests.leaderboard import make
@@ -52,7 +52,7 @@ def board(tmp_path: Path) -> Clone:
 def planned(board: Clone, more: bytes, **fields: object) -> tuple[set[str], list[str]]:
     put(board, more)
     work = read_workload(replace(open_run(board), **fields), board.head, "")
-    return {item.task_id for item in work.items}, [reason_in_words(held.reason) for held in work.held]
+    return {item.task_id for item in work.items}, [reason_in_words(one.reason) for one in work.deferred]
 
 
 def test_the_official_plan_leaves_out_what_came_too_late(board: Clone) -> None:

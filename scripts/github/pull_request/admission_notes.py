@@ -8,10 +8,10 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import phase_refusal, refused_entries
-from leaderboard.planning.quota import OwnerAccounts
+from leaderboard.planning.evaluation_quota import OwnerAccounts
 from leaderboard.planning.refusal_reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc
-from scripts.git.beacon import VersionOrigins, admission_at
+from scripts.git.version_origins import VersionOrigins, admission_at
 from scripts.github.workflow.plan_context import MembershipLookup, members_of
 
 # A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
@@ -73,10 +73,10 @@ def rules_after_merge(
     if not mine:
         return {}, tuple(hidden_until(challenge, now))
     members = members_of(challenge, [entry.login for entry in mine], lookup)
-    gate = admission_at(now, origins, members)
-    refused = refused_entries(challenge, recorded.entries, gate)
+    admission = admission_at(now, origins, members)
+    refused = refused_entries(challenge, recorded.entries, admission)
     accounts = OwnerAccounts(challenge, recorded.entries, recorded.every_record)
-    held: dict[tuple[AgentName, str], Reason] = {}
+    deferred: dict[tuple[AgentName, str], Reason] = {}
     for entry in mine:
         for task in challenge.tasks:
             if entry.submission.plays(task):
@@ -84,9 +84,9 @@ def rules_after_merge(
                 beacon = challenge.sealed_beacon or (periods[-1].sha if periods else "")
                 reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, beacon, now)
                 if reason:
-                    held[entry.name, task.id] = reason
+                    deferred[entry.name, task.id] = reason
     logins = sorted({entry.login.casefold() for entry in mine})
-    return held, (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
+    return deferred, (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
 
 
 def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, beacon: str, now: datetime) -> QuotaExhausted | None:

@@ -11,10 +11,10 @@ from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
 from leaderboard.planning.admission import refused_entries
 from scripts.console import CommandError
-from scripts.git.beacon import SeedBeacon, admission_at, admission_context, known_origins, version_origins
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits, season_commits
+from scripts.git.version_origins import SeedBeacon, admission_at, admission_context, known_origins, version_origins
 from scripts.repository.checkout import Checkout
 from scripts.verification.verify_claims import MainHistory
 from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board

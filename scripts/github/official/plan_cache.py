@@ -6,24 +6,20 @@ which it was written, so that one that is wrong, however it came about, hides wo
 most.
 """
 
-import json
 from datetime import date, datetime
 
 from pydantic import Field
 
-from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.preview import Sha
 from scripts.console import say
-from scripts.git.data_branches import read_note_file, replace_note_file
+from scripts.git.data_branches import read_note, replace_note
 from scripts.git.git_repository import GitError
 from scripts.github.official.workload import OfficialRun, Workload
 
 PLANNED_BRANCH = "planned"
-PLANNED_FILE = "planned.json"
-PLANNED_MESSAGE = "plan: nothing is missing"
 
 
 class NothingMissing(Frozen):
@@ -45,25 +41,17 @@ def is_noted(official: OfficialRun, challenge: Challenge, sha: str, results_sha:
     """Whether nothing was missing at these commits today. Where a phase is for teams, members can change: then never."""
     if _depends_on_members(challenge):
         return False
-    content = read_note_file(official.clone, PLANNED_BRANCH, PLANNED_FILE)
-    if content is None:
-        return False
-    try:
-        note = NothingMissing.model_validate(canonical_json.parse_strict(content))
-    except ValueError:
-        say(f"The note on the branch {PLANNED_BRANCH} cannot be read; everything is planned.")
-        return False
+    note = read_note(official.clone, PLANNED_BRANCH, NothingMissing, "everything is planned")
     return note == _note(official, sha, results_sha, official.plan_context.now)
 
 
 def note_nothing_missing(official: OfficialRun, work: Workload, results_sha: str, now: datetime) -> bool:
     """Note that nothing is missing, if nothing is: wanted, held back, or still to be asked about. Returns whether it was."""
-    if work.items or work.held or work.unasked or _depends_on_members(work.challenge):
+    if work.items or work.deferred or work.unasked or _depends_on_members(work.challenge):
         return False
     note = _note(official, work.sha, results_sha, now)
-    content = json.dumps(note.model_dump(mode="json"), separators=(",", ":")).encode() + b"\n"
     try:
-        replace_note_file(official.clone, PLANNED_BRANCH, PLANNED_FILE, content, PLANNED_MESSAGE, now)
+        replace_note(official.clone, PLANNED_BRANCH, note, "plan: nothing is missing", now)
     except GitError as error:  # Records are safe without it, and the next plan takes longer.
         say(f"The branch {PLANNED_BRANCH} was not written: {error}")
         return False

@@ -1,6 +1,6 @@
 /* Steps through the matches of a duel, of any game: each mark has the moves at which it appears and disappears. */
-import { el, svg } from "./js/dom.js";
-import { MatchPicture } from "./js/match-picture.js";
+import { el, svg } from "./dom.js";
+import { MatchPicture } from "./match-picture.js";
 
 /* How many moves of a match are played by themselves. */
 const LAST_MOVES = 12;

@@ -224,6 +224,9 @@ _MAX_HEADER_BYTES = 1 << 20
 # By links to long rows of folders a name of a hundred bytes leads through tens of thousands, and each step takes time: the
 # engine unpacked a layer of kilobytes for minutes, without any clock.
 _MAX_SLASHES = 50
+# A link may lead through fewer: a short name goes through forty of them. And each attribute is set by the whole name anew.
+_MAX_LINK_SLASHES = 20
+_MAX_ATTRIBUTES = 10
 # Thousands of small ones in each header would keep us for an hour and more, while no other image can be fetched.
 _MAX_RECORDS = 100
 # Every file costs an inode; a large Python environment has a third of that.
@@ -236,7 +239,7 @@ _OTHER_COMPRESSIONS = (b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", *_SKIPPED)
 _OCTAL = re.compile(rb"[0-7]*")
 _EXTENDED, _GLOBAL, _SPARSE, _LONG = b"x", b"g", b"S", (b"L", b"K")
 _WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
-_CHARACTERS, _BLOCKS = b"3", b"4"
+_SYMBOLIC, _CHARACTERS, _BLOCKS = b"2", b"3", b"4"
 # The devices that every container has: null, zero, full, random, urandom, tty and ptmx. An engine lets a container open some
 # more if only its image brings their files, such as the machine's own console.
 _DEVICES = ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 2))
@@ -255,6 +258,19 @@ _PAX_RECORD = re.compile(rb"(\d+) ([^=\n]+)=")
 
 class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """A stream that asks before each reading whether there is time left: compressed, it may yield nothing for hours."""
+
+    stream: _Readable
+    check: Callable[[], None]
+
+    def read(self, size: int) -> bytes:
+        """Read at most `size` bytes."""
+        self.check()
+        return self.stream.read(size)
 
 
 class _Unpacked:
@@ -298,10 +314,13 @@ class _Unpacked:
         return self._hash.hexdigest()
 
 
-def examine_layers(path: Path, diff_id: str, most: int, entries: int = MAX_ENTRIES) -> tuple[int, int]:
+def examine_layers(
+    path: Path, diff_id: str, most: int, entries: int = MAX_ENTRIES, check: Callable[[], None] = lambda: None
+) -> tuple[int, int]:
     """The bytes that a layer unpacks to, and its number of entries.
 
-    `diff_id`: SHA-256 of the unpacked layer, as the image's configuration says. `most` bytes and `entries` are allowed.
+    `diff_id`: SHA-256 of the unpacked layer, as the image's configuration says. `most` bytes and `entries` are allowed;
+    `check` is called again and again, and raises when there is no time left.
 
     Raises:
         AgentFault: the layer is damaged, not the expected one, or too large.
@@ -311,7 +330,8 @@ def examine_layers(path: Path, diff_id: str, most: int, entries: int = MAX_ENTRI
         file.seek(0)
         if begin.startswith(_OTHER_COMPRESSIONS):
             raise _layer_fault("is compressed with something else than gzip; build the image without 'compression='")
-        stream: _Readable = gzip.GzipFile(fileobj=file) if begin.startswith(_GZIP) else file
+        packed: Any = _Watched(file, check)
+        stream: _Readable = gzip.GzipFile(fileobj=packed) if begin.startswith(_GZIP) else packed
         unpacked = _Unpacked(stream, most)
         try:
             entry_count = _walk(unpacked, entries)
@@ -335,6 +355,8 @@ def _walk(stream: _Unpacked, entries: int) -> int:
             raise _layer_fault(f"is one file too many: an image may have {MAX_ENTRIES} in all its layers")
         if kind in (_EXTENDED, _GLOBAL, *_LONG):
             data = _header_data(stream, size)
+            if kind == b"K":
+                _check_link(data)
             extra += {b"L": b"\npath=", b"K": b"\nlinkpath="}.get(kind, b"\n") + data
             if len(extra) > _MAX_HEADER_BYTES:
                 raise _layer_fault("has an extended header of more than a mebibyte")
@@ -345,6 +367,8 @@ def _walk(stream: _Unpacked, entries: int) -> int:
         override = None
         if kind == _SPARSE:
             raise _sparse()
+        if kind == _SYMBOLIC:
+            _check_link(header[157:257])
         if kind == _CHARACTERS and not extra and _is_hidden_console(header):
             has_console = True
         elif kind == _BLOCKS or (kind == _CHARACTERS and _device(header) not in _DEVICES):
@@ -372,6 +396,11 @@ def _may_hide_console(header: bytes, extra: bytes) -> bool:
     return bool(is_winding or len(extra) > _MAX_NAMES or _HIDING.search(b"\n".join((whole, target, extra))))
 
 
+def _check_link(target: bytes) -> None:
+    if target.count(b"/") > _MAX_LINK_SLASHES:
+        raise _layer_fault(f"has a link through more than {_MAX_LINK_SLASHES} folders; lead it there by a shorter way")
+
+
 def _device(header: bytes) -> tuple[int, int]:
     return _number(header[329:337]), _number(header[337:345])
 
@@ -391,7 +420,7 @@ def _overridden(data: bytes, *, everywhere: bool) -> int | None:
     """The size that an extended header sets for the next file; None if it sets none."""
     if b"GNU.sparse" in data:
         raise _sparse()
-    size, records, attribute_bytes = None, 0, 0
+    size, records, attributes, attribute_bytes = None, 0, 0, 0
     while data:
         records += 1
         if records > _MAX_RECORDS:
@@ -403,9 +432,14 @@ def _overridden(data: bytes, *, everywhere: bool) -> int | None:
         value, key = data[record.end() : length - 1], record[2]
         data = data[length:]
         if key.startswith(_ATTRIBUTE):
-            attribute_bytes += len(key) + len(value)
-            if attribute_bytes > _MAX_ATTRIBUTE_BYTES or key.startswith(_OF_THE_ENGINE):
-                raise _layer_fault("has a file with extended attributes too long or not for images; leave them out")
+            attributes, attribute_bytes = attributes + 1, attribute_bytes + len(key) + len(value)
+            is_too_much = attributes > _MAX_ATTRIBUTES or attribute_bytes > _MAX_ATTRIBUTE_BYTES
+            if is_too_much or key.startswith(_OF_THE_ENGINE):
+                raise _layer_fault(
+                    "has a file with extended attributes too many, too long or not for images; leave them out"
+                )
+        if key == b"linkpath":
+            _check_link(value)
         if key == b"size":
             if everywhere or not value or len(value) > 15 or not value.isdigit():
                 raise _layer_fault("has an extended header that cannot be read")

@@ -7,6 +7,7 @@ import io
 import lzma
 import random
 import tarfile
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -307,13 +308,58 @@ def test_attributes_of_honest_files_are_taken(tmp_path: Path) -> None:
     outcome="invalid",
 )
 @pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-@pytest.mark.parametrize("where", ["name", "linkname"])
-def test_a_name_of_too_many_folders_is_refused(where: str, form: int, tmp_path: Path) -> None:
+def test_a_name_of_too_many_folders_is_refused(form: int, tmp_path: Path) -> None:
     def packed(folders: int) -> bytes:
-        return tar(file(**{"name": "l", "size": 0, "type": tarfile.SYMTYPE, where: "ddd/" * folders + "d"}), form=form)
+        return tar(file("ddd/" * folders + "d", 0), form=form)
 
     assert examined(packed(50), tmp_path)[1] == 2
     assert "more than 50 folders" in fault(packed(51), tmp_path)
+
+
+@pytest.mark.attack(
+    "layer_of_links_that_a_short_name_goes_through",
+    family="images",
+    tries="Has names of forty links each to forty folders, and 46 attributes each: unpacking takes a quarter of an hour.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize("folder", ["d/", "long-folder/"])
+def test_a_link_through_too_many_folders_is_refused(folder: str, form: int, tmp_path: Path) -> None:
+    def packed(folders: int) -> bytes:
+        return tar(file("l", 0, type=tarfile.SYMTYPE, linkname=folder * folders + "d"), form=form)
+
+    assert examined(packed(20), tmp_path)
+    assert "a link through more than 20 folders" in fault(packed(21), tmp_path)
+
+
+def test_a_file_of_too_many_attributes_is_refused(tmp_path: Path) -> None:
+    def packed(count: int) -> bytes:
+        return tar(file(pax_headers={f"SCHILY.xattr.user.{number}": "1" for number in range(count)}))
+
+    assert examined(packed(10), tmp_path)[1] == 2
+    assert "extended attributes too many" in fault(packed(11), tmp_path)
+
+
+@pytest.mark.attack(
+    "layer_of_empty_pieces",
+    family="images",
+    tries="Is compressed in two hundred million pieces of nothing, which keep a reader for a quarter of an hour and more.",
+    outcome="timeout, at the limit of its fetching",
+)
+def test_a_layer_that_takes_too_long_to_read_is_late(tmp_path: Path) -> None:
+    content = gzip.compress(b"") * 500_000 + gzip.compress(tar(file()))
+    (tmp_path / "layer").write_bytes(content)
+    begun, looks = time.monotonic(), []
+
+    def check() -> None:
+        looks.append(time.monotonic())
+        if looks[-1] - begun > 0.2:
+            raise AgentFault(Verdict.TIMEOUT, "late")
+
+    with pytest.raises(AgentFault, match="late"):
+        examine_layers(tmp_path / "layer", "0" * 64, MIB, check=check)
+
+    assert time.monotonic() - begun < 1
 
 
 @pytest.mark.attack(

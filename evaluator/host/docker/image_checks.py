@@ -221,6 +221,8 @@ _BLOCK = 512
 _UNPACK_BYTES = 1 << 20
 # An extended header holds a path and a few attributes; the engine reads it into memory as a whole.
 _MAX_HEADER_BYTES = 1 << 20
+# Of all in a layer: it keeps those of folders to the end, in twice their bytes. A header of usual records has 100 bytes.
+_MAX_EXTENDED_BYTES = 64 << 20
 # By links to long rows of folders a name of a hundred bytes leads through tens of thousands, and each step takes time: the
 # engine unpacked a layer of kilobytes for minutes, without any clock.
 _MAX_SLASHES = 50
@@ -345,7 +347,7 @@ def examine_layers(
 
 def _walk(stream: _Unpacked, entries: int) -> int:
     """Read every header of a tar archive; returns the number of entries."""
-    count, override, extra, has_console, may_hide = 0, None, b"", False, False
+    count, extended, override, extra, has_console, may_hide = 0, 0, None, b"", False, False
     while any(header := stream.exactly(_BLOCK)):
         if len(header) < _BLOCK:
             raise _layer_fault("ends in the middle of a header")
@@ -355,6 +357,9 @@ def _walk(stream: _Unpacked, entries: int) -> int:
             raise _layer_fault(f"is one file too many: an image may have {MAX_ENTRIES} in all its layers")
         if kind in (_EXTENDED, _GLOBAL, *_LONG):
             data = _header_data(stream, size)
+            extended += size
+            if extended > _MAX_EXTENDED_BYTES:
+                raise _layer_fault(f"has extended headers of more than {_MAX_EXTENDED_BYTES // MIB} MiB in all")
             if kind == b"K":
                 _check_link(data)
             extra += {b"L": b"\npath=", b"K": b"\nlinkpath="}.get(kind, b"\n") + data

@@ -187,6 +187,21 @@ def test_an_extended_header_of_more_than_a_hundred_records_is_refused(tmp_path: 
 
 
 @pytest.mark.attack(
+    "layer_of_folders_with_a_mebibyte_of_comment",
+    family="images",
+    tries="Has thousands of folders with a mebibyte of comment each, which the engine holds in memory: 7 GiB in all.",
+    outcome="invalid",
+)
+def test_extended_headers_of_too_many_bytes_together_are_refused(tmp_path: Path) -> None:
+    def packed(folders: int) -> bytes:
+        comment = {"comment": "c" * (MIB - 600)}
+        return tar(*(file(f"{n}", 0, type=tarfile.DIRTYPE, pax_headers=comment) for n in range(folders)))
+
+    assert examined(packed(64), tmp_path, most=200 * MIB)[1] == 128
+    assert "extended headers of more than 64 MiB" in fault(packed(65), tmp_path, most=200 * MIB)
+
+
+@pytest.mark.attack(
     "layer_that_is_an_archive_and_a_bomb",
     family="images",
     tries="Brings an archive whose first file name begins a stream of zstd that skips it and unpacks to gigabytes.",

@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import io
 import json
+import posixpath
 import re
 import tarfile
 import zlib
@@ -239,6 +240,7 @@ _GZIP = b"\x1f\x8b"
 _SKIPPED = tuple(bytes([first]) + b"*M\x18" for first in range(0x50, 0x60))
 _OTHER_COMPRESSIONS = (b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", *_SKIPPED)
 _OCTAL = re.compile(rb"[0-7]*")
+_TIMES = re.compile(rb"[0-7 \0]*")  # what other headers have where those of POSIX have the first part of a name
 _EXTENDED, _GLOBAL, _SPARSE, _LONG = b"x", b"g", b"S", (b"L", b"K")
 _WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
 _SYMBOLIC, _CHARACTERS, _BLOCKS = b"2", b"3", b"4"
@@ -348,13 +350,13 @@ def examine_layers(
 def _walk(stream: _Unpacked, entries: int) -> int:
     """Read every header of a tar archive; returns the number of entries."""
     count, extended, override, extra, has_console, may_hide = 0, 0, None, b"", False, False
+    gnu_name, pax_name, folders = b"", b"", [b""]
     while any(header := stream.exactly(_BLOCK)):
         if len(header) < _BLOCK:
             raise _layer_fault("ends in the middle of a header")
         kind, size = header[156:157], _number(header[124:136])
         count += 1
-        if count > entries:
-            raise _layer_fault(f"is one file too many: an image may have {MAX_ENTRIES} in all its layers")
+        _check_count(count, entries)
         if kind in (_EXTENDED, _GLOBAL, *_LONG):
             data = _header_data(stream, size)
             extended += size
@@ -362,16 +364,24 @@ def _walk(stream: _Unpacked, entries: int) -> int:
                 raise _layer_fault(f"has extended headers of more than {_MAX_EXTENDED_BYTES // MIB} MiB in all")
             if kind == b"K":
                 _check_link(data)
+            elif kind == b"L":
+                gnu_name = data.split(b"\0")[0]
             extra += {b"L": b"\npath=", b"K": b"\nlinkpath="}.get(kind, b"\n") + data
             if len(extra) > _MAX_HEADER_BYTES:
                 raise _layer_fault("has an extended header of more than a mebibyte")
             if kind in (_EXTENDED, _GLOBAL):
-                override = _overridden(data, everywhere=kind == _GLOBAL)
+                override, pax_name = _overridden(data, everywhere=kind == _GLOBAL)
+            if kind == _GLOBAL:  # To the engine it is an entry: what came before it is forgotten.
+                gnu_name = pax_name = b""
             continue
-        size = size if override is None else override
-        override = None
         if kind == _SPARSE:
             raise _sparse()
+        # As the engine chooses among an entry's names.
+        parts = posixpath.normpath(b"/" + (gnu_name or pax_name or _own_name(header))).split(b"/")
+        count += _unlisted(parts[:-1], folders)
+        _check_count(count, entries)
+        size = size if override is None else override
+        override, gnu_name, pax_name, folders = None, b"", b"", parts
         if kind == _SYMBOLIC:
             _check_link(header[157:257])
         if kind == _CHARACTERS and not extra and _is_hidden_console(header):
@@ -386,6 +396,30 @@ def _walk(stream: _Unpacked, entries: int) -> int:
             raise _layer_fault("has a link or a folder with bytes of its own")
         stream.skip(_padded(size))
     return count
+
+
+def _check_count(count: int, entries: int) -> None:
+    if count > entries:
+        raise _layer_fault(
+            f"is one file too many: an image may have {MAX_ENTRIES} in all its layers, and folders count, too"
+        )
+
+
+def _unlisted(folders: list[bytes], before: list[bytes]) -> int:
+    """How many folders the path of the entry before does not lead through: the engine makes those, listed or not."""
+    differ = (index for index, (one, other) in enumerate(zip(folders, before, strict=False)) if one != other)
+    return len(folders) - next(differ, min(len(folders), len(before)))
+
+
+def _own_name(header: bytes) -> bytes:
+    """The name that stands in a header, as the engine reads it."""
+    end = 476 if header[508:] == b"tar\0" else 500
+    name, before = (field.split(b"\0")[0] for field in (header[:100], header[345:end]))
+    if header[257:263] == b"ustar\0":
+        return b"/".join(filter(None, (before, name)))
+    if not _TIMES.fullmatch(header[345:500]):
+        raise _layer_fault("has a header that cannot be read")
+    return name
 
 
 def _is_hidden_console(header: bytes) -> bool:
@@ -421,11 +455,11 @@ def _header_data(stream: _Unpacked, size: int) -> bytes:
     return data[:size]
 
 
-def _overridden(data: bytes, *, everywhere: bool) -> int | None:
-    """The size that an extended header sets for the next file; None if it sets none."""
+def _overridden(data: bytes, *, everywhere: bool) -> tuple[int | None, bytes]:
+    """The size and the name that an extended header sets for the next file; None and nothing if it sets none."""
     if b"GNU.sparse" in data:
         raise _sparse()
-    size, records, attributes, attribute_bytes = None, 0, 0, 0
+    size, path, records, attributes, attribute_bytes = None, b"", 0, 0, 0
     while data:
         records += 1
         if records > _MAX_RECORDS:
@@ -445,11 +479,13 @@ def _overridden(data: bytes, *, everywhere: bool) -> int | None:
                 )
         if key == b"linkpath":
             _check_link(value)
+        if key == b"path":
+            path = value
         if key == b"size":
             if everywhere or not value or len(value) > 15 or not value.isdigit():
                 raise _layer_fault("has an extended header that cannot be read")
             size = int(value)
-    return size
+    return size, path
 
 
 def _number(field: bytes) -> int:

@@ -1,7 +1,10 @@
 """What the other side may say in its handshake and in its complaints, without a container: nothing of it is an exception."""
 
+import contextlib
 import json
+import os
 import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +14,7 @@ import pytest
 
 from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.sandboxes import channel
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen, parse_error_frame, read_body
 from evaluator.host.sandboxes.container_stream import STDOUT, ContainerStream
 from evaluator.host.sandboxes.watchdog import BoundedLog
@@ -144,3 +148,59 @@ def test_socket_can_lie_deeper_than_an_address_is_long(tmp_path: Path, monkeypat
         caller.connect("agent.sock")
         accepted, _ = listener.accept()
         accepted.close()
+
+
+NEW_ENOUGH = tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 16)
+
+
+@pytest.mark.attack(
+    "image_that_passes_descriptors_before_it_is_accepted",
+    family="images",
+    tries="Passes the referee a descriptor in the moment between its connection and the referee's answer to it.",
+    outcome="refused by the kernel, or protocol_error",
+)
+def test_no_descriptor_is_taken_before_the_connection_is(tmp_path: Path) -> None:
+    with contextlib.closing(listen(tmp_path / "agent.sock")) as listener, socket.socket(socket.AF_UNIX) as early:
+        early.connect(str(tmp_path / "agent.sock"))
+        with contextlib.suppress(PermissionError):
+            socket.send_fds(early, [b"x"], [0])
+            assert not NEW_ENOUGH
+            with pytest.raises(AgentFault, match="with open files"):
+                SocketStream(listener.accept()[0]).fill(memoryview(bytearray(1)), 1, time.monotonic() + 5)
+
+
+def lingering(seconds: int) -> tuple[socket.socket, socket.socket]:
+    """A full connection whose last owner waits that long when it is closed, and its other end."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        near = socket.create_connection(server.getsockname())
+        far = server.accept()[0]
+    near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, seconds))
+    near.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while near.send(bytes(1 << 16)):
+            pass
+    return near, far
+
+
+@pytest.mark.attack(
+    "descriptors_where_no_kernel_refuses_them",
+    family="protocol",
+    tries="Passes a descriptor that takes long to close, such as a set of a million watched files, on a kernel before 6.16.",
+    outcome="protocol_error, and closed by nobody who has a clock to watch",
+)
+def test_whoever_passes_a_descriptor_to_an_old_kernel_has_broken_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channel, "_SO_PASSRIGHTS", 9999)  # an option that no kernel knows
+    ours, theirs = socket.socketpair(socket.AF_UNIX)
+    stream = SocketStream(ours)
+    near, far = lingering(4)
+    with ours, theirs, far:
+        theirs.send(b"an honest byte")
+        assert stream.fill(memoryview(bytearray(64)), 1, time.monotonic() + 5) == len(b"an honest byte")
+        socket.send_fds(theirs, [wire.frame(wire.Op.ACTIONS, b"12345678")], [near.fileno()])
+        near.close()
+        begun = time.monotonic()
+        with pytest.raises(AgentFault, match="with open files") as caught:
+            read_body(stream, wire.Op.ACTIONS, 8, time.monotonic() + 5)
+
+    assert caught.value.verdict is Verdict.PROTOCOL_ERROR
+    assert time.monotonic() - begun < 2

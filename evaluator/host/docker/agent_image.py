@@ -33,6 +33,8 @@ PULL_SECONDS = 600
 LOAD_SECONDS = 600
 # MiB of agents' images that stay for the next task; the longest unused ones are removed first.
 KEPT_IMAGES_MIB = 4096
+# An image counts as that many at least: empty files are no bytes to the engine, but fill a disk's table of files.
+LEAST_IMAGE_MIB = 256
 # Both players of a duel may have the same image, and are opened at once; so may evaluations in forks of this process.
 _image_lock = multiprocessing.get_context("fork").Lock()
 
@@ -74,13 +76,13 @@ def trim_images(engine: Engine, kept_mib: int = KEPT_IMAGES_MIB) -> list[str]:
     """Remove the longest unused agents' images beyond the limit, except those in use; returns their names."""
     removed = []
     with _image_lock:
-        stored = engine.stored(AGENT_REPOSITORY)
-        excess = sum(image.size for image in stored) - kept_mib * MIB
-        for image in stored:
+        sizes = {image.name: max(image.size, LEAST_IMAGE_MIB * MIB) for image in engine.stored(AGENT_REPOSITORY)}
+        excess = sum(sizes.values()) - kept_mib * MIB
+        for name, size in sizes.items():
             if excess > 0:
-                engine.forget(image.name)
-                removed.append(image.name)
-                excess -= image.size
+                engine.forget(name)
+                removed.append(name)
+                excess -= size
     return removed
 
 
@@ -138,7 +140,7 @@ def _fetch_layers(
         path = folder / str(index)
         with path.open("wb") as file:
             registry.blob(layer.digest, layer.size, file.write)
-        size, count = examine_layers(path, diff_id, left, entries)
+        size, count = examine_layers(path, diff_id, left, entries, registry.check_deadline)
         left, entries = left - size, entries - count
         files.append(path)
     (ours := folder / "users").write_bytes(USERS_LAYER)

@@ -112,6 +112,9 @@ def complaints(version: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]
             lines.append(f"{name} {digits.group()} is older than {'.'.join(map(str, oldest))}: {fault}")
     if not any(str(option).startswith("name=seccomp") for option in info.get("SecurityOptions") or ()):
         lines.append("the engine filters no system calls (seccomp): strangers' agents have the whole kernel before them")
+    if info.get("CgroupVersion") == "1":
+        words = "does not count what internet sockets hold: an agent with 'loopback' takes gigabytes beside its limit"
+        lines.append(f"memory is limited by control groups of version 1, which {words}; start the machine with version 2")
     return lines
 
 

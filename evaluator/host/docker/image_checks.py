@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import io
 import json
+import posixpath
 import re
 import tarfile
 import zlib
@@ -221,9 +222,14 @@ _BLOCK = 512
 _UNPACK_BYTES = 1 << 20
 # An extended header holds a path and a few attributes; the engine reads it into memory as a whole.
 _MAX_HEADER_BYTES = 1 << 20
+# Of all in a layer: it keeps those of folders to the end, in twice their bytes. A header of usual records has 100 bytes.
+_MAX_EXTENDED_BYTES = 64 << 20
 # By links to long rows of folders a name of a hundred bytes leads through tens of thousands, and each step takes time: the
 # engine unpacked a layer of kilobytes for minutes, without any clock.
 _MAX_SLASHES = 50
+# A link may lead through fewer: a short name goes through forty of them. And each attribute is set by the whole name anew.
+_MAX_LINK_SLASHES = 20
+_MAX_ATTRIBUTES = 10
 # Thousands of small ones in each header would keep us for an hour and more, while no other image can be fetched.
 _MAX_RECORDS = 100
 # Every file costs an inode; a large Python environment has a third of that.
@@ -234,9 +240,10 @@ _GZIP = b"\x1f\x8b"
 _SKIPPED = tuple(bytes([first]) + b"*M\x18" for first in range(0x50, 0x60))
 _OTHER_COMPRESSIONS = (b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", *_SKIPPED)
 _OCTAL = re.compile(rb"[0-7]*")
+_TIMES = re.compile(rb"[0-7 \0]*")  # what other headers have where those of POSIX have the first part of a name
 _EXTENDED, _GLOBAL, _SPARSE, _LONG = b"x", b"g", b"S", (b"L", b"K")
 _WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
-_CHARACTERS, _BLOCKS = b"3", b"4"
+_SYMBOLIC, _CHARACTERS, _BLOCKS = b"2", b"3", b"4"
 # The devices that every container has: null, zero, full, random, urandom, tty and ptmx. An engine lets a container open some
 # more if only its image brings their files, such as the machine's own console.
 _DEVICES = ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 2))
@@ -255,6 +262,19 @@ _PAX_RECORD = re.compile(rb"(\d+) ([^=\n]+)=")
 
 class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """A stream that asks before each reading whether there is time left: compressed, it may yield nothing for hours."""
+
+    stream: _Readable
+    check: Callable[[], None]
+
+    def read(self, size: int) -> bytes:
+        """Read at most `size` bytes."""
+        self.check()
+        return self.stream.read(size)
 
 
 class _Unpacked:
@@ -298,10 +318,13 @@ class _Unpacked:
         return self._hash.hexdigest()
 
 
-def examine_layers(path: Path, diff_id: str, most: int, entries: int = MAX_ENTRIES) -> tuple[int, int]:
+def examine_layers(
+    path: Path, diff_id: str, most: int, entries: int = MAX_ENTRIES, check: Callable[[], None] = lambda: None
+) -> tuple[int, int]:
     """The bytes that a layer unpacks to, and its number of entries.
 
-    `diff_id`: SHA-256 of the unpacked layer, as the image's configuration says. `most` bytes and `entries` are allowed.
+    `diff_id`: SHA-256 of the unpacked layer, as the image's configuration says. `most` bytes and `entries` are allowed;
+    `check` is called again and again, and raises when there is no time left.
 
     Raises:
         AgentFault: the layer is damaged, not the expected one, or too large.
@@ -311,7 +334,8 @@ def examine_layers(path: Path, diff_id: str, most: int, entries: int = MAX_ENTRI
         file.seek(0)
         if begin.startswith(_OTHER_COMPRESSIONS):
             raise _layer_fault("is compressed with something else than gzip; build the image without 'compression='")
-        stream: _Readable = gzip.GzipFile(fileobj=file) if begin.startswith(_GZIP) else file
+        packed: Any = _Watched(file, check)
+        stream: _Readable = gzip.GzipFile(fileobj=packed) if begin.startswith(_GZIP) else packed
         unpacked = _Unpacked(stream, most)
         try:
             entry_count = _walk(unpacked, entries)
@@ -325,26 +349,41 @@ def examine_layers(path: Path, diff_id: str, most: int, entries: int = MAX_ENTRI
 
 def _walk(stream: _Unpacked, entries: int) -> int:
     """Read every header of a tar archive; returns the number of entries."""
-    count, override, extra, has_console, may_hide = 0, None, b"", False, False
+    count, extended, override, extra, has_console, may_hide = 0, 0, None, b"", False, False
+    gnu_name, pax_name, folders = b"", b"", [b""]
     while any(header := stream.exactly(_BLOCK)):
         if len(header) < _BLOCK:
             raise _layer_fault("ends in the middle of a header")
         kind, size = header[156:157], _number(header[124:136])
         count += 1
-        if count > entries:
-            raise _layer_fault(f"is one file too many: an image may have {MAX_ENTRIES} in all its layers")
+        _check_count(count, entries)
         if kind in (_EXTENDED, _GLOBAL, *_LONG):
             data = _header_data(stream, size)
+            extended += size
+            if extended > _MAX_EXTENDED_BYTES:
+                raise _layer_fault(f"has extended headers of more than {_MAX_EXTENDED_BYTES // MIB} MiB in all")
+            if kind == b"K":
+                _check_link(data)
+            elif kind == b"L":
+                gnu_name = data.split(b"\0")[0]
             extra += {b"L": b"\npath=", b"K": b"\nlinkpath="}.get(kind, b"\n") + data
             if len(extra) > _MAX_HEADER_BYTES:
                 raise _layer_fault("has an extended header of more than a mebibyte")
             if kind in (_EXTENDED, _GLOBAL):
-                override = _overridden(data, everywhere=kind == _GLOBAL)
+                override, pax_name = _overridden(data, everywhere=kind == _GLOBAL)
+            if kind == _GLOBAL:  # To the engine it is an entry: what came before it is forgotten.
+                gnu_name = pax_name = b""
             continue
-        size = size if override is None else override
-        override = None
         if kind == _SPARSE:
             raise _sparse()
+        # As the engine chooses among an entry's names.
+        parts = posixpath.normpath(b"/" + (gnu_name or pax_name or _own_name(header))).split(b"/")
+        count += _unlisted(parts[:-1], folders)
+        _check_count(count, entries)
+        size = size if override is None else override
+        override, gnu_name, pax_name, folders = None, b"", b"", parts
+        if kind == _SYMBOLIC:
+            _check_link(header[157:257])
         if kind == _CHARACTERS and not extra and _is_hidden_console(header):
             has_console = True
         elif kind == _BLOCKS or (kind == _CHARACTERS and _device(header) not in _DEVICES):
@@ -359,6 +398,30 @@ def _walk(stream: _Unpacked, entries: int) -> int:
     return count
 
 
+def _check_count(count: int, entries: int) -> None:
+    if count > entries:
+        raise _layer_fault(
+            f"is one file too many: an image may have {MAX_ENTRIES} in all its layers, and folders count, too"
+        )
+
+
+def _unlisted(folders: list[bytes], before: list[bytes]) -> int:
+    """How many folders the path of the entry before does not lead through: the engine makes those, listed or not."""
+    differ = (index for index, (one, other) in enumerate(zip(folders, before, strict=False)) if one != other)
+    return len(folders) - next(differ, min(len(folders), len(before)))
+
+
+def _own_name(header: bytes) -> bytes:
+    """The name that stands in a header, as the engine reads it."""
+    end = 476 if header[508:] == b"tar\0" else 500
+    name, before = (field.split(b"\0")[0] for field in (header[:100], header[345:end]))
+    if header[257:263] == b"ustar\0":
+        return b"/".join(filter(None, (before, name)))
+    if not _TIMES.fullmatch(header[345:500]):
+        raise _layer_fault("has a header that cannot be read")
+    return name
+
+
 def _is_hidden_console(header: bytes) -> bool:
     is_there = header[:100].rstrip(b"\0") in _CONSOLE_PLACES and not header[345:500].strip(b"\0")
     return is_there and _device(header) == _CONSOLE
@@ -370,6 +433,11 @@ def _may_hide_console(header: bytes, extra: bytes) -> bool:
     whole = b"/".join(filter(None, (before, name)))
     is_winding = b".." in whole or (b".." in extra and _LONG_NAME.search(extra))
     return bool(is_winding or len(extra) > _MAX_NAMES or _HIDING.search(b"\n".join((whole, target, extra))))
+
+
+def _check_link(target: bytes) -> None:
+    if target.count(b"/") > _MAX_LINK_SLASHES:
+        raise _layer_fault(f"has a link through more than {_MAX_LINK_SLASHES} folders; lead it there by a shorter way")
 
 
 def _device(header: bytes) -> tuple[int, int]:
@@ -387,11 +455,11 @@ def _header_data(stream: _Unpacked, size: int) -> bytes:
     return data[:size]
 
 
-def _overridden(data: bytes, *, everywhere: bool) -> int | None:
-    """The size that an extended header sets for the next file; None if it sets none."""
+def _overridden(data: bytes, *, everywhere: bool) -> tuple[int | None, bytes]:
+    """The size and the name that an extended header sets for the next file; None and nothing if it sets none."""
     if b"GNU.sparse" in data:
         raise _sparse()
-    size, records, attribute_bytes = None, 0, 0
+    size, path, records, attributes, attribute_bytes = None, b"", 0, 0, 0
     while data:
         records += 1
         if records > _MAX_RECORDS:
@@ -403,14 +471,21 @@ def _overridden(data: bytes, *, everywhere: bool) -> int | None:
         value, key = data[record.end() : length - 1], record[2]
         data = data[length:]
         if key.startswith(_ATTRIBUTE):
-            attribute_bytes += len(key) + len(value)
-            if attribute_bytes > _MAX_ATTRIBUTE_BYTES or key.startswith(_OF_THE_ENGINE):
-                raise _layer_fault("has a file with extended attributes too long or not for images; leave them out")
+            attributes, attribute_bytes = attributes + 1, attribute_bytes + len(key) + len(value)
+            is_too_much = attributes > _MAX_ATTRIBUTES or attribute_bytes > _MAX_ATTRIBUTE_BYTES
+            if is_too_much or key.startswith(_OF_THE_ENGINE):
+                raise _layer_fault(
+                    "has a file with extended attributes too many, too long or not for images; leave them out"
+                )
+        if key == b"linkpath":
+            _check_link(value)
+        if key == b"path":
+            path = value
         if key == b"size":
             if everywhere or not value or len(value) > 15 or not value.isdigit():
                 raise _layer_fault("has an extended header that cannot be read")
             size = int(value)
-    return size
+    return size, path
 
 
 def _number(field: bytes) -> int:

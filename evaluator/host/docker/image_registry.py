@@ -160,11 +160,11 @@ class Registry:
         got = 0
         while piece := response.raw.read(_READ_BYTES, decode_content=False):
             got += len(piece)
-            self._check_deadline()
+            self.check_deadline()
             if got > most:
                 raise _invalid("the registry gives more bytes than the image's manifest announces; push the image again")
             take(piece)
-        self._check_deadline()
+        self.check_deadline()
         return got
 
     @contextlib.contextmanager
@@ -176,7 +176,7 @@ class Registry:
         except AgentFault:
             raise
         except Exception as error:  # of any kind: to be sent to `https://[` is a ValueError
-            self._check_deadline()
+            self.check_deadline()
             kind = type(error).__name__
             words = f"the registry {self._host} does not answer as it should ({kind}); {ASKED_AGAIN}"
             raise self._failure(words, can_be_ours=True) from error
@@ -194,7 +194,7 @@ class Registry:
         raise _invalid(f"the registry {self._host} sends from one address to the next without end")
 
     def _get(self, url: str, accept: str) -> requests.Response:
-        self._check_deadline()
+        self.check_deadline()
         self._check_public(url)
         headers = {"Accept": accept, "Accept-Encoding": "identity"}
         if self._token and url.startswith(self._origin + "/"):
@@ -237,7 +237,8 @@ class Registry:
             "push it, and make it public"
         )
 
-    def _check_deadline(self) -> None:
+    def check_deadline(self) -> None:
+        """Raise AgentFault when the time for the whole image is over."""
         if time.monotonic() > self._until:
             raise AgentFault(Verdict.TIMEOUT, f"the image was not here within {self._seconds:g} s; make it smaller")
 

@@ -6,7 +6,7 @@ import time
 from collections import deque
 
 from evaluator import wire
-from evaluator.host.errors import SandboxClosed
+from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.channel import ByteStream, parse_error_frame, require_error_frame
 
 
@@ -87,7 +87,7 @@ class PlayerConnection:
         self.send(wire.frame(wire.Op.CLOSE))
         scrap = memoryview(bytearray(256))
         poll = select.poll()
-        with contextlib.suppress(SandboxClosed):
+        with contextlib.suppress(SandboxClosed, AgentFault):  # What comes now counts no more.
             while (left := until - time.monotonic()) > 0:
                 self._flush()
                 if not self._stream.fill_nowait(scrap):

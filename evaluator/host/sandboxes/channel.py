@@ -1,13 +1,14 @@
 """The host's end of the connection to a sandbox: every wait has a deadline, every length is checked before reading."""
 
-import contextlib
+import array
 import json
 import os
 import re
 import socket
 import struct
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,8 +24,11 @@ STANDSTILL = 1.0
 # Seconds of polling before sleeping. Only the host polls: an agent's processor time is limited.
 SPIN = 0.0001
 # The kernel's option that lets a socket receive descriptors, which Python does not name. Those that nobody asked for are
-# closed by the thread that reads, and closing a socket may last as long as its maker likes.
+# closed by the thread that reads, and closing one may last for seconds, such as an epoll of a million watched files.
 _SO_PASSRIGHTS = 83
+# Room for all descriptors that come at once; no kernel passes more than 253.
+_PASSED_BYTES = socket.CMSG_SPACE(253 * array.array("i").itemsize)
+_CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 _NO_REASON = "the agent's side reported a fault without a reason; see the end of its log"
 _MISSING_MODULE = re.compile(r"No module named '([A-Za-z0-9_]+)([.A-Za-z0-9_]*)'")
 _VERDICTS = {
@@ -75,6 +79,20 @@ def send_all(connection: socket.socket, data: bytes, deadline: float, closed: tu
             raise SandboxClosed from error
 
 
+def _refuse_descriptors(sock: socket.socket) -> bool:
+    """Have the kernel refuse descriptors that are passed to a socket; False where it cannot, before Linux 6.16."""
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, _SO_PASSRIGHTS, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _close_all(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
 class SocketStream:
     """A Unix socket. Its kernel timeout is the tick at which a wait checks its deadline."""
 
@@ -83,8 +101,7 @@ class SocketStream:
         connection.setblocking(True)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, tick)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, tick)
-        with contextlib.suppress(OSError):  # before Linux 6.16
-            connection.setsockopt(socket.SOL_SOCKET, _SO_PASSRIGHTS, 0)
+        self._is_guarded = _refuse_descriptors(connection)
         self._connection = connection
         self.spin = SPIN
 
@@ -115,13 +132,23 @@ class SocketStream:
     def _receive(self, view: memoryview, flags: int) -> int:
         """Read what has arrived; returns how many bytes, 0 if nothing came."""
         try:
-            count = self._connection.recv_into(view, 0, flags)
+            count = self._connection.recv_into(view, 0, flags) if self._is_guarded else self._receive_bytes(view, flags)
         except BlockingIOError:
             return 0
         except ConnectionResetError as error:
             raise SandboxClosed from error
         if not count:
             raise SandboxClosed
+        return count
+
+    def _receive_bytes(self, view: memoryview, flags: int) -> int:
+        """Read bytes from a socket by which descriptors can come, too: another thread closes them, which has no clock."""
+        count, passed, _, _ = self._connection.recvmsg_into([view], _PASSED_BYTES, flags | _CLOSE_ON_EXEC)
+        for _, kind, data in passed:
+            if kind == socket.SCM_RIGHTS:
+                descriptors = array.array("i", data[: len(data) // 4 * 4])
+                threading.Thread(target=_close_all, args=(descriptors,), name="closing", daemon=True).start()
+                raise AgentFault(Verdict.PROTOCOL_ERROR, "the answer came with open files; send its bytes alone")
         return count
 
     def fileno(self) -> int:
@@ -155,6 +182,7 @@ def listen(place: Path) -> socket.socket:
         listener.bind(str((short if short.exists() else place.parent) / place.name))
     finally:
         os.close(folder)
+    _refuse_descriptors(listener)  # Connections inherit it, also before they are accepted.
     listener.listen(1)
     return listener
 

@@ -76,3 +76,10 @@ def test_where_no_engine_answers_the_systems_own_words_say_why(system: str, word
     said = no_answer(f"Error while fetching server API version: ('Connection aborted.', {system})")
 
     assert said.startswith(f"no container engine answers {words}")
+
+
+def test_an_engine_that_counts_no_memory_of_sockets_is_named() -> None:
+    (line,) = complaints({}, {**SECCOMP, "CgroupVersion": "1"})
+
+    assert "'loopback'" in line
+    assert complaints({}, {**SECCOMP, "CgroupVersion": "2"}) == []

@@ -7,6 +7,7 @@ import io
 import lzma
 import random
 import tarfile
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -118,9 +119,9 @@ def test_sparse_files_are_refused(content: bytes, tmp_path: Path) -> None:
     assert "sparse" in fault(content, tmp_path)
 
 
-def raw(kind: bytes, size: bytes, rest: bytes = b"") -> bytes:
+def raw(kind: bytes, size: bytes, rest: bytes = b"", name: bytes = b"a") -> bytes:
     header = bytearray(512)
-    header[:1], header[124:136], header[156:157] = b"a", size.ljust(12, b"\0"), kind
+    header[: len(name)], header[124:136], header[156:157] = name, size.ljust(12, b"\0"), kind
     return bytes(header) + rest + bytes(1024)
 
 
@@ -183,6 +184,21 @@ def test_an_extended_header_of_more_than_a_hundred_records_is_refused(tmp_path: 
 
     assert examined(with_records(100), tmp_path)[1] == 2
     assert "more than 100 records" in fault(with_records(101), tmp_path)
+
+
+@pytest.mark.attack(
+    "layer_of_folders_with_a_mebibyte_of_comment",
+    family="images",
+    tries="Has thousands of folders with a mebibyte of comment each, which the engine holds in memory: 7 GiB in all.",
+    outcome="invalid",
+)
+def test_extended_headers_of_too_many_bytes_together_are_refused(tmp_path: Path) -> None:
+    def packed(folders: int) -> bytes:
+        comment = {"comment": "c" * (MIB - 600)}
+        return tar(*(file(f"{n}", 0, type=tarfile.DIRTYPE, pax_headers=comment) for n in range(folders)))
+
+    assert examined(packed(64), tmp_path, most=200 * MIB)[1] == 128
+    assert "extended headers of more than 64 MiB" in fault(packed(65), tmp_path, most=200 * MIB)
 
 
 @pytest.mark.attack(
@@ -307,13 +323,58 @@ def test_attributes_of_honest_files_are_taken(tmp_path: Path) -> None:
     outcome="invalid",
 )
 @pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-@pytest.mark.parametrize("where", ["name", "linkname"])
-def test_a_name_of_too_many_folders_is_refused(where: str, form: int, tmp_path: Path) -> None:
+def test_a_name_of_too_many_folders_is_refused(form: int, tmp_path: Path) -> None:
     def packed(folders: int) -> bytes:
-        return tar(file(**{"name": "l", "size": 0, "type": tarfile.SYMTYPE, where: "ddd/" * folders + "d"}), form=form)
+        return tar(file("ddd/" * folders + "d", 0), form=form)
 
-    assert examined(packed(50), tmp_path)[1] == 2
+    assert examined(packed(50), tmp_path)
     assert "more than 50 folders" in fault(packed(51), tmp_path)
+
+
+@pytest.mark.attack(
+    "layer_of_links_that_a_short_name_goes_through",
+    family="images",
+    tries="Has names of forty links each to forty folders, and 46 attributes each: unpacking takes a quarter of an hour.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize("folder", ["d/", "long-folder/"])
+def test_a_link_through_too_many_folders_is_refused(folder: str, form: int, tmp_path: Path) -> None:
+    def packed(folders: int) -> bytes:
+        return tar(file("l", 0, type=tarfile.SYMTYPE, linkname=folder * folders + "d"), form=form)
+
+    assert examined(packed(20), tmp_path)
+    assert "a link through more than 20 folders" in fault(packed(21), tmp_path)
+
+
+def test_a_file_of_too_many_attributes_is_refused(tmp_path: Path) -> None:
+    def packed(count: int) -> bytes:
+        return tar(file(pax_headers={f"SCHILY.xattr.user.{number}": "1" for number in range(count)}))
+
+    assert examined(packed(10), tmp_path)[1] == 2
+    assert "extended attributes too many" in fault(packed(11), tmp_path)
+
+
+@pytest.mark.attack(
+    "layer_of_empty_pieces",
+    family="images",
+    tries="Is compressed in two hundred million pieces of nothing, which keep a reader for a quarter of an hour and more.",
+    outcome="timeout, at the limit of its fetching",
+)
+def test_a_layer_that_takes_too_long_to_read_is_late(tmp_path: Path) -> None:
+    content = gzip.compress(b"") * 500_000 + gzip.compress(tar(file()))
+    (tmp_path / "layer").write_bytes(content)
+    begun, looks = time.monotonic(), []
+
+    def check() -> None:
+        looks.append(time.monotonic())
+        if looks[-1] - begun > 0.2:
+            raise AgentFault(Verdict.TIMEOUT, "late")
+
+    with pytest.raises(AgentFault, match="late"):
+        examine_layers(tmp_path / "layer", "0" * 64, MIB, check=check)
+
+    assert time.monotonic() - begun < 1
 
 
 @pytest.mark.attack(
@@ -345,6 +406,39 @@ def test_too_many_names(tmp_path: Path) -> None:
 
     assert examined(many, tmp_path, entries=20)[1] == 20
     assert "one file too many" in fault(many, tmp_path, entries=19)
+
+
+@pytest.mark.attack(
+    "layer_of_folders_that_it_does_not_list",
+    family="images",
+    tries="Has files each below a hundred folders that no header names: the engine makes them, 420 MB for 500 files.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize("below", [30, 47])
+def test_folders_that_the_engine_makes_count_like_listed_ones(below: int, form: int, tmp_path: Path) -> None:
+    def packed(folders: str) -> bytes:
+        return tar(*(file(folders + f"{number}/" + "ddd/" * below + "f", 0) for number in range(10)), form=form)
+
+    assert "one file too many" in fault(packed(""), tmp_path, entries=10 * below)
+    assert examined(packed(""), tmp_path, entries=10 * (below + 4))
+    assert "one file too many" in fault(packed("x/../"), tmp_path, entries=10 * below)
+
+
+def test_folders_that_are_listed_before_count_once(tmp_path: Path) -> None:
+    tree = ["a", "a/b", "a/b/f", "a/b/c", "a/b/c/f", "a/g", "h", "h/i", "./h/i/j"]
+
+    assert examined(tar(*(file(name, 0) for name in tree)), tmp_path)[1] == len(tree)
+
+
+@pytest.mark.parametrize("long", [b"x", b"L"])
+def test_a_name_that_no_file_has_hides_no_folders(long: bytes, tmp_path: Path) -> None:
+    """A header may be overridden: what would be the file's name then is no folder that is there."""
+    deep = b"d/" * 40 + b"f"
+    record = b"10 path=f\n" if long == b"x" else b"f\0"
+    decoy = raw(long, b"%o" % len(record), record.ljust(512, b"\0"))[:1024] + raw(b"0", b"0", name=deep)[:512]
+
+    assert "one file too many" in fault(decoy + raw(b"0", b"0", name=deep), tmp_path, entries=40)
 
 
 def test_noise_never_does_anything_else(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_folder_that_came_in_before_these_rules_can_still_be_read(board: Clone
 def test_a_blob_that_unpacks_to_much_more_is_refused_by_its_size(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     plain = GitRepository.read
-    monkeypatch.setattr(GitRepository, "read", lambda self, oids: read.extend(oids) or plain(self, oids))
+    monkeypatch.setattr(GitRepository, "read", lambda self, oids, *rest: read.extend(oids) or plain(self, oids, *rest))
     with (board.path / "zeros").open("wb") as file:
         file.truncate(1 << 25)
     oid = git(board.path, "hash-object", "-w", "zeros")

@@ -46,6 +46,7 @@ BYTE_CODE = "Python's byte code is no part of an agent; remove it"
 MODULE = "is another repository; put its files there"
 LINK = "is a symbolic link; put the file itself there"
 GIT = "git's own files are not allowed in a submission; remove it"
+LONG = "has more than 120 characters, so nobody could clone it on Windows; shorten it"
 NAMES = (
     "names of files and folders are letters, digits or '_.+-', beginning with a letter, digit or '_', at most 100; rename it"
 )
@@ -78,6 +79,9 @@ NAMES = (
             "path_of_windows", family="supply", outcome="refused in one line",
             tries="Leaves the folder with a path that only Windows takes for one.")),
         pytest.param(f"{AT}/con", "Windows takes 'con' for a device, so nobody could clone there; rename it", id="device"),
+        pytest.param(f"{AT}/{'d' * 60}/{'e' * 60}", LONG, marks=pytest.mark.attack(
+            "path_longer_than_windows_takes", family="supply", outcome="refused in one line",
+            tries="Commits a file so deep in long folders that no clone on Windows can hold it.")),
         pytest.param(f"{AT}/ag\u0435nt.py", NAMES, marks=pytest.mark.attack(
             "file_with_letters_that_look_alike", family="supply", outcome="refused in one line",
             tries="Names a file like the entry, with a letter that looks alike.")),

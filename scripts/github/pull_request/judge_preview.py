@@ -333,7 +333,7 @@ def _standing_versions(context: BotContext, preview: Preview) -> set[tuple[str, 
     """Login, folder and digest of the versions on main now, and on main when the preview began."""
     entries = list(context.entries)
     if preview.evaluator_sha in context.parents and preview.evaluator_sha != context.main:
-        entries += read_entries(context.clone, preview.evaluator_sha, context.checkout.challenge)[0]
+        entries += read_entries(context.clone, preview.evaluator_sha, context.checkout.challenge, context.known_folders)[0]
     return {entry.version for entry in entries}
 
 

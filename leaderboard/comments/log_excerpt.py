@@ -17,7 +17,7 @@ PREVIEW_LOG_BYTES = 64 << 10
 _EXCERPT_LINES, _LINE_LENGTH = 25, 300
 _HEAD_PREFIX, _AGENT_PREFIX = "| == ", "| > "
 _LOG_HEAD = re.compile(
-    r"\| == (?P<who>[A-Za-z0-9-]{1,39}/[a-z0-9._-]{1,40}(?: v [A-Za-z0-9-]{1,39}/[a-z0-9._-]{1,40})?"
+    r"\| == (?P<who>[A-Za-z0-9_-]{1,39}/[a-z0-9._-]{1,40}(?: v [A-Za-z0-9_-]{1,39}/[a-z0-9._-]{1,40})?"
     r" on [A-Za-z0-9_.:/-]{1,80}): (?P<verdict>[a-z_]{1,20})"
 )
 

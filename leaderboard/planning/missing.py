@@ -1,7 +1,7 @@
 """Missing work: evaluations and duels that are wanted and not recorded."""
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -255,6 +255,21 @@ def _failing_side(tries: Sequence[Duel]) -> Side | None:
 def given_up(records: Iterable[Result | Duel], folders: VersionFolders) -> list[Result | Duel]:
     """The tries of what failed on our side `INTERNAL_ERROR_TRIES` times and is not recorded."""
     return list(_History(records, folders).given_up())
+
+
+def in_turns(items: Iterable[WorkItem | DuelWorkItem]) -> list[WorkItem | DuelWorkItem]:
+    """New and changed agents first, measuring again last, and owners in turns: nobody's hundred agents keep another waiting.
+
+    In each owner's order; a match is of both players' owners, and comes with the turn of the one who had fewer.
+    """
+    taken = Counter[str]()
+    turns: list[tuple[bool, int, int]] = []
+    ordered = sorted(items, key=lambda item: not item.is_awaited)
+    for index, item in enumerate(ordered):
+        owners = {entry.name.login for entry in item.players}
+        turns.append((not item.is_awaited, min(taken[owner] for owner in owners), index))
+        taken.update(owners)
+    return [ordered[index] for _, _, index in sorted(turns)]
 
 
 def work_in_words(item: WorkItem | DuelWorkItem) -> str:

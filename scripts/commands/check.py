@@ -10,7 +10,7 @@ import typer
 
 from evaluator.host.docker.gvisor_runtime import RUNSC_VERSION
 from evaluator.host.errors import AgentFault
-from evaluator.host.loading.submission_folder import new_file_fault, new_names_fault
+from evaluator.host.loading.submission_folder import new_names_fault, new_path_fault
 from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.host.sandboxes.channel import clean_text
@@ -121,7 +121,7 @@ def _check_new(folder: Path, entry: AgentFolder) -> None:
         raise LoadError(f"{folder}: {fault}")
     paths = [blob.path for blob in entry.folder.blobs]
     for path in paths:
-        if fault := new_file_fault(path):
+        if fault := new_path_fault(path):
             raise LoadError(f"{entry.shown}/{path}: {fault}")
     if fault := new_names_fault(paths):
         raise LoadError(f"{entry.shown}: {fault}")

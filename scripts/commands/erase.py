@@ -107,7 +107,7 @@ def _traces_commit(branches: DataBranches, tip: str | None, person: ErasedPerson
     moved = [each for each in person.moved_traces() if each[0] in objects]
     if moved and tip:
         branches.repository.fetch(tip, options=("--depth=1", "--refetch"))
-    contents = branches.repository.read([objects[old] for old, _, _ in moved]) if moved else []
+    contents = branches.repository.read_each([objects[old] for old, _, _ in moved])
     files = tuple((new, converted(content)) for (_, new, converted), content in zip(moved, contents, strict=True))
     gone = {old for old, _, _ in moved} | {path for path in objects if _is_of(path, person.renaming.login)}
     return BranchCommit(message="erase", files=files, removed=tuple(sorted(gone)))

@@ -81,16 +81,16 @@ def copy_faults(
     `changed`: folder of the pull request to its files. `removed`: the folders on main that will not be there any more, or
     not with the same files.
     """
-    faults, here = [], AlikeFolders(changed)
+    faults, here, objects = [], AlikeFolders(changed), _Objects(repository)
     for path, leaves in sorted(changed.items()):
         if folder := _folder(path, leaves):
-            manifest = _read_manifests(repository, [folder.manifest])[0]
+            manifest = objects.manifests([folder.manifest])[0]
             if manifest is None:
                 continue
             alike = on_main.of(folder, manifest)
             others = [other for other in alike if other.path not in removed and other.path not in changed]
             others += [other for other in here.of(folder, manifest) if other.path != path]
-            faults += [f"{path}: {fault}" for fault in _faults_of(repository, folder, manifest, others)]
+            faults += [f"{path}: {fault}" for fault in _faults_of(objects, folder, manifest, others)]
     return faults
 
 
@@ -108,32 +108,27 @@ def _folder(path: str, leaves: Iterable[TreeLeaf]) -> _Folder | None:
     return _Folder(path=path, files=files, manifest=manifest, empty=empty)
 
 
-def _faults_of(
-    repository: GitRepository, folder: _Folder, manifest: "_Manifest", others: Iterable[_Folder]
-) -> Iterator[str]:
-    lines = _Lines(repository)
+def _faults_of(objects: "_Objects", folder: _Folder, manifest: "_Manifest", others: Iterable[_Folder]) -> Iterator[str]:
     others = [other for other in others if all(starmap(_may_be_text, _pairs(folder, other)))]
-    lines.read(ours for other in others for ours, theirs in _pairs(folder, other) if ours.key != theirs.key)
-    others = _within(_OTHERS_BYTES, folder, [o for o in others if all(starmap(lines.may_be, _pairs(folder, o)))])
-    lines.read(theirs for other in others for ours, theirs in _pairs(folder, other) if ours.key != theirs.key)
-    alike = [other for other in others if all(starmap(lines.are_equal, _pairs(folder, other)))]
+    objects.read_lines(ours for other in others for ours, theirs in _pairs(folder, other) if ours.key != theirs.key)
+    others = _within(_OTHERS_BYTES, folder, [o for o in others if all(starmap(objects.may_be, _pairs(folder, o)))])
+    objects.read_lines(theirs for other in others for ours, theirs in _pairs(folder, other) if ours.key != theirs.key)
+    alike = [other for other in others if all(starmap(objects.are_equal, _pairs(folder, other)))]
     alike.sort(key=lambda other: other.path)
-    is_nobodys = bool(alike) and manifest.lies_here and lines.are_a_starters(folder.files.values())
-    for other, other_manifest in zip(alike, _read_manifests(repository, [other.manifest for other in alike]), strict=True):
+    is_nobodys = bool(alike) and manifest.lies_here and objects.are_a_starters(folder.files.values())
+    for other, other_manifest in zip(alike, objects.manifests([other.manifest for other in alike]), strict=True):
         if is_nobodys and not _is_same_owner(folder, other):
             continue
         if other_manifest is None or manifest.code != other_manifest.code:
             continue
-        if _elsewhere(repository, folder, manifest, other) == _elsewhere(repository, other, other_manifest, folder):
+        if _elsewhere(objects, folder, manifest, other) == _elsewhere(objects, other, other_manifest, folder):
             yield _fault(folder, other, _differences(folder, other, manifest, other_manifest))
 
 
-def _elsewhere(repository: GitRepository, one: _Folder, manifest: "_Manifest", other: _Folder) -> dict[bytes, str]:
+def _elsewhere(objects: "_Objects", one: _Folder, manifest: "_Manifest", other: _Folder) -> dict[bytes, str]:
     """The hashes of a folder's files, fetched ones included, that do not lie in both folders."""
     oids = {name: file.leaf.oid for name, file in one.files.items() if name not in other.files}
-    contents = repository.read(list(oids.values())) if oids else []
-    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in zip(oids, contents, strict=True)}
-    return {**manifest.fetched, **hashes}
+    return {**manifest.fetched, **dict(zip(oids, objects.hashes(oids.values()), strict=True))}
 
 
 def _within(most: int, folder: _Folder, others: Iterable[_Folder]) -> list[_Folder]:
@@ -168,12 +163,6 @@ class _Manifest:
         return {name: value for name, value in self.identity.items() if name != "weights"}
 
 
-def _read_manifests(repository: GitRepository, files: Sequence[_AgentFile]) -> list[_Manifest | None]:
-    """The manifests in files; None for one that is none."""
-    contents = repository.read([file.leaf.oid for file in files]) if files else []
-    return [_manifest(content, file.has_header) for file, content in zip(files, contents, strict=True)]
-
-
 def _manifest(content: bytes, is_header: bool) -> _Manifest | None:
     try:
         submission = parse_source_header(content) if is_header else parse_submission(content)
@@ -186,28 +175,49 @@ def _manifest(content: bytes, is_header: bool) -> _Manifest | None:
     return _Manifest(code=code, fetched=fetched, identity=submission.identity())
 
 
-class _Lines:
-    """The files' texts with one kind of line end, by object name; read where needed, and once."""
+@dataclass(frozen=True)
+class _Text:
+    """What of a file with one kind of line end is compared."""
+
+    size: int
+    line_ends: int
+    sha256: str
+
+
+class _Objects:
+    """What is compared of objects: each is read once, in however many folders it lies, and none is kept."""
 
     def __init__(self, repository: GitRepository) -> None:
         self._repository = repository
-        self._texts: dict[tuple[str, bool], bytes] = {}
+        self._manifests: dict[tuple[str, bool], _Manifest | None] = {}
+        self._hashes: dict[str, str] = {}
+        self._texts: dict[tuple[str, bool], _Text] = {}
 
-    def read(self, files: Iterable[_AgentFile]) -> None:
-        """Read files."""
-        keys = sorted({file.key for file in files} - self._texts.keys())
-        if keys:
-            contents = self._repository.read([oid for oid, _ in keys])
-            for (oid, has_header), content in zip(keys, contents, strict=True):
-                self._texts[oid, has_header] = _with_line_feeds(without_header(content) if has_header else content)
+    def manifests(self, files: Sequence[_AgentFile]) -> list[_Manifest | None]:
+        """The manifests in files; None for one that is none."""
+        for key, content in self._read({file.key for file in files} - self._manifests.keys()):
+            self._manifests[key] = _manifest(content, key[1])
+        return [self._manifests[file.key] for file in files]
+
+    def hashes(self, oids: Collection[str]) -> list[str]:
+        """The SHA-256 of each object's content."""
+        for (oid, _), content in self._read({(oid, False) for oid in oids if oid not in self._hashes}):
+            self._hashes[oid] = hashlib.sha256(content).hexdigest()
+        return [self._hashes[oid] for oid in oids]
+
+    def read_lines(self, files: Iterable[_AgentFile]) -> None:
+        """Read the lines of files."""
+        for key, content in self._read({file.key for file in files} - self._texts.keys()):
+            text = _lines(content, has_header=key[1])
+            self._texts[key] = _Text(len(text), text.count(b"\n"), hashlib.sha256(text).hexdigest())
 
     def may_be(self, ours: _AgentFile, theirs: _AgentFile) -> bool:
         """Whether a size leaves open that a file has the lines of one that was read: each ends in one byte or two."""
         if ours.key == theirs.key:
             return True
         text = self._texts[ours.key]
-        more = text.count(b"\n") + _OUTER_LINE_ENDS + (HEADER_BYTES if theirs.has_header else 0)
-        return len(text) <= theirs.leaf.size <= len(text) + more
+        more = text.line_ends + _OUTER_LINE_ENDS + (HEADER_BYTES if theirs.has_header else 0)
+        return text.size <= theirs.leaf.size <= text.size + more
 
     def are_equal(self, ours: _AgentFile, theirs: _AgentFile) -> bool:
         """Whether two files have the same lines."""
@@ -215,8 +225,20 @@ class _Lines:
 
     def are_a_starters(self, files: Collection[_AgentFile]) -> bool:
         """Whether these are the files of an agent that everybody starts from."""
-        self.read(files)
-        return is_starter([self._texts[file.key] for file in files])
+        if any(file.leaf.size > _TEXT_BYTES for file in files):
+            return False
+        keys = {file.key for file in files}
+        return is_starter([_lines(content, has_header=has_header) for (_, has_header), content in self._read(keys)])
+
+    def _read(self, keys: Iterable[tuple[str, bool]]) -> Iterator[tuple[tuple[str, bool], bytes]]:
+        ordered = sorted(keys)
+        return zip(ordered, self._repository.read_each([oid for oid, _ in ordered]), strict=True)
+
+
+def _lines(content: bytes, *, has_header: bool) -> bytes:
+    """The text without its header, with one kind of line end, and none at its ends."""
+    text = without_header(content) if has_header else content
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").strip(b"\n")
 
 
 def _pairs(one: _Folder, other: _Folder) -> list[tuple[_AgentFile, _AgentFile]]:
@@ -231,11 +253,6 @@ def _may_be_text(ours: _AgentFile, theirs: _AgentFile) -> bool:
 
 def _is_same_owner(one: _Folder, other: _Folder) -> bool:
     return other.path.split("/")[1].casefold() == one.path.split("/")[1].casefold()
-
-
-def _with_line_feeds(content: bytes) -> bytes:
-    """The text with one kind of line end, and none at its ends."""
-    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").strip(b"\n")
 
 
 def _differences(one: _Folder, other: _Folder, manifest: _Manifest, other_manifest: _Manifest) -> list[str]:

@@ -152,15 +152,13 @@ def results_commit(clone: GitRepository) -> str:
 def _read_files(
     clone: GitRepository, sha: str, take: Callable[[str, bytes], None], ending: str = RESULT, at_most: int = OUTPUT_BYTES
 ) -> None:
-    """Pass every file of a commit with that ending to `take`; 500 are read at a time, of `at_most` bytes."""
+    """Pass every file of a commit with that ending to `take`; none has more than `at_most` bytes."""
     with scratch_folder("results") as place:
         repository = _open_beside(clone, Path(place))
         repository.fetch(sha, options=("--depth=1",))
         files = [leaf for leaf in repository.tree(sha, at_most) if leaf.mode == "100644" and leaf.text.endswith(ending)]
-        for begin in range(0, len(files), 500):
-            part = files[begin : begin + 500]
-            for leaf, content in zip(part, repository.read([leaf.oid for leaf in part], at_most), strict=True):
-                take(leaf.text, content)
+        for leaf, content in zip(files, repository.read_each([leaf.oid for leaf in files], at_most), strict=True):
+            take(leaf.text, content)
 
 
 def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None = None) -> tuple[list[Result], list[Duel]]:

@@ -236,7 +236,7 @@ class FolderHistory:
 
     def _read_manifests(self, manifests: Iterable["_Manifest"]) -> None:
         new = sorted(set(manifests) - self._manifests.keys())
-        texts = self._repository.read([oid for oid, _ in new]) if new else ()
+        texts = self._repository.read_each([oid for oid, _ in new])
         for manifest, text in zip(new, texts, strict=True):
             _, in_header = manifest
             try:
@@ -252,7 +252,7 @@ class FolderHistory:
         for begin in range(0, len(new), VERSIONS_AT_ONCE):
             part = new[begin : begin + VERSIONS_AT_ONCE]
             oids = sorted({oid for content in part for _, _, oid in self._files[content]})
-            blobs = dict(zip(oids, self._repository.read(oids), strict=True))
+            blobs = dict(zip(oids, self._repository.read_each(oids), strict=True))
             for content in part:
                 self._digests[content] = _digest(content, self._files[content], blobs)
 

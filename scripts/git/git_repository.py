@@ -3,7 +3,7 @@
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,8 @@ FILE_MODES = ("100644", "100755")
 OBJECT_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # For main and the bot's own branches; untrusted trees have smaller limits, see `tree_diff`.
 OUTPUT_BYTES = 1 << 30
+# What `read_each` asks for at once, but for a larger object.
+BATCH_BYTES = 64 << 20
 # For a remote on this disk, a repository's configuration could name another program to serve it.
 _SERVICES = {
     **dict.fromkeys(("fetch", "clone", "ls-remote"), "--upload-pack=git-upload-pack"),
@@ -307,6 +309,28 @@ class GitRepository:
             contents.append(raw[end + 1 : end + 1 + size])
             begin = end + size + 2
         return contents
+
+    def read_each(self, oids: Sequence[str], at_most: int = OUTPUT_BYTES) -> Iterator[bytes]:
+        """The contents of blobs, in order: together they may have more bytes than memory.
+
+        `at_most`: limit of each in bytes.
+
+        Raises:
+            GitLimitError: one has more.
+            GitError: one is not here.
+        """
+        given = "".join(f"{full_sha(oid)}\n" for oid in oids).encode()
+        sizes = self.run("cat-file", "--batch-check=%(objectsize)", given=given).decode().splitlines() if oids else ()
+        batch, size = list[str](), 0
+        for oid, line in zip(oids, sizes, strict=True):
+            more = int(line) if line.isdigit() else 0  # `read` tells what is missing.
+            if batch and size + more > BATCH_BYTES:
+                yield from self.read(batch, at_most)
+                batch, size = [], 0
+            batch.append(oid)
+            size += more
+        if batch:
+            yield from self.read(batch, at_most)
 
     def blobs(self, commit: str, folder: str) -> tuple[SubmissionFile, ...]:
         """The plain files under a folder with paths inside it, as the folder's digest takes them."""

@@ -93,7 +93,7 @@ def _add_entries(
             faults.append(f"{folder_of(name)}: {fault}")
         else:
             good[name] = [leaf for leaf in leaves if leaf.is_hashed]
-    contents = iter(clone.read([leaf.oid for leaves in good.values() for leaf in leaves]))
+    contents = clone.read_each([leaf.oid for leaves in good.values() for leaf in leaves])
     for name, leaves in good.items():
         login, agent = name
         blobs = tuple(leaf.file(folder_of(name), next(contents)) for leaf in leaves)

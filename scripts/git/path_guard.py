@@ -10,8 +10,8 @@ from functools import lru_cache
 from evaluator.host.loading.submission_folder import (
     POINTER_FAULT,
     check_name,
-    new_file_fault,
     new_names_fault,
+    new_path_fault,
 )
 from evaluator.host.loading.weights_cache import POINTER_BYTES, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
@@ -139,7 +139,7 @@ def _name_fault(inside: str) -> str | None:
         check_name(inside)
     except LoadError as error:
         return str(error).partition(": ")[2]
-    return new_file_fault(inside)
+    return new_path_fault(inside)
 
 
 def _printable(path: str) -> str:

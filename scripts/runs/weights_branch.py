@@ -41,25 +41,37 @@ def bring_weights(clone: GitRepository, files: Iterable[WeightsFile], cache: Wei
 def keep_weights(
     clone: GitRepository, files: Iterable[WeightsFile], now: datetime, cache: WeightsCache | None = None
 ) -> int:
-    """Add to the branch what it lacks; returns the number of files. What cannot be had is said, and tried by the next run.
+    """Add to the branch what it lacks; returns the number of files. What cannot be kept is said, and tried by the next run.
 
-    The order is random, so that what takes all the time once does not take it always.
+    The order is random, so that what takes all the time once does not take it always. Each has a repository of its own, and
+    leaves nothing: of many large ones together the disk would be full, and results could not be recorded.
 
     Raises:
-        GitError: the remote refuses.
+        GitError: the remote does not answer.
     """
     cache = cache or WeightsCache()
-    every = list({weights.sha256: weights for weights in files}.values())
-    random.shuffle(every)
+    every = {weights.sha256: weights for weights in files}
+    if not every:
+        return 0
+    with open_branches(clone, "") as branches:
+        _, names = _listed(branches)
+    lacking = [weights for weights in every.values() if not _parts(names, weights)]
+    random.shuffle(lacking)
     until = time.monotonic() + KEEPING_SECONDS
     added = 0
-    if every:
-        with open_branches(clone, "") as branches:
-            for number, weights in enumerate(every):
-                if time.monotonic() >= until:
-                    say(f"There was no time to keep copies of {len(every) - number} files; the next run tries again.")
-                    break
+    for number, weights in enumerate(lacking):
+        if time.monotonic() >= until:
+            say(f"There was no time to keep copies of {len(lacking) - number} files; the next run tries again.")
+            break
+        is_here = cache.has(weights)
+        try:
+            with open_branches(clone, "") as branches:
                 added += _keep(branches, weights, cache, now)
+        except (AgentFault, GitError, OSError) as fault:
+            say(escape_commands(f"No copy was kept: {fault}"))
+        finally:
+            if not is_here:
+                cache.path(weights.sha256).unlink(missing_ok=True)
     return added
 
 
@@ -68,11 +80,7 @@ def _keep(branches: DataBranches, weights: WeightsFile, cache: WeightsCache, now
         tip, names = _listed(branches)
         if _parts(names, weights):
             return False
-        try:
-            cache.fetch([weights])
-        except AgentFault as fault:
-            say(escape_commands(f"No copy was kept: {fault}"))
-            return False
+        cache.fetch([weights])
         with cache.path(weights.sha256).open("rb") as file:
             parts = list(iter(lambda: file.read(PART_BYTES), b""))
         files = tuple((f"{weights.sha256}/{number}", part) for number, part in enumerate(parts))

@@ -70,7 +70,7 @@ def _fetch_traces(branches: DataBranches, lacking: Sequence[WantedEpisode], plac
     for begin in range(0, len(traces), _PART):
         part = traces[begin : begin + _PART]
         branches.repository.fetch(*(oid for _, oid in part), options=("--filter=blob:none",))
-        for (episode, _), content in zip(part, branches.repository.read([oid for _, oid in part]), strict=True):
+        for (episode, _), content in zip(part, branches.repository.read_each([oid for _, oid in part]), strict=True):
             write_atomically(place / episode.key, content)
     return {episode.key: place / episode.key for episode, _ in traces}
 

@@ -2,6 +2,7 @@
 
 import html
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,8 +19,11 @@ from leaderboard.core.owners import (
 )
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.visibility import with_host_flags
+from scripts.github.official.workload import read_workload
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples
+from tests.scripts.github.remotes import AGENT, agent_files, make_board
+from tests.scripts.github.rounds import open_run
 
 
 @pytest.mark.attack(
@@ -109,3 +113,19 @@ def test_the_hosts_mark_is_of_the_version_that_the_host_looked_at() -> None:
     marks = [entry.verified for entry in with_host_flags((net, swapped, moved), rules, moderation)]
 
     assert marks == [vouched, None, vouched]
+
+
+@pytest.mark.attack(
+    "agents_that_fill_every_round", family="people", outcome="owners take turns",
+    tries="Enters two hundred agents under a login that comes first by name, so that others wait for days.",
+)  # fmt: skip
+def test_owners_are_evaluated_in_turns(tmp_path: Path) -> None:
+    files: dict[str, bytes | None] = {}
+    for number in range(30):
+        files |= agent_files("0mallory", f"a{number}", AGENT + b"# %d\n" % number)
+    board = make_board(tmp_path, files | agent_files("zoe"))
+    work = read_workload(open_run(board), board.head, "")
+    owners = [item.players[0].login for item in work.items]
+
+    assert owners[:4] == ["0mallory", "zoe", "0mallory", "zoe"]
+    assert len(owners) == 62

@@ -4,18 +4,23 @@ import io
 import pickle
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import SubmissionLimits
 from scripts.commands import check
 from scripts.console import CommandError
+from scripts.git.folder_history import FolderHistory
 from scripts.git.git_repository import GitRepository
+from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
-from tests.scripts.github.remotes import Clone, agent_files, git, make_board
+from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board
 
+RULES = Challenge.model_validate({"title": "Test", "season": "1", "tasks": [{"id": "CartPole-v1"}]})
 ALICE = PullAuthor(login="alice", id=1)
 AT = "submissions/alice/a"
 
@@ -41,6 +46,7 @@ BYTE_CODE = "Python's byte code is no part of an agent; remove it"
 MODULE = "is another repository; put its files there"
 LINK = "is a symbolic link; put the file itself there"
 GIT = "git's own files are not allowed in a submission; remove it"
+LONG = "has more than 120 characters, so nobody could clone it on Windows; shorten it"
 NAMES = (
     "names of files and folders are letters, digits or '_.+-', beginning with a letter, digit or '_', at most 100; rename it"
 )
@@ -73,6 +79,9 @@ NAMES = (
             "path_of_windows", family="supply", outcome="refused in one line",
             tries="Leaves the folder with a path that only Windows takes for one.")),
         pytest.param(f"{AT}/con", "Windows takes 'con' for a device, so nobody could clone there; rename it", id="device"),
+        pytest.param(f"{AT}/{'d' * 60}/{'e' * 60}", LONG, marks=pytest.mark.attack(
+            "path_longer_than_windows_takes", family="supply", outcome="refused in one line",
+            tries="Commits a file so deep in long folders that no clone on Windows can hold it.")),
         pytest.param(f"{AT}/ag\u0435nt.py", NAMES, marks=pytest.mark.attack(
             "file_with_letters_that_look_alike", family="supply", outcome="refused in one line",
             tries="Names a file like the entry, with a letter that looks alike.")),
@@ -113,7 +122,7 @@ def test_a_folder_that_came_in_before_these_rules_can_still_be_read(board: Clone
 def test_a_blob_that_unpacks_to_much_more_is_refused_by_its_size(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     plain = GitRepository.read
-    monkeypatch.setattr(GitRepository, "read", lambda self, oids: read.extend(oids) or plain(self, oids))
+    monkeypatch.setattr(GitRepository, "read", lambda self, oids, *rest: read.extend(oids) or plain(self, oids, *rest))
     with (board.path / "zeros").open("wb") as file:
         file.truncate(1 << 25)
     oid = git(board.path, "hash-object", "-w", "zeros")
@@ -123,6 +132,51 @@ def test_a_blob_that_unpacks_to_much_more_is_refused_by_its_size(board: Clone, m
     held = "holds 32 MiB of at most 25 MiB; largest: weights.bin 32 MiB"
     assert fault.endswith(f"{held}; have it fetched: 'weights' in the manifest")
     assert oid not in read
+
+
+@pytest.mark.attack(
+    "large_agents_side_by_side", family="supply", outcome="all agents of the board are read, few files at once",
+    tries="Enters forty-two agents of 25 MiB each, in packs of some kilobytes: together more than git may print at once.",
+)  # fmt: skip
+def test_agents_that_are_large_together_do_not_keep_the_board_from_being_read(board: Clone) -> None:
+    files: dict[str, bytes | None] = {}
+    for number in range(42):
+        files |= agent_files("alice", f"a{number}", AGENT + b"# %d\n" % number)
+        files[f"submissions/alice/a{number}/weights.bin"] = b"%d" % number + bytes(25_500 << 10)
+    assert judge(board, files).is_clean
+    entries, faults = read_entries(board.repository, board.head, RULES)
+
+    assert (len(entries), faults) == (43, [])
+    history = FolderHistory(board.repository, board.head)
+    assert history.digests(entry.spelled_name for entry in entries) == {
+        entry.spelled_name: entry.digest for entry in entries
+    }
+
+
+@pytest.mark.attack(
+    "folders_that_are_compared_for_hours", family="supply", outcome="each file is read twice at most",
+    tries="Changes many folders with the same source and large files in every other one, which are compared pair by pair.",
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["weights.bin", "submission.yml"])
+def test_each_file_is_read_once_however_many_folders_are_alike(
+    board: Clone, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files: dict[str, bytes | None] = {}
+    for number in range(20):
+        files |= agent_files("alice", f"a{number}", AGENT + b"# alice\n")
+        if number % 2:
+            files[f"submissions/alice/a{number}/{name}"] = b"%d" % number + bytes(1 << 20)
+    printed: list[int] = []
+    plain = GitRepository.run
+
+    def run(self: GitRepository, *arguments: str, **options: Any) -> bytes:
+        output = plain(self, *arguments, **options)
+        printed.append(len(output))
+        return output
+
+    monkeypatch.setattr(GitRepository, "run", run)
+    assert len(judge(board, files).faults) > 1
+    assert sum(printed) < 25 << 20
 
 
 class _Canary:

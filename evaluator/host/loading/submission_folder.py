@@ -26,6 +26,8 @@ from evaluator.model.suggestion import nearest
 
 POINTER_FAULT = "is a Git LFS pointer, not the file; run 'git lfs untrack' for it, then commit the file itself"
 MAX_FOLDER_DEPTH = 6
+# Windows takes 260 characters, of which the folder's own path and the clone's need some.
+LONGEST_PATH = 120
 # Python writes these; they are never part of an agent.
 IGNORED_FOLDERS = frozenset({"__pycache__"})
 # Python imports these from anywhere, and nobody can read them.
@@ -167,6 +169,13 @@ def new_file_fault(path: str) -> str | None:
     if path.rpartition("/")[2].casefold() == _GITS_HEAD:
         return "git would take its folder for a repository and obey it; rename it"
     return next((fault for segment in path.split("/") if (fault := portable_fault(segment))), None)
+
+
+def new_path_fault(path: str) -> str | None:
+    """Why a file with that path may not come in with git; None if it may. What is fetched lies in no clone."""
+    if len(path) > LONGEST_PATH:
+        return f"has more than {LONGEST_PATH} characters, so nobody could clone it on Windows; shorten it"
+    return new_file_fault(path)
 
 
 def new_names_fault(paths: Iterable[str]) -> str | None:

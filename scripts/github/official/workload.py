@@ -21,7 +21,7 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit_work, authors_by_owner, tasks_by_name
 from leaderboard.planning.evaluation_quota import Deferred
-from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
+from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, in_turns
 from leaderboard.planning.pack_shards import (
     Capacity,
     Packing,
@@ -161,8 +161,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     plan_context = _with_members(official, challenge, standing)
     admission = admission_at(plan_context.now, origin, plan_context.members)
     admitted = admit_work(challenge, standing, results, duels, measurement, admission, [*every_result, *every_duel])
-    # New and changed agents first, measuring again last; within that validations before pairs.
-    items = sorted(admitted.items, key=lambda item: not item.is_awaited)
+    items = in_turns(admitted.items)
     if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
         say(f"Nothing is planned: {over}.")
         items = []

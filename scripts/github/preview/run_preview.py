@@ -317,12 +317,12 @@ def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentSta
 
 
 def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[AgentName, AgentFolder]]:
-    """The official board as it is checked out, and its agents."""
+    """The official board as it is checked out, and its agents without their files: of all they may not fit into memory."""
     results = without_quarantined(checkout.recorded[0], checkout.moderation)
     duels = checkout.duels
     ranking = {
         submission.name: submission
-        for submission in checkout.read_all()[0]
+        for submission in replace(checkout, is_lean=True).read_all()[0]
         if (submission.path.is_relative_to(checkout.root / SUBMISSIONS) or submission.baseline)
         and checkout.moderation.exclusion_of(submission.login, submission.agent, submission.folder.digest) is None
     }
@@ -377,6 +377,8 @@ class PreviewGames:
             return
         self.played.add((submission.name, task.id, other.name))
         session = self.session
+        if other is not submission:
+            other = session.checkout.find(other.path)
         request = self.runner.request(submission, other, task)
         first, second = (
             replace(player, login_id=session.pull.author_id) if player.folder is submission.folder else player

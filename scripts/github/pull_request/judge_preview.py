@@ -154,11 +154,15 @@ def _read_preview(context: BotContext, case: PreviewCase, paths: GuardedPaths) -
         raise ArtifactError("the preview run played another commit")
     if {f"{SUBMISSIONS}/{agent.login}/{agent.agent}" for agent in preview.agents} - set(paths.agents):
         raise ArtifactError("the preview run played an agent that this pull request does not change")
-    task_ids = {task.id for task in context.checkout.challenge.solo_tasks}
-    if any(result.task not in task_ids for agent in preview.agents for result in agent.results):
+    tasks = {task.id: task for task in context.checkout.challenge.solo_tasks}
+    results = [result for agent in preview.agents for result in agent.results]
+    if any(result.task not in tasks for result in results):
         raise ArtifactError("the preview run played a task that the board does not have")
+    # Resampling thousands of episodes takes seconds and hundreds of megabytes.
+    if any(len(result.returns) > tasks[result.task].counted for result in results):
+        raise ArtifactError("the preview run counted more episodes than the task has")
     sandbox = context.checkout.challenge.runners.sandbox
-    played = {result.sandbox.value for agent in preview.agents for result in agent.results}
+    played = {result.sandbox.value for result in results}
     played |= {duel.sandbox.value for agent in preview.agents for duel in agent.duels}
     if others := sorted(played - {sandbox}):
         raise ArtifactError(f"the preview run played in {others[0]}, and this leaderboard evaluates in {sandbox}")
@@ -196,7 +200,7 @@ def _standing_versions(context: BotContext, preview: Preview) -> set[tuple[str, 
     """Login, folder and digest of the versions on main now, and on main when the preview began."""
     entries = list(context.entries)
     if preview.evaluator_sha in context.parents and preview.evaluator_sha != context.main:
-        entries += read_entries(context.clone, preview.evaluator_sha, context.checkout.challenge)[0]
+        entries += read_entries(context.clone, preview.evaluator_sha, context.checkout.challenge, context.known_folders)[0]
     return {entry.version for entry in entries}
 
 

@@ -25,6 +25,9 @@ WRITERS = ("admin", "write")
 # With fewer of the hour's requests left nothing is started, and with fewer points of GraphQL nobody is answered: anybody may
 # write comments. An answer takes two points and no request; a run that is started again takes six requests.
 REQUESTS_RESERVED, POINTS_RESERVED = 40, 100
+# What is answered by a comment waits once so many points of the hour are used: of the 500 comments that GitHub takes in an
+# hour most are left for reports.
+ANSWERED, ANSWERS_POINTS = ("rank", "help"), 300
 # After this many attempts a comment does not start a run again.
 MAX_ATTEMPTS = 10
 
@@ -65,7 +68,8 @@ def run_slash_command(context: BotContext) -> int:
         say("The comment is no command.")
         return OK
     limits = context.github.request_limits()
-    if "graphql" in limits and limits["graphql"].left < POINTS_RESERVED:
+    points = limits.get("graphql")
+    if points and (points.left < POINTS_RESERVED or (command.name in ANSWERED and points.used >= ANSWERS_POINTS)):
         say("Few of the hour's points are left, and the official run needs them: write the command again in an hour.")
         return OK
     snapshot = read_pulls(context.github, [comment.number], with_status=False).get(comment.number)

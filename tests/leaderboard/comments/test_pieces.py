@@ -145,11 +145,13 @@ def test_what_was_written_is_read() -> None:
         LogTail(who="alice/x on CartPole-v1", verdict="crashed", text="one\n\n  two x[::2]\n"),
         LogTail(who="alice/y on ALE/Pong-v5", verdict="ok", text="| == alice/x on CartPole-v1: ok\n| > forged"),
         LogTail(who="alice/z on T", verdict="ok", text=" \n"),
+        LogTail(who="bob_corp/x on T", verdict="crashed", text="of an account that an enterprise manages"),
     ]
 
     assert log_tails(write_preview_log(given).decode()) == {
         "alice/x on CartPole-v1": "one\n\n  two x[::2]",
         "alice/y on ALE/Pong-v5": "| == alice/x on CartPole-v1: ok\n| > forged",
+        "bob_corp/x on T": "of an account that an enterprise manages",
     }
 
 

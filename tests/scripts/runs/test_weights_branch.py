@@ -7,7 +7,8 @@ import pytest
 
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.weights_cache import WeightsCache
-from scripts.git.data_branches import tip_of
+from scripts.git.data_branches import BranchCommit, DataBranches, tip_of
+from scripts.git.git_repository import GitError
 from scripts.runs import weights_branch
 from scripts.runs.weights_branch import WEIGHTS_BRANCH, bring_weights, keep_weights
 from tests.scripts.github.remotes import Clone, git, make_board
@@ -105,3 +106,29 @@ def test_hosts_that_answer_slowly_do_not_keep_results_from_being_recorded(
 
         assert 0 < len(server.asked) < len(every)
     assert "There was no time to keep copies of" in capsys.readouterr().err
+
+
+@pytest.mark.attack(
+    "weights_that_fill_the_disk", family="supply", outcome="left for the next round, results are recorded",
+    tries="Names so many large files that the machine which keeps copies of them has no room, or the remote refuses one.",
+)  # fmt: skip
+@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), GitError("push", "fatal: too large")])
+def test_what_cannot_be_kept_does_not_keep_results_from_being_recorded(
+    clone: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    other, failed = weights(CONTENT * 2, path="/other"), []
+    build = DataBranches.build
+
+    def build_second(self: DataBranches, tip: str | None, commit: BranchCommit, now: datetime) -> str:
+        if not failed:
+            failed.append(self.repository.path)
+            raise fault
+        assert not failed[0].exists()
+        return build(self, tip, commit, now)
+
+    monkeypatch.setattr(DataBranches, "build", build_second)
+    with serving(tmp_path) as server:
+        server.pages |= {"/net.bin": gives(CONTENT), "/other": gives(CONTENT * 2)}
+        assert keep_weights(clone.repository, [MINE, other], NOW, server.store(tmp_path / "publish")) == 1
+
+    assert list((tmp_path / "publish").iterdir()) == []

@@ -12,6 +12,7 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.comments.log_excerpt import log_tails
 from leaderboard.core.store import ResultStore
+from scripts.git.git_repository import GitRepository
 from scripts.github.api.client import GitHub
 from scripts.github.preview import run_preview
 from scripts.github.preview.preview_artifact import LOG_FILE, ArtifactError, read_artifact
@@ -288,6 +289,22 @@ def test_an_opponent_that_changed_meanwhile_is_still_told_but_rates_nobody(scene
 
     assert "`local/last`" in body
     assert scene.statuses(sha)[0][0] == "success"
+
+
+@pytest.mark.attack(
+    "preview_by_an_old_evaluator", family="bot", outcome="only what differed is read",
+    tries="Names an old commit of main as the evaluator's, so that each report of a preview reads the whole board again.",
+)  # fmt: skip
+def test_an_older_evaluator_makes_nobody_read_the_board_twice(
+    scene: Scene, played: PreviewedAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha, read = scene.push(entered("alice", MINE)), list[str]()
+    before, plain = scene.clone.head, GitRepository.read_each
+    scene.clone.commit({"example_agents/last/agent.py": LAST + b"# 2\n"})
+    monkeypatch.setattr(GitRepository, "read_each", lambda self, oids: read.extend(oids) or plain(self, oids))
+    reported(scene, zipped(Preview(schema=1, head_sha=sha, evaluator_sha=before, agents=(played,))))
+
+    assert read.count(git(scene.clone.path, "rev-parse", f"{before}:submissions/bob/a/agent.py")) == 1
 
 
 def test_a_player_that_crashed_against_another_is_told_so(scene: Scene, played: PreviewedAgent) -> None:

@@ -242,6 +242,20 @@ def test_attack_4_an_artifact_cannot_score_agents_of_others(scene: Scene) -> Non
     assert scene.statuses(sha)[0][0] == "error"
 
 
+@pytest.mark.attack(
+    "artifact_of_ten_thousand_episodes", family="bot", outcome="told as broken, no score",
+    tries="Claims more episodes than a task has, so that each preview takes the report seconds and 200 megabytes.",
+)  # fmt: skip
+def test_attack_6_an_artifact_has_no_more_episodes_than_the_task(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha, (9.0,) * 101))
+
+    tell(scene, 31)
+
+    assert "counted more episodes than the task has" in scene.bodies()[0]
+    assert scene.statuses(sha)[0][0] == "error"
+
+
 @pytest.mark.parametrize("sandbox", ["process", "gvisor"])
 def test_a_preview_in_another_sandbox_than_the_boards_gets_no_place(scene: Scene, sandbox: str) -> None:
     sha = scene.bring()

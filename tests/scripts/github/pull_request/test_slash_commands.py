@@ -60,19 +60,33 @@ def test_only_a_first_line_that_is_a_command_is_one(body: str, expected: SlashCo
 
 @pytest.mark.attack(
     "flood_of_commands", family="bot", outcome="the official run keeps its requests",
-    tries="Asks for help again and again, until the hour has no request left for anybody.",
+    tries="Asks for a retry again and again, until the hour has no request left for anybody.",
 )  # fmt: skip
 def test_commands_leave_requests_for_the_official_run(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     scene.bring()
     scene.world.left["graphql"] = slash_commands.POINTS_RESERVED + 50
-    for _ in range(40):
-        say(scene, "/help", EVE)
+    for _ in range(100):
+        say(scene, "/retry", EVE)
 
     assert slash_commands.POINTS_RESERVED - 3 < scene.world.left["graphql"] < slash_commands.POINTS_RESERVED
     assert "write the command again in an hour" in capsys.readouterr().err
-    assert scene.world.left["core"] == 1000
     scene.world.left["graphql"] = 1000
     assert say(scene, "/help") == ["+1"]
+
+
+@pytest.mark.attack(
+    "flood_of_answers", family="bot", outcome="most of the hour's comments are left for reports",
+    tries="Asks for help again and again, until GitHub takes no comment of the bot any more in that hour.",
+)  # fmt: skip
+def test_answers_leave_comments_for_reports(scene: Scene, sha: str) -> None:
+    scene.world.left["graphql"] = 1000 - slash_commands.ANSWERS_POINTS + 50
+    for _ in range(40):
+        say(scene, "/help", EVE)
+
+    assert len(scene.bodies()) < 30
+    assert scene.world.left["core"] == 1000
+    assert say(scene, "/rank") == []
+    assert say(scene, f"/evaluate {sha}", HOST) == ["rocket"]
 
 
 def test_in_an_hour_without_requests_questions_are_answered_and_nothing_is_started(scene: Scene, sha: str) -> None:

@@ -333,6 +333,29 @@ def freezes_its_curve(link: RefereeLink) -> None:
     honest(link)
 
 
+def plays_others_meanwhile(link: RefereeLink) -> None:
+    """Many episodes are played but for their last steps, and then end one after the other, each at a step of its own."""
+    env = RemoteEnv(link)
+    trains_till_lucky(env)
+    held = []
+    with contextlib.suppress(BudgetOver):
+        while True:
+            held.append(RemoteEnv(link))
+            if start := held[-1].reset()[0]:
+                finish(held[-1], start)
+    with contextlib.suppress(BudgetOver, gymnasium.error.ResetNeeded):
+        for env in held:
+            finish(env)
+
+
+@pytest.mark.attack(
+    "lucky_height_of_a_learning_curve", family="cheating", outcome="it holds for the next episode's steps alone",
+    tries="Plays many episodes but for their last steps when its learning curve is high by luck, and ends them one by one.",
+)  # fmt: skip
+def test_who_plays_others_while_its_learning_curve_is_high_has_no_greater_area() -> None:
+    assert statistics.mean(heights(plays_others_meanwhile)) <= statistics.mean(heights(honest)) + 0.2 * ERROR
+
+
 @pytest.mark.attack(
     "learning_curves_that_stand_still", family="cheating", outcome="the steps after it count less",
     tries="Ends its run, or holds an episode open, when its learning curve is high by luck, which the area then keeps.",

@@ -113,11 +113,15 @@ def compare_all(measured: EstimateArrays) -> Comparison:
     with conservative degrees of freedom. With the pseudo-episodes of bounded returns it is the interval of Agresti & Caffo
     (The American Statistician 54, 2000) for 0/1 returns. Entries with an unknown spread are told apart from none.
 
+    Rare returns that are very bad lower a score and widen its error by as much, but make nobody better. So whoever is behind
+    is told apart, too, if it would be without the returns of its lowest quarter, which are raised to the next one.
+
     Pairs whose difference is above the widest possible margin are not computed.
     """
     finite = np.flatnonzero(np.isfinite(measured.error))
     chosen = finite[np.argsort(-measured.centre[finite], kind="stable")]
     centre, variance = measured.centre[chosen], measured.error[chosen] ** 2
+    raised, raised_variance = measured.without_tails[chosen, 0], measured.without_tails[chosen, 1] ** 2
     freedom, tries = (measured.size[chosen] - 1).astype(np.intp), measured.tries[chosen].astype(np.intp)
     critical = CriticalValues(freedom, tries, max(len(chosen) - 1, 1))
     better, worse = np.zeros((2, len(measured.score)), dtype=np.intp)
@@ -130,6 +134,10 @@ def compare_all(measured: EstimateArrays) -> Comparison:
         near = slice(first, stop)
         lead = np.subtract.outer(centre[rows], centre[near])
         statistics = _in_errors(lead, np.add.outer(variance[rows], variance[near]))
+        behind_row = np.subtract.outer(-raised[rows], -centre[near]), np.add.outer(raised_variance[rows], variance[near])
+        behind_column = np.subtract.outer(centre[rows], raised[near]), np.add.outer(variance[rows], raised_variance[near])
+        at_least, spread = (np.where(lead > 0, *pair) for pair in zip(behind_column, behind_row, strict=True))
+        statistics = np.maximum(statistics, _in_errors(np.maximum(at_least, 0), spread))
         apart = critical.step_down(statistics, critical.classes(rows, near, lead > 0), first + len(chosen) - stop)
         better[chosen[rows]] = first + row_counts(apart & (lead < 0))
         worse[chosen[rows]] = len(chosen) - stop + row_counts(apart & (lead > 0))

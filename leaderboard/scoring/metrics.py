@@ -24,6 +24,8 @@ class LearningCurve:
     """Total environment steps when each episode, and all that were begun before it, had ended; never decreasing."""
     played: tuple[int, ...]
     """The steps of each episode and of all that were begun before it."""
+    skipped: tuple[int, ...]
+    """Steps of the longest episode, for each one that was left until then."""
     returns: tuple[float, ...]
     rules: ScriptRules
     is_whole: bool = True
@@ -51,10 +53,11 @@ def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve |
     last = (len(record.returns) if record.counts_from is None else record.counts_from) - 1
     shown = [index for index in range(len(record.returns)) if not (index == last and index in left)]
     played = tuple(itertools.accumulate(record.lengths))
-    ends = record.ended_at or played
+    ends, longest = record.ended_at or played, max(record.lengths)
     return LearningCurve(
         steps=tuple(itertools.accumulate((ends[index] for index in shown), max)),
         played=tuple(played[index] for index in shown),
+        skipped=tuple(itertools.accumulate(longest * (index in left) for index in shown)),
         returns=tuple(rules.worst if index in left else record.returns[index] for index in shown),
         rules=rules,
         is_whole=record.counts_from is None or all(record.finished(rules.last)),
@@ -64,10 +67,12 @@ def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve |
 def steps_to_threshold(curve: LearningCurve, threshold: float) -> float | None:
     """Steps until the mean of the last `window` returns reached the threshold.
 
-    Only full windows count, since one lucky episode shows no skill. None if it was never reached: worse than any number.
+    Only full windows count, since one lucky episode shows no skill. An episode that was left costs as much as the longest: a
+    script could else look at a thousand starts, which takes no step, and play where many good ones follow each other. None
+    if it was never reached: worse than any number.
     """
-    full = list(curve.points())[curve.rules.window - 1 :]
-    return next((float(steps) for steps, value in full if value >= threshold), None)
+    full = list(zip(curve.points(), curve.skipped, strict=True))[curve.rules.window - 1 :]
+    return next((float(steps + skipped) for (steps, value), skipped in full if value >= threshold), None)
 
 
 def area_under_curve(curve: LearningCurve, _: float = 0.0) -> float:

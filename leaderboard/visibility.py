@@ -21,8 +21,10 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import version_folders
 
-# Digits of the hash: enough for ten thousand entries without a collision.
-ANONYMOUS_DIGITS = 8
+# Digits of the hash that stand for a name: so many that nobody finds a folder's name which gives a rival's.
+ANONYMOUS_DIGITS = 32
+# Of these so many are shown.
+SHOWN_DIGITS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +75,7 @@ def anonymous_name(challenge: Challenge, name: str, now: datetime) -> str:
     login, _, agent = name.partition("/")
     if not agent or not is_anonymous(challenge, now) or is_known(challenge, login, agent):
         return name
-    return f"Entry {anonymous_mark(challenge, login, agent)}"
+    return f"Entry {anonymous_mark(challenge, login, agent)[:SHOWN_DIGITS]}"
 
 
 def as_shown(standings: StandingsInput, now: datetime) -> StandingsInput:
@@ -133,7 +135,7 @@ _NOBODY: dict[str, object] = {"login_id": None, "message": "", "log_tail": ""}
 def _entry(entry: Entry, masked: AgentName | None) -> Entry:
     if masked is None:
         return entry
-    digits = masked[0].removeprefix("entry-")
+    digits = masked[0].removeprefix("entry-")[:SHOWN_DIGITS]
     fields = {"kind": entry.submission.kind, "tasks": entry.submission.tasks}
     submission = Submission(name=f"Entry {digits}", algorithm="not shown yet").model_copy(update=fields)
     version, (login, agent) = _pseudonym(entry.digest), masked

@@ -35,7 +35,7 @@ _MEDALS: dict[int, Medal] = {1: "gold", 2: "silver", 3: "bronze"}
 
 
 # A former entry does not say whether its name is hidden, so this is read from the name that it has meanwhile.
-_ANONYMOUS_LOGIN = re.compile(r"entry-[0-9a-f]{8}")
+_ANONYMOUS_LOGIN = re.compile(r"entry-[0-9a-f]{32}")
 
 
 @with_config(extra="forbid")

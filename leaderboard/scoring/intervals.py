@@ -13,7 +13,15 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import Estimate
-from leaderboard.scoring.bootstrap import ResampledScores, Scoring, by_length, resampled_scores, sorted_values, trimmed_mean
+from leaderboard.scoring.bootstrap import (
+    QUARTER,
+    ResampledScores,
+    Scoring,
+    by_length,
+    resampled_scores,
+    sorted_values,
+    trimmed_mean,
+)
 from leaderboard.scoring.metrics import (
     MISSING,
     EpisodeMetric,
@@ -138,6 +146,9 @@ class EstimateArrays(NamedTuple):
     """Degrees of freedom of the error, plus one."""
     tries: Floats
     """Versions and draws that the entry was chosen from: `tail` of them is the level of intervals and tests."""
+    without_tails: Floats
+    """Centre and error if no episode were worse than the lowest quarter's best, then if none were better than the highest
+    quarter's worst; shape (entries, 4). For what is no mean they are the centre and the error."""
 
 
 def scores(ordered: Floats, scoring: Scoring) -> Floats:
@@ -179,7 +190,8 @@ def estimates(
         task: how returns become a score, and their bounds.
         tries: how many versions and draws each entry was chosen from; 1 if left out.
     """
-    columns = EstimateArrays(*np.empty((len(EstimateArrays._fields), len(returns))))
+    numbers = np.empty((len(EstimateArrays._fields) - 1, len(returns)))
+    columns = EstimateArrays(*[*numbers, np.empty((len(returns), 4))])
     columns.tries[:] = 1 if tries is None else tries
     for rows in by_length(returns):
         sample = sorted_values([returns[row] for row in rows], task.bounds)
@@ -191,6 +203,7 @@ def estimates(
         columns.low[rows] = centre - (margin + np.maximum(-longer, 0)) * reach
         columns.high[rows] = centre + (margin + np.maximum(longer, 0)) * reach
         columns.centre[rows], columns.error[rows], columns.size[rows] = centre, error, size
+        columns.without_tails[rows] = _without_tails(sample, error) if task.score == "mean" else twice(centre, error)
     columns.score[:] = _points(returns, task.score) if task.bounds else columns.centre
     lowest, highest = task.bounds or (-np.inf, np.inf)
     columns.low[:] = np.minimum(np.maximum(columns.low, lowest), columns.score)
@@ -228,6 +241,19 @@ def _spread(sample: Floats, task: ResampledScores, centre: Floats) -> tuple[Floa
     return np.where(is_unknown, np.inf, error), np.full(len(sample), float(size)), skewness
 
 
+def _without_tails(sample: Floats, error: Floats) -> Floats:
+    """See `EstimateArrays`; `sample` is ascending."""
+    cut, count = int(QUARTER * sample.shape[1]), sample.shape[1]
+    sides = np.maximum(sample, sample[:, cut, None]), np.minimum(sample, sample[:, count - cut - 1, None])
+    errors = [np.where(np.isfinite(error), deviation(side) / math.sqrt(max(count - 1, 1)), np.inf) for side in sides]
+    return np.stack([scores(sides[0], "mean"), errors[0], scores(sides[1], "mean"), errors[1]], axis=1)
+
+
+def twice(centre: Floats, error: Floats) -> Floats:
+    """`EstimateArrays.without_tails` of scores that have none."""
+    return np.stack([centre, error, centre, error], axis=1)
+
+
 def row_sums(values: Floats) -> Floats:
     """The sum of each row, exactly rounded."""
     return np.array([math.fsum(row) for row in values.tolist()])
@@ -250,7 +276,10 @@ def pooled_estimate(pooled: Sequence[PooledResults], task: Task, tries: Sequence
     among = np.array(tries, dtype=np.float64)
     # A single number of unknown spread has no interval.
     margin = np.where(np.isfinite(error), critical_value(size, among) * error, MISSING)
-    return EstimateArrays(score, score - margin, score + margin, centre=score, error=error, size=size, tries=among)
+    return EstimateArrays(
+        score, score - margin, score + margin, centre=score, error=error, size=size, tries=among,
+        without_tails=twice(score, error),
+    )  # fmt: skip
 
 
 def _single_error(metric: Metric, pooled: PooledResults) -> float:
@@ -297,7 +326,10 @@ def oriented(measured: EstimateArrays, metric: Metric) -> EstimateArrays:
     """The estimates with signs changed if lower is better, so that greater is better."""
     if oriented_value(metric, 1) > 0:
         return measured
-    return measured._replace(score=-measured.score, low=-measured.high, high=-measured.low, centre=-measured.centre)
+    without_tails = measured.without_tails[:, [2, 3, 0, 1]] * [-1, 1, -1, 1]
+    return measured._replace(
+        score=-measured.score, low=-measured.high, high=-measured.low, centre=-measured.centre, without_tails=without_tails
+    )
 
 
 def tail(tries: Floats) -> Floats:

@@ -22,6 +22,10 @@ class LearningCurve:
 
     steps: tuple[int, ...]
     """Total environment steps when each episode, and all that were begun before it, had ended; never decreasing."""
+    played: tuple[int, ...]
+    """The steps of each episode and of all that were begun before it."""
+    skipped: tuple[int, ...]
+    """Steps of the longest episode, for each one that was left until then."""
     returns: tuple[float, ...]
     rules: ScriptRules
     is_whole: bool = True
@@ -30,12 +34,8 @@ class LearningCurve:
     def points(self) -> Iterator[tuple[int, float]]:
         """Steps, and the mean of the last `window` returns at that step, or of all if there are fewer."""
         for count, steps in enumerate(self.steps, start=1):
-            yield steps, mean_in_order(self.returns[max(0, count - self.rules.window) : count])
-
-
-def mean_in_order(values: Sequence[float]) -> float:
-    """The mean, summed from the first value to the last."""
-    return sum(values) / len(values)
+            last = self.returns[max(0, count - self.rules.window) : count]
+            yield steps, sum(last) / len(last)
 
 
 def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve | None:
@@ -51,39 +51,43 @@ def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve |
     if len(left) == len(record.returns):
         return None
     last = (len(record.returns) if record.counts_from is None else record.counts_from) - 1
-    worth = (rules.worst if index in left else total for index, total in enumerate(record.returns))
-    ends = itertools.accumulate(record.lengths) if record.ended_at is None else record.ended_at
-    ended = enumerate(zip(ends, worth, strict=True))
-    shown = [pair for index, pair in ended if not (index == last and index in left)]
-    steps = tuple(itertools.accumulate((end for end, _ in shown), max))
-    is_whole = record.counts_from is None or all(record.finished(rules.last))
-    return LearningCurve(steps=steps, returns=tuple(total for _, total in shown), rules=rules, is_whole=is_whole)
+    shown = [index for index in range(len(record.returns)) if not (index == last and index in left)]
+    played = tuple(itertools.accumulate(record.lengths))
+    ends, longest = record.ended_at or played, max(record.lengths)
+    return LearningCurve(
+        steps=tuple(itertools.accumulate((ends[index] for index in shown), max)),
+        played=tuple(played[index] for index in shown),
+        skipped=tuple(itertools.accumulate(longest * (index in left) for index in shown)),
+        returns=tuple(rules.worst if index in left else record.returns[index] for index in shown),
+        rules=rules,
+        is_whole=record.counts_from is None or all(record.finished(rules.last)),
+    )
 
 
 def steps_to_threshold(curve: LearningCurve, threshold: float) -> float | None:
     """Steps until the mean of the last `window` returns reached the threshold.
 
-    Only full windows count, since one lucky episode shows no skill. None if it was never reached: worse than any number.
+    Only full windows count, since one lucky episode shows no skill. An episode that was left costs as much as the longest: a
+    script could else look at a thousand starts, which takes no step, and play where many good ones follow each other. None
+    if it was never reached: worse than any number.
     """
-    full = list(curve.points())[curve.rules.window - 1 :]
-    return next((float(steps) for steps, value in full if value >= threshold), None)
+    full = list(zip(curve.points(), curve.skipped, strict=True))[curve.rules.window - 1 :]
+    return next((float(steps + skipped) for (steps, value), skipped in full if value >= threshold), None)
 
 
 def area_under_curve(curve: LearningCurve, _: float = 0.0) -> float:
     """The mean height of the curve over the whole budget of steps, as a return.
 
-    Before the first episode ends the height is the task's worst return; each point holds until the next one, and the
-    last one until the budget ends. Episodes that end beyond the budget do not count.
+    Before the first episode ends the height is the task's worst return; each point holds for the steps of the next episode,
+    and the last one until the budget ends. What is beyond the budget does not count.
 
-    A script could let a lucky height hold for long. So where several points come at once, since they waited for an episode
-    that was open, the height until then is at most their mean; and the last one holds only if all that count have ended.
+    A script could let a lucky height hold for long. So steps are those of the episodes in the order in which they began, not
+    those taken meanwhile in others; and the last height holds only if all that count have ended.
     """
     area, since, height = 0.0, 0, curve.rules.worst
-    for steps, points in itertools.groupby(curve.points(), key=lambda point: min(point[0], curve.rules.steps)):
-        values = [value for _, value in points]
-        held = min(height, mean_in_order(values)) if len(values) > 1 else height
-        area += held * (steps - since)
-        since, height = steps, values[-1]
+    for played, (_, value) in zip(curve.played, curve.points(), strict=True):
+        steps = min(played, curve.rules.steps)
+        area, since, height = area + height * (steps - since), steps, value
     return (area + (height if curve.is_whole else curve.rules.worst) * (curve.rules.steps - since)) / curve.rules.steps
 
 

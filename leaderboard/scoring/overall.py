@@ -31,6 +31,7 @@ from leaderboard.scoring.intervals import (
     pooled_episodes,
     row_sums,
     tail,
+    twice,
 )
 from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking, value_or_none
 from leaderboard.scoring.ranking import chosen_entries, name_order, rank_intervals, ranks_with_unranked
@@ -301,7 +302,10 @@ def _estimates(
     # A rounded score of a sealed season has no interval; an interval of width 0 would claim certainty.
     is_sealed = [any(any_sealed(row.pooled_results) for row in contender.rows.values()) for contender in contenders]
     low[is_sealed], high[is_sealed] = np.nan, np.nan
-    return EstimateArrays(score=score, low=low, high=high, centre=centre, error=error, size=size, tries=tries)
+    return EstimateArrays(
+        score=score, low=low, high=high, centre=centre, error=error, size=size, tries=tries,
+        without_tails=twice(centre, error),
+    )  # fmt: skip
 
 
 def _weighted(values: Floats, scales: Sequence[CommonScale]) -> Floats:

@@ -9,7 +9,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.arrays import Bools, Floats, Indices
 from leaderboard.core.standings import Row
-from leaderboard.scoring.bootstrap import Scoring, trimmed_mean
+from leaderboard.scoring.bootstrap import QUARTER, Scoring, trimmed_mean
 from leaderboard.scoring.intervals import (
     INTERVAL_QUANTILES,
     MIN_EQUAL_VALUES,
@@ -113,11 +113,15 @@ def compare_all(measured: EstimateArrays) -> Comparison:
     with conservative degrees of freedom. With the pseudo-episodes of bounded returns it is the interval of Agresti & Caffo
     (The American Statistician 54, 2000) for 0/1 returns. Entries with an unknown spread are told apart from none.
 
+    Rare returns that are very bad lower a score and widen its error by as much, but make nobody better. So whoever is behind
+    is told apart, too, if it would be without the returns of its lowest quarter, which are raised to the next one.
+
     Pairs whose difference is above the widest possible margin are not computed.
     """
     finite = np.flatnonzero(np.isfinite(measured.error))
     chosen = finite[np.argsort(-measured.centre[finite], kind="stable")]
     centre, variance = measured.centre[chosen], measured.error[chosen] ** 2
+    raised, raised_variance = measured.without_tails[chosen, 0], measured.without_tails[chosen, 1] ** 2
     freedom, tries = (measured.size[chosen] - 1).astype(np.intp), measured.tries[chosen].astype(np.intp)
     critical = CriticalValues(freedom, tries, max(len(chosen) - 1, 1))
     better, worse = np.zeros((2, len(measured.score)), dtype=np.intp)
@@ -130,6 +134,10 @@ def compare_all(measured: EstimateArrays) -> Comparison:
         near = slice(first, stop)
         lead = np.subtract.outer(centre[rows], centre[near])
         statistics = _in_errors(lead, np.add.outer(variance[rows], variance[near]))
+        behind_row = np.subtract.outer(-raised[rows], -centre[near]), np.add.outer(raised_variance[rows], variance[near])
+        behind_column = np.subtract.outer(centre[rows], raised[near]), np.add.outer(variance[rows], raised_variance[near])
+        at_least, spread = (np.where(lead > 0, *pair) for pair in zip(behind_column, behind_row, strict=True))
+        statistics = np.maximum(statistics, _in_errors(np.maximum(at_least, 0), spread))
         apart = critical.step_down(statistics, critical.classes(rows, near, lead > 0), first + len(chosen) - stop)
         better[chosen[rows]] = first + row_counts(apart & (lead < 0))
         worse[chosen[rows]] = len(chosen) - stop + row_counts(apart & (lead > 0))
@@ -164,6 +172,47 @@ def compare_same_episodes(pooled: Sequence[PooledResults], tries: Sequence[int],
     return compare_paired(oriented_value(metric, 1) * episodes, how.score, value_range, tries)
 
 
+class _PairedValues(NamedTuple):
+    """The same episodes of every entry."""
+
+    score: Floats
+    deviations: Floats
+    """From each row's mean, shape (entries, episodes)."""
+    squares: Floats
+    """Their squares' sums."""
+
+    @classmethod
+    def of(cls, values: Floats, score: Floats) -> Self:
+        deviations = values - values.mean(axis=1, keepdims=True)
+        return cls(score, deviations, (deviations**2).sum(axis=1))
+
+
+class _PairedTest(NamedTuple):
+    """The test of two entries' differences; see `compare_paired`."""
+
+    kept: int
+    value_range: float | None
+    least_spread: float
+    """Without bounds, differences that spread no more are not told from equal ones."""
+
+    @property
+    def size(self) -> int:
+        """Degrees of freedom, plus one."""
+        return self.kept if self.value_range is None else self.kept + 2
+
+    def leads(self, rows: slice, ours: _PairedValues, others: _PairedValues) -> tuple[Floats, Floats]:
+        """The leads of some entries over all, and how many standard errors they are."""
+        lead = np.subtract.outer(ours.score[rows], others.score)
+        products = ours.deviations[rows] @ others.deviations.T
+        spread = np.maximum(np.add.outer(ours.squares[rows], others.squares) - 2 * products, 0)
+        if self.value_range is None:
+            statistics = _in_errors(lead, spread / (self.kept * max(self.kept - 1, 1)))
+            statistics[spread <= self.least_spread] = 0
+            return lead, statistics
+        spread = spread + self.value_range**2 + lead**2 * self.kept * 2 / self.size
+        return lead, _in_errors(lead * self.kept / self.size, spread / (self.size * (self.size - 1)))
+
+
 def compare_paired(
     values: Floats, scoring: Scoring, value_range: float | None = None, tries: Sequence[int] | None = None
 ) -> Comparison:
@@ -174,7 +223,7 @@ def compare_paired(
     degrees of freedom; with nothing trimmed that is the paired t test. If values have bounds, two pseudo-pairs are added,
     half of one at each corner (Agresti & Min, Statistics in Medicine 24, 2005), so that a few equal differences are not
     taken for certainty; without bounds, fewer than `MIN_EQUAL_VALUES` equal differences tell nothing apart. The
-    differences of an entry to all others are one family, as in `compare_all`.
+    differences of an entry to all others are one family, and of two means the one behind is raised, as in `compare_all`.
 
     Args:
         values: shape (entries, episodes), the same episodes in every row, at least two.
@@ -188,22 +237,19 @@ def compare_paired(
     ordered = np.sort(values, axis=1)
     score = ordered[:, cut : count - cut].mean(axis=1)
     winsorized = np.clip(values, ordered[:, cut, None], ordered[:, count - cut - 1, None])
-    winsorized -= winsorized.mean(axis=1, keepdims=True)
-    squares = (winsorized**2).sum(axis=1)
-    size = kept if value_range is None else kept + 2
+    plain = raised = _PairedValues.of(winsorized, score)
+    if scoring == "mean" and count >= MIN_EQUAL_VALUES:
+        without_tail = np.maximum(values, ordered[:, int(QUARTER * count), None])
+        raised = _PairedValues.of(without_tail, without_tail.mean(axis=1))
+    test = _PairedTest(kept, value_range, ROUNDING * plain.squares.max() if count < MIN_EQUAL_VALUES else -1.0)
     among = np.ones(entries, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
-    critical = CriticalValues(np.full(entries, max(size - 1, 1)), among, max(entries - 1, 1))
+    critical = CriticalValues(np.full(entries, max(test.size - 1, 1)), among, max(entries - 1, 1))
     better, worse = np.zeros((2, entries), dtype=np.intp)
     for start in range(0, entries, ENTRIES_AT_ONCE):
         rows, everyone = slice(start, start + ENTRIES_AT_ONCE), slice(0, entries)
-        lead = np.subtract.outer(score[rows], score)
-        spread = np.maximum(np.add.outer(squares[rows], squares) - 2 * winsorized[rows] @ winsorized.T, 0)
-        if value_range is None:
-            statistics = _in_errors(lead, spread / (kept * max(kept - 1, 1)))
-            statistics[(spread <= ROUNDING * squares.max()) & (count < MIN_EQUAL_VALUES)] = 0
-        else:
-            spread = spread + value_range**2 + lead**2 * kept * 2 / size
-            statistics = _in_errors(lead * kept / size, spread / (size * (size - 1)))
+        lead, statistics = test.leads(rows, plain, plain)
+        (over_raised, ahead), (raised_over, behind) = test.leads(rows, plain, raised), test.leads(rows, raised, plain)
+        statistics = np.maximum(statistics, np.where(lead > 0, ahead * (over_raised > 0), behind * (raised_over < 0)))
         apart = critical.step_down(statistics, critical.classes(rows, everyone, lead > 0))
         better[rows] = row_counts(apart & (lead < 0))
         worse[rows] = row_counts(apart & (lead > 0))

@@ -22,12 +22,12 @@ from evaluator.host.seeds.derived_seeds import episode_seeds
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.config.task import Task
-from evaluator.model.config.training_script import ScriptRecord, ScriptRules
+from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord, ScriptRules
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 from leaderboard.scoring.intervals import pooled_values
-from leaderboard.scoring.metrics import area_under_curve, is_missing, learning_curve
+from leaderboard.scoring.metrics import area_under_curve, is_missing, learning_curve, steps_to_threshold
 from tests.evaluator import script_runs
 from tests.evaluator.host.training_scripts.test_script_env_server import Wire
 from tests.leaderboard import make
@@ -198,12 +198,12 @@ def counts_looks(link: RefereeLink) -> None:
         begun(env)
 
 
-def records(player: Player) -> Iterator[ScriptRecord]:
+def records(player: Player, rules: ScriptRules = RULES, runs: int = RUNS) -> Iterator[ScriptRecord]:
     """Each run, by the referee's own desk and rules."""
     world = load_gym_task(TASK)
-    for run in range(RUNS):
-        seeds = episode_seeds("test", "preview", f"{run:064x}", TASK.id, 700)
-        desk = RemoteEnvServer(ScriptTask(gym_task=world, rules=RULES, seed_of=seeds.__getitem__))
+    for run in range(runs):
+        seeds = episode_seeds("test", "preview", f"{run:064x}", TASK.id, 700 if rules == RULES else 2 * ENVIRONMENTS)
+        desk = RemoteEnvServer(ScriptTask(gym_task=world, rules=rules, seed_of=seeds.__getitem__))
         hello = {
             "task_id": TASK.id, "env_id": TASK.env_id, "kwargs": {}, "max_episode_steps": LIMIT,
             "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),
@@ -216,7 +216,7 @@ def records(player: Player) -> Iterator[ScriptRecord]:
             unfinished=tuple(one.index for one in episodes if not one.finished), counts_from=desk.counts_from,
             ended_at=tuple(one.ended_at for one in episodes),
         )  # fmt: skip
-        assert record.steps <= RULES.steps
+        assert record.steps <= rules.steps
         yield record
 
 
@@ -333,6 +333,29 @@ def freezes_its_curve(link: RefereeLink) -> None:
     honest(link)
 
 
+def plays_others_meanwhile(link: RefereeLink) -> None:
+    """Many episodes are played but for their last steps, and then end one after the other, each at a step of its own."""
+    env = RemoteEnv(link)
+    trains_till_lucky(env)
+    held = []
+    with contextlib.suppress(BudgetOver):
+        while True:
+            held.append(RemoteEnv(link))
+            if start := held[-1].reset()[0]:
+                finish(held[-1], start)
+    with contextlib.suppress(BudgetOver, gymnasium.error.ResetNeeded):
+        for env in held:
+            finish(env)
+
+
+@pytest.mark.attack(
+    "lucky_height_of_a_learning_curve", family="cheating", outcome="it holds for the next episode's steps alone",
+    tries="Plays many episodes but for their last steps when its learning curve is high by luck, and ends them one by one.",
+)  # fmt: skip
+def test_who_plays_others_while_its_learning_curve_is_high_has_no_greater_area() -> None:
+    assert statistics.mean(heights(plays_others_meanwhile)) <= statistics.mean(heights(honest)) + 0.2 * ERROR
+
+
 @pytest.mark.attack(
     "learning_curves_that_stand_still", family="cheating", outcome="the steps after it count less",
     tries="Ends its run, or holds an episode open, when its learning curve is high by luck, which the area then keeps.",
@@ -340,6 +363,41 @@ def freezes_its_curve(link: RefereeLink) -> None:
 @pytest.mark.parametrize("player", [ends_when_its_curve_is_high, freezes_its_curve])
 def test_who_stops_its_learning_curve_when_it_is_high_has_no_greater_area(player: Player) -> None:
     assert statistics.mean(heights(player)) <= statistics.mean(heights(honest)) + 0.2 * ERROR
+
+
+def steps_until(threshold: float, player: Player, rules: ScriptRules) -> list[float]:
+    """In each run the steps until its learning curve reached the threshold, or those of the budget."""
+    task = TASK.model_copy(update={"script": rules})
+    results = [make.result(make.entry("alice"), [1.0], on=task, script=one) for one in records(player, rules, runs=20)]
+    curves = [learning_curve(result, rules) for result in results]
+    return [(curve and steps_to_threshold(curve, threshold)) or rules.steps for curve in curves]
+
+
+@pytest.mark.attack(
+    "starts_that_are_skipped", family="cheating", outcome="each costs as many steps as the longest episode",
+    tries="Begins a thousand episodes, and plays those in a row whose starts let its curve reach the threshold at once.",
+)  # fmt: skip
+def test_who_skips_bad_starts_does_not_reach_the_threshold_sooner() -> None:
+    rules, threshold = ScriptRules(steps=1800, last=10, worst=0), EXPECTED + 2
+
+    def trains(link: RefereeLink) -> None:
+        env, taken = RemoteEnv(link), 0
+        while taken < rules.training_steps(LIMIT):
+            taken += begun(env)
+
+    def skips(link: RefereeLink) -> None:
+        envs = [RemoteEnv(link) for _ in range(ENVIRONMENTS)]
+        starts = [env.reset()[0] for env in envs]
+        rows = (row for row in range(len(envs)) if statistics.mean(starts[row : row + rules.window]) >= threshold)
+        lucky = next(rows)
+        for env in envs[:lucky]:
+            env.close()
+        for env in envs[lucky : lucky + rules.window]:
+            finish(env)
+
+    honestly = steps_until(threshold, trains, rules)
+    assert min(honestly) < rules.steps
+    assert statistics.mean(steps_until(threshold, skips, rules)) >= statistics.mean(honestly)
 
 
 OWN = "tests.evaluator.own_metrics:first"

@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
 
+import pytest
+
 from evaluator.model.config.moderation import Exclusion, Moderation, VerifiedEntry
 from evaluator.model.config.people import People
 from evaluator.model.config.phase import Phase
@@ -96,6 +98,28 @@ def test_other_names_change_no_place_and_stay_the_same_on_every_task() -> None:
     for one, other in zip(masked.tasks, plain.tasks, strict=True):
         assert [(r.place, r.estimate) for r in one.rows] == [(r.place, r.estimate) for r in other.rows]
     assert len({tuple(r.entry.login for r in task_board.rows) for task_board in masked.tasks}) == 1
+
+
+@pytest.mark.attack(
+    "folder_of_a_rivals_digits", family="people", outcome="an entry of its own, whatever becomes of the other",
+    tries="Finds a folder's name whose hidden name has the same eight digits as a rival's, and has it excluded.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_excluded", [False, True])
+def test_whose_name_gives_a_rivals_digits_is_nobody_else(is_excluded: bool) -> None:
+    """Eight digits are found in minutes. The two were one owner with two tries, and excluded together."""
+    ann, eve = (replace(secretive(login), agent=agent) for login, agent in (("ann", "a24477"), ("eve", "e18915")))
+    out = Exclusion(login="eve", since="2026-01-01", who="host", why="eve copied", link="https://x.example/")
+    moderation = Moderation(exclusions=(out,) if is_excluded else ())
+    season = whole(people(anonymous_until=UNTIL), [secretive("bobby"), eve, ann], moderation)
+    assert len({anonymous_name(season.challenge, one.shown, BEFORE) for one in (ann, eve)}) == 1
+
+    masked, plain = board(as_shown(season, BEFORE)).tasks[0], board(as_shown(season, AFTER)).tasks[0]
+
+    assert [(row.place, row.tries, row.estimate) for row in masked.rows] == [
+        (row.place, row.tries, row.estimate) for row in plain.rows
+    ]
+    assert len({row.entry.name for row in masked.rows}) == len(plain.rows)
+    assert len(masked.excluded) == is_excluded
 
 
 def test_who_is_excluded_stays_excluded_under_another_name() -> None:

@@ -122,7 +122,7 @@ def test_draws_are_pooled():
 
     together = estimates([[1.0, 2.0, 5.0, 3.0, 3.0, 4.0, 9.0]], task)
 
-    assert np.array(pooled).tolist() == np.array(together).tolist()
+    assert [column.tolist() for column in pooled] == [column.tolist() for column in together]
 
 
 def test_a_hundred_successes_of_a_hundred_are_not_certainty():

@@ -59,6 +59,16 @@ def test_the_interquartile_mean_is_judged_by_yuens_test() -> None:
     assert (compare_paired(values, "iqm").better[0] == 1) == (apart > stats.t.ppf(0.975, h - 1) * error)
 
 
+@pytest.mark.parametrize("thrown_away", [1, 5])
+def test_who_throws_episodes_away_is_not_tied_with_the_leader_here_either(thrown_away: int) -> None:
+    values = np.random.default_rng(1).normal(scale=30, size=(10, 100)) + np.linspace(280, -40, 10)[:, np.newaxis]
+    values[-1, :thrown_away] = -1e9
+
+    compared = compare_paired(values, "mean")
+
+    assert (compared.better[-1], compared.worse[0]) == (9, 9)
+
+
 def test_luck_that_all_share_does_not_hide_a_difference() -> None:
     luck = np.random.default_rng(3).normal(0, 100, 50).tolist()
     better = [x + 1 + 0.1 * (i % 3) for i, x in enumerate(luck)]

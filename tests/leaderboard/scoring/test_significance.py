@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.scoring.intervals import EstimateArrays, critical_value, estimates
+from evaluator.model.config.metric import Metric
+from leaderboard.scoring.intervals import EstimateArrays, critical_value, estimates, oriented, twice
 from leaderboard.scoring.significance import ENTRIES_AT_ONCE, compare_all
 from tests.leaderboard import make
 
@@ -15,7 +16,7 @@ def measured(score, error, size=1000, tries=1):
     shape = np.shape(score)
     error, size, tries = (np.broadcast_to(np.array(column, dtype=float), shape) for column in (error, size, tries))
     score = np.array(score, dtype=float)
-    return EstimateArrays(score, score, score, score, error, size, tries)
+    return EstimateArrays(score, score, score, score, error, size, tries, twice(score, error))
 
 
 def told_apart(a, b, **fields):
@@ -92,6 +93,33 @@ def test_a_lead_counts_at_the_level_of_the_tries_of_whoever_is_ahead():
     assert compare_all(measured([3.3, 0], 1, tries=[5, 1])).better.tolist() == [0, 0]
     assert compare_all(measured([3.3, 0], 1, tries=[1, 5])).better.tolist() == [0, 1]
     assert compare_all(measured([4.5, 0], 1, tries=[5, 1])).better.tolist() == [0, 1]
+
+
+@pytest.mark.attack(
+    "episodes_that_are_thrown_away", family="cheating", outcome="behind those that it is behind without them",
+    tries="Plays a few episodes as badly as it can, so that its error is too large to be told apart from the leader.",
+)  # fmt: skip
+@pytest.mark.parametrize("thrown_away", [1, 2, 5, 20])
+@pytest.mark.parametrize("loss", [2e4, 1e9])
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_who_throws_episodes_away_is_not_tied_with_the_leader(thrown_away, loss, lower_is_better):
+    """On Lunar Lander, whose returns have no bounds, one spin in the air cost 22,000, and the leader was no longer alone."""
+    drawn = np.random.default_rng(1).normal(scale=30, size=(10, 100)) + np.linspace(280, -40, 10)[:, np.newaxis]
+    drawn[-1, :thrown_away] = -loss
+    direction = "lower" if lower_is_better else "higher"
+    metric = Metric(name="Return", kind="mean_return", direction=direction)
+    given_ = oriented(estimates((metric.sign * drawn).tolist(), make.task(bounds=None)), metric)
+
+    compared = compare_all(given_)
+
+    assert (compared.better[-1], compared.worse[0]) == (9, 9)
+
+
+def test_returns_that_are_good_by_luck_make_nobody_worse():
+    honest = np.random.default_rng(1).normal(size=(2, 100))
+    honest[0, :2] += 1e4
+
+    assert compare_all(estimates(honest.tolist(), make.task(bounds=None))).better.tolist() == [0, 0]
 
 
 def test_a_few_equal_returns_are_not_certainty():

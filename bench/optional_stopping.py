@@ -20,7 +20,7 @@ from evaluator.model.config.task import Task
 from leaderboard.build_standings import build_standings
 from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import Entry
-from leaderboard.core.standings import Row
+from leaderboard.core.standings import TaskRow
 from leaderboard.scoring.intervals import EstimateArrays, estimates, normal_quantiles, tail
 from leaderboard.scoring.metrics import EpisodeMetric
 from leaderboard.scoring.significance import compare_all
@@ -114,7 +114,7 @@ def simulate(strategy: Strategy, boards: int, random: np.random.Generator) -> tu
     return estimates(pooled, MEAN, tries), opponents
 
 
-def placed_copies(owners: int, random: np.random.Generator) -> Iterator[Row]:
+def placed_copies(owners: int, random: np.random.Generator) -> Iterator[TaskRow]:
     """The row of each owner in the final ranks, of twenty copies that all stand at the end."""
     task = Task(id="stopping", episodes=EPISODES)
     submission = Submission(name="Bench", algorithm="none")

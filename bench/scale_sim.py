@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from leaderboard.planning.pack_shards import REPLAY_SHARE, Capacity, minutes, pack_shards
+from leaderboard.planning.plan_round import REPLAY_SHARE, Capacity, minutes, pack_shards
 
 AGENTS = (100, 1_000, 10_000, 100_000)
 MACHINES = (20, 40, 60)

@@ -19,10 +19,10 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameStandings, RatingSnapshot
-from leaderboard.core.standings import Row, Standings, TaskStandings, entries_of
+from leaderboard.core.standings import Standings, TaskRow, TaskStandings, entries_of
 from leaderboard.core.version_folders import VersionFolders, version_folders_of
 from leaderboard.scoring.intervals import PooledResults, pooled_values
-from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
+from leaderboard.scoring.metrics import by_value, other_metrics, ranking_metric, value_or_none
 from leaderboard.scoring.ranking import Key
 
 Value = TypeVar("Value")
@@ -277,7 +277,7 @@ def _first_ratings(board: GameStandings) -> Iterator[BoardEvent]:
                 )
 
 
-def _placed(rows: Sequence[Row]) -> list[Row]:
+def _placed(rows: Sequence[TaskRow]) -> list[TaskRow]:
     return [row for row in rows if not row.is_unranked and not row.estimate.is_missing]
 
 
@@ -308,7 +308,7 @@ def _scored(board: TaskStandings, counting: Sequence[tuple[AgentName, Result]]) 
     task = board.task
     by_name = {metric.name: place for place, metric in enumerate(other_metrics(task), 1)}
     places = [0, *(by_name[name] for name in task.ties)]
-    metrics = [(ranking(task), *other_metrics(task))[place] for place in places]
+    metrics = [(ranking_metric(task), *other_metrics(task))[place] for place in places]
     # By the name too: equal agents of two owners may have the same key.
     shown = (((row.entry.name, row.result.key), (row.estimate.score, *row.others)) for row in board.rows)
     scores = {name_and_key: tuple([row[place] for place in places]) for name_and_key, row in shown}

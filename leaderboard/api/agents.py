@@ -13,7 +13,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.api_inputs import ApiInputs
-from leaderboard.api.entry_json import (
+from leaderboard.api.game_leaderboards import PlayedJson, played_document
+from leaderboard.api.shared_json import (
     Address,
     ClosedObject,
     EntryJson,
@@ -25,15 +26,14 @@ from leaderboard.api.entry_json import (
     picked,
     place_document,
 )  # fmt: skip
-from leaderboard.api.game_leaderboards import PlayedJson, played_document
 from leaderboard.api.standings_json import OverallScoresJson, overall_scores
-from leaderboard.api.table import failure_reason
+from leaderboard.api.table_columns import failure_reason
 from leaderboard.api.task_leaderboards import ClaimJson, CostJson, MeasuredJson, claim_document, measured_document
 from leaderboard.charts.agent_charts import curve_points
 from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
-from leaderboard.core.standings import Failure, Listed, ListedOnBoards, OverallRow, Row
+from leaderboard.core.standings import Listed, ListedOnBoards, OverallRow, TaskFailure, TaskRow
 from leaderboard.scoring.intervals import score_or_none
 from leaderboard.scoring.metrics import episode_lengths, learning_curve
 from leaderboard.site_context import FormerEntry
@@ -317,12 +317,12 @@ def _optional_manifest(entry: Entry, inputs: ApiInputs) -> OptionalManifestJson:
 def task_document_of_agent(task: Task, listed: Listed, context: AgentContext) -> AgentTaskJson:
     """What is known of an agent on one task."""
     match listed:
-        case Row():
+        case TaskRow():
             return {
                 "task": task.id, "state": "ranked", **place_document(listed), **measured_document(listed, task),
                 **_result(task, listed.result, context),
             }  # fmt: skip
-        case Failure():
+        case TaskFailure():
             return _failed(task, listed, context)
         case GameRow():
             return {"task": task.id, "state": "ranked", **place_document(listed), **played_document(listed)}
@@ -337,7 +337,7 @@ def task_document_of_agent(task: Task, listed: Listed, context: AgentContext) ->
     return waiting
 
 
-def _failed(task: Task, failure: Failure, context: AgentContext) -> AgentFailedJson:
+def _failed(task: Task, failure: TaskFailure, context: AgentContext) -> AgentFailedJson:
     result = failure.result
     return {
         "task": task.id, "verdict": result.verdict,

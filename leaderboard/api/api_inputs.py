@@ -8,7 +8,7 @@ from functools import cached_property
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
-from leaderboard.core.standings import Row, Standings, results_of
+from leaderboard.core.standings import Standings, TaskRow, results_of
 from leaderboard.core.version_folders import version_folders_of
 from leaderboard.site_context import SiteContext
 
@@ -48,7 +48,7 @@ class ApiInputs:
         """All results that count."""
         return (result for results in self.recorded.values() for result in results)
 
-    def since(self, row: Row) -> str:
+    def since(self, row: TaskRow) -> str:
         """When the version of the agent in a row was first recorded on its task, in UTC."""
         result = row.result
         moments = [

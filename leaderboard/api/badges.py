@@ -5,10 +5,10 @@ from typing import Literal
 
 from evaluator.model.config.task import Task
 from leaderboard.api.api_inputs import ApiInputs
-from leaderboard.api.entry_json import ClosedObject
+from leaderboard.api.shared_json import ClosedObject
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow
-from leaderboard.core.standings import Failure, Listed, ListedOnBoards, OverallRow, Row
+from leaderboard.core.standings import Listed, ListedOnBoards, OverallRow, TaskFailure, TaskRow
 from leaderboard.scoring.metrics import digits
 from leaderboard.site_context import FormerEntry
 from leaderboard.text import format, serialise, urls
@@ -66,11 +66,11 @@ def task_badge(task: Task, listed: Listed, count: int) -> BadgeJson:
     """Its place on a task of `count` ranked entries, or why it has none."""
     label = task.title or task.id
     match listed:
-        case Row():
+        case TaskRow():
             return _ranked(label, listed, count, format.number(listed.estimate.score, digits(task)))
         case GameRow():
             return _ranked(label, listed, count, f"Elo {format.number(listed.rating.elo, 0)}")
-        case Failure():
+        case TaskFailure():
             if listed.claimed is not None:
                 return _badge(label, "self-reported", _NEUTRAL)
             return _badge(label, listed.result.verdict.value.replace("_", " "), _FAULT)
@@ -79,7 +79,7 @@ def task_badge(task: Task, listed: Listed, count: int) -> BadgeJson:
     return _badge(label, "waiting", _NEUTRAL)
 
 
-def _ranked(label: str, row: Row | GameRow | OverallRow, count: int, score: str) -> BadgeJson:
+def _ranked(label: str, row: TaskRow | GameRow | OverallRow, count: int, score: str) -> BadgeJson:
     if row.is_unranked:
         why = format.SUPERSEDED_TAG if row.superseded_by else "baseline" if row.entry.baseline else "host"
         return _badge(label, f"{why} · {score}", _NEUTRAL)

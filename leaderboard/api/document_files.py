@@ -18,7 +18,7 @@ from leaderboard.api.openapi import openapi_document
 from leaderboard.api.openmetrics import openmetrics_document
 from leaderboard.api.site_documents import index_files
 from leaderboard.api.submission_status import status_document
-from leaderboard.api.table import game_csv, game_table, task_csv, task_table
+from leaderboard.api.table_columns import game_csv, game_table, task_csv, task_table
 from leaderboard.api.task_leaderboards import RowJson, task_leaderboard, task_rows
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings

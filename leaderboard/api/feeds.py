@@ -7,7 +7,7 @@ from typing import NotRequired
 from urllib.parse import quote
 
 from leaderboard.api.api_inputs import ApiInputs
-from leaderboard.api.entry_json import ClosedObject, UtcTime
+from leaderboard.api.shared_json import ClosedObject, UtcTime
 from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.scoring import metrics
 from leaderboard.text import format, serialise, urls
@@ -106,7 +106,7 @@ def feed_headline(event: BoardEvent) -> str:
 def event_words(event: BoardEvent) -> str:
     """What happened, in a sentence."""
     digits = 0 if event.task.game else metrics.digits(event.task)
-    measure = "rating" if event.task.game else metrics.ranking(event.task).name
+    measure = "rating" if event.task.game else metrics.ranking_metric(event.task).name
     who = event.entry.submission.name if event.entry.anonymous else f"{event.entry.login}/{event.entry.agent}"
     return f"{who}, {event.entry.submission.algorithm}. {measure}: {format.number(event.score, digits)}."
 

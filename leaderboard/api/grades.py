@@ -15,7 +15,7 @@ from leaderboard.core.owners import teams_of
 from leaderboard.core.standings import Standings
 from leaderboard.scoring.counting_results import pooled_results
 from leaderboard.scoring.intervals import pooled_values
-from leaderboard.scoring.metrics import is_missing, oriented_value, ranking
+from leaderboard.scoring.metrics import is_missing, oriented_value, ranking_metric
 
 MISSING_STATE, LATE_STATE = "missing", "late"
 
@@ -61,7 +61,7 @@ def handed_in(
         result = pooled[-1]
         task = challenge.task(result.task)
         assert task is not None
-        metric, is_ok = ranking(task), result.verdict is Verdict.OK
+        metric, is_ok = ranking_metric(task), result.verdict is Verdict.OK
         score = pooled_values([pooled], task, metric)[0] if is_ok else float("nan")
         has_score = is_ok and not is_missing(score)
         yield GradedSubmission(

@@ -12,7 +12,7 @@ from leaderboard.api.feeds import FeedJson
 from leaderboard.api.game_leaderboards import DuelsJson, GameLeaderboardJson, LeaderboardByDateJson
 from leaderboard.api.site_documents import HealthJson, IndexJson, OverallJson, TaskJson, document_links
 from leaderboard.api.submission_status import StatusJson
-from leaderboard.api.table import TableJson
+from leaderboard.api.table_columns import TableJson
 from leaderboard.api.task_leaderboards import LeaderboardJson
 
 # A link's name, what is found there, and its type, or the media type of what is not described further.

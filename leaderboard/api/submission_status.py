@@ -5,10 +5,10 @@ from typing import Any
 from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.api_inputs import ApiInputs
-from leaderboard.api.entry_json import Address, ClosedObject, UtcTime
+from leaderboard.api.shared_json import Address, ClosedObject, UtcTime
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
-from leaderboard.core.standings import Failure, Listed, Row, listed_entries
+from leaderboard.core.standings import Listed, TaskFailure, TaskRow, listed_entries
 from leaderboard.site_context import FormerEntry
 from leaderboard.text import urls
 
@@ -92,9 +92,9 @@ def status_document(inputs: ApiInputs) -> StatusJson:
 
 def _state(entry: Entry, listed: Listed, task: Task) -> State:
     match listed:
-        case Row() | GameRow():
+        case TaskRow() | GameRow():
             return ["ranked", None if listed.is_unranked else listed.place]
-        case Failure():
+        case TaskFailure():
             claim = listed.claimed
             return ["failed", listed.result.verdict] if claim is None else ["self-reported", claim]
         case GameFailure():

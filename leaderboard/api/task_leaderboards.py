@@ -10,7 +10,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.api_inputs import ApiInputs
-from leaderboard.api.entry_json import (
+from leaderboard.api.shared_json import (
     ClosedObject,
     EntryJson,
     EstimateJson,
@@ -34,7 +34,7 @@ from leaderboard.api.entry_json import (
     waiting_document,
     withdrawn_document,
 )
-from leaderboard.core.standings import Failure, Row, TaskStandings
+from leaderboard.core.standings import TaskFailure, TaskRow, TaskStandings
 from leaderboard.scoring.metrics import metrics_of, value_or_none
 from leaderboard.scoring.significance import compared_values, improvements_on_next
 from leaderboard.text import serialise
@@ -70,7 +70,7 @@ class ScoresJson(ClosedObject):
     key: str | None
 
 
-def scores_document(row: Row, task: Task) -> ScoresJson:
+def scores_document(row: TaskRow, task: Task) -> ScoresJson:
     """What a row's result amounts to."""
     result, values = row.result, (row.estimate.score, *row.others)
     names = [metric.name for metric in metrics_of(task)]
@@ -92,7 +92,7 @@ class MeasuredJson(ScoresJson):
     medal: Medal | None
 
 
-def measured_document(row: Row, task: Task) -> MeasuredJson:
+def measured_document(row: TaskRow, task: Task) -> MeasuredJson:
     """What was measured for a row."""
     result = row.result
     return {
@@ -107,7 +107,7 @@ class RankedRowJson(PlaceJson, EntryJson, ScoresJson, NextJson):
     """A row as `pullrank rank --json` prints it."""
 
 
-def ranked_row(row: Row, task: Task, beside: NextJson) -> RankedRowJson:
+def ranked_row(row: TaskRow, task: Task, beside: NextJson) -> RankedRowJson:
     """One row of a task's leaderboard."""
     return {**place_document(row), **entry_document(row.entry), **scores_document(row, task), **beside}
 
@@ -119,7 +119,7 @@ class RowJson(PlaceJson, EntryJson, MeasuredJson, NextJson, SourceJson, LinksJso
     since: Annotated[str, Field(description="when this version was first recorded; UTC, ISO 8601")]
 
 
-def task_row(row: Row, task: Task, beside: NextJson, since: str) -> RowJson:
+def task_row(row: TaskRow, task: Task, beside: NextJson, since: str) -> RowJson:
     """A row of a task, how it compares with the next one, and since when its version is recorded."""
     return {
         **place_document(row), **entry_document(row.entry), **measured_document(row, task), **beside,
@@ -133,7 +133,7 @@ def task_rows(board: TaskStandings, inputs: ApiInputs) -> list[RowJson]:
     return [task_row(row, board.task, beside, inputs.since(row)) for row, beside in task_improvements(board)]
 
 
-def task_improvements(board: TaskStandings) -> Iterator[tuple[Row, NextJson]]:
+def task_improvements(board: TaskStandings) -> Iterator[tuple[TaskRow, NextJson]]:
     """Each row of a task, and how it compares with the next one."""
     compared = improvements_on_next(compared_values(board.task, row.pooled_results) for row in board.rows)
     for row, on_next in zip(board.rows, compared, strict=True):
@@ -147,7 +147,7 @@ class UnscoredJson(EntryJson):
     message: str
 
 
-def failure_document(failure: Failure) -> UnscoredJson:
+def failure_document(failure: TaskFailure) -> UnscoredJson:
     """An entry without a score."""
     result = failure.result
     return {**entry_document(failure.entry), "verdict": result.verdict, "message": result.message}
@@ -159,7 +159,7 @@ class ClaimJson(ClosedObject):
     claimed: NotRequired[float | None]
 
 
-def claim_document(failure: Failure) -> ClaimJson:
+def claim_document(failure: TaskFailure) -> ClaimJson:
     """The score that a script only claims."""
     return {} if failure.claimed is None else {"claimed": serialise.finite(failure.claimed)}
 
@@ -171,7 +171,7 @@ class FailureJson(UnscoredJson, ClaimJson, LinksJson):
     evaluated_at: UtcTime
 
 
-def _failure(failure: Failure) -> FailureJson:
+def _failure(failure: TaskFailure) -> FailureJson:
     return {
         **failure_document(failure), **claim_document(failure), "attempts": failure.versions_tried,
         "evaluated_at": failure.result.provenance.evaluated_at, **links_document(failure.entry),

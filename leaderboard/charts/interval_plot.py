@@ -12,12 +12,12 @@ from markupsafe import Markup
 from leaderboard.charts.history_charts import ticks
 from leaderboard.charts.table_bars import ChartScale, as_point, rating_scale, table_scale
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.standings import Row, TaskStandings
-from leaderboard.scoring.metrics import better, digits, ranking
+from leaderboard.core.standings import TaskRow, TaskStandings
+from leaderboard.scoring.metrics import better, digits, ranking_metric
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, ranks, span
 
-Ranked = TypeVar("Ranked", Row, GameRow)
+Ranked = TypeVar("Ranked", TaskRow, GameRow)
 PLOTTED_ENTRIES = 20
 # Widths of letters in pixels, on the safe side: capitals and other scripts are taken for wide.
 _NARROW, _NARROW_PX, _WIDE_PX = re.compile(r"[a-ln-vx-z0-9 !-/:;]"), 7.0, 12.0
@@ -39,7 +39,7 @@ class PlotAxis:
 def score_plot(board: TaskStandings) -> Markup:
     """The scores of a task; empty without an entry that has a place."""
     rows = _plotted(board.rows)
-    metric, scale = ranking(board.task), table_scale(board, rows)
+    metric, scale = ranking_metric(board.task), table_scale(board, rows)
     anchors = [
         (anchor.score, name)
         for name, anchor in (("random", board.task.random), ("reference", board.task.reference))
@@ -65,7 +65,7 @@ def _plotted(rows: Sequence[Ranked]) -> list[Ranked]:
     return [row for row in rows if not (row.is_unranked or row.estimate.is_missing)][:PLOTTED_ENTRIES]
 
 
-def _plot(shown: Sequence[Row | GameRow], axis: PlotAxis) -> Markup:
+def _plot(shown: Sequence[TaskRow | GameRow], axis: PlotAxis) -> Markup:
     if not shown:
         return Markup()
     base = _TOP + _ROW * len(shown)
@@ -81,7 +81,7 @@ def _plot(shown: Sequence[Row | GameRow], axis: PlotAxis) -> Markup:
     )  # fmt: skip
 
 
-def _line(row: Row | GameRow, axis: PlotAxis, middle: int) -> Markup:
+def _line(row: TaskRow | GameRow, axis: PlotAxis, middle: int) -> Markup:
     name, estimate = row.entry.submission.name, as_point(row.estimate)
     interval = span(estimate.low, estimate.high, axis.decimals)
     words = (

@@ -15,8 +15,8 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
-from leaderboard.scoring.metrics import better, digits, ranking
+from leaderboard.core.standings import OverallRow, Standings, TaskRow, TaskStandings
+from leaderboard.scoring.metrics import better, digits, ranking_metric
 from leaderboard.text import format
 from leaderboard.text.format import MINUS
 from leaderboard.text.urls import agent_page, task_page
@@ -148,7 +148,7 @@ def _task(standings: Standings, board: TaskStandings) -> SocialCard:
     task = board.task
     return SocialCard(
         file=_task_file(task.id), title=(task.title or task.id, task.id), above=_title(standings),
-        below=f"{format.quantity(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking(task))}",
+        below=f"{format.quantity(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking_metric(task))}",
         lines=_board_lines(board), film=board.best.result.key if board.best else "",
     )  # fmt: skip
 
@@ -238,7 +238,7 @@ def _places(standings: Standings, entry: Entry) -> Iterator[CardLine]:
 
 
 def _lines(
-    rows: Sequence[Row | GameRow | OverallRow], decimals: int, axis: tuple[float, float] | None = None
+    rows: Sequence[TaskRow | GameRow | OverallRow], decimals: int, axis: tuple[float, float] | None = None
 ) -> tuple[CardLine, ...]:
     """The first rows."""
     return tuple(

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from evaluator.model.config.task import Task
 from leaderboard.core.entry import Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.standings import Row, TaskStandings
+from leaderboard.core.standings import TaskRow, TaskStandings
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, span
 
@@ -61,12 +61,12 @@ def rating_scale(board: GameStandings, rows: Sequence[GameRow] | None = None) ->
     return _zoomed_scale(board.rows if rows is None else rows, [0.0])
 
 
-def table_scale(board: TaskStandings, rows: Sequence[Row] | None = None) -> ChartScale:
+def table_scale(board: TaskStandings, rows: Sequence[TaskRow] | None = None) -> ChartScale:
     """The scale of a task's table, or of some of its rows: that of ranked entries, with the anchors where they are near."""
     return _zoomed_scale(board.rows if rows is None else rows, _anchor_scores(board.task))
 
 
-def _zoomed_scale(rows: Sequence[Row | GameRow], marks: Sequence[float]) -> ChartScale:
+def _zoomed_scale(rows: Sequence[TaskRow | GameRow], marks: Sequence[float]) -> ChartScale:
     """A scale for entries with a place, or for all if none has one; with the marks that are at most half its width away."""
     scored = [row for row in rows if not row.estimate.is_missing]
     shown = [row.estimate for row in scored if not row.is_unranked] or [row.estimate for row in scored]
@@ -97,7 +97,7 @@ def _is_beyond(estimate: Estimate, scale: ChartScale) -> bool:
     return estimate.high < scale.low or estimate.low > scale.high
 
 
-def has_arrows(rows: Iterable[Row | GameRow], scale: ChartScale) -> bool:
+def has_arrows(rows: Iterable[TaskRow | GameRow], scale: ChartScale) -> bool:
     """Whether some row's bar is an arrow, since its whole interval lies beyond the scale."""
     return any(_is_beyond(as_point(row.estimate), scale) for row in rows if not row.estimate.is_missing)
 

@@ -24,7 +24,7 @@ from leaderboard.comments.states import (
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, entries_of
+from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskRow, TaskStandings, entries_of
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.refusal_reasons import Reason, reason_in_words
@@ -41,7 +41,7 @@ MAX_POSITION_CHARACTERS = 1200
 _AS_OFFICIAL = {"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": "merged"}
 
 
-_RankedRow = TypeVar("_RankedRow", Row, GameRow, OverallRow)
+_RankedRow = TypeVar("_RankedRow", TaskRow, GameRow, OverallRow)
 
 
 # What a report that says nothing of the leaderboard has in place of where its agent stands.
@@ -301,7 +301,7 @@ def official_report(recorded: OfficialLeaderboard, login: str, agent: str) -> Ag
         return None
     rows = []
     for board in recorded.now.tasks:
-        outcomes: tuple[Row | Failure, ...] = (*board.rows, *board.failures)
+        outcomes: tuple[TaskRow | TaskFailure, ...] = (*board.rows, *board.failures)
         measured = next((outcome for outcome in outcomes if outcome.entry.name == name), None)
         if measured:
             rows.append(_task_report(board, measured.result, _previous_score(recorded, board.task, measured.result), None))

@@ -21,7 +21,7 @@ from leaderboard.comments.states import (
     TaskReport,
 )
 from leaderboard.comments.text_charts import LEADER_SIGN, SCORE_SIGN, TextBar, text_chart, text_shares
-from leaderboard.scoring.metrics import better, metrics_of, oriented_value, ranking
+from leaderboard.scoring.metrics import better, metrics_of, oriented_value, ranking_metric
 from leaderboard.text.escape_markdown import cell, code
 from leaderboard.text.format import number, quantity, ranks, seconds, size, span, tries_mark
 
@@ -126,7 +126,7 @@ def to_leader(row: Report) -> Markup:
 def _is_ahead(row: Report) -> bool:
     if row.estimate is None or row.leader is None:
         return False
-    metric = ranking(row.task)
+    metric = ranking_metric(row.task)
     return oriented_value(metric, row.estimate.score) > oriented_value(metric, row.leader.score)
 
 

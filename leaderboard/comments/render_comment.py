@@ -27,15 +27,15 @@ from leaderboard.comments.states import (
     NoRun,
     NoRunReason,
     OfficialScore,
-    PlacesReply,
     Previewed,
+    RankReply,
     Refused,
     Report,
     Running,
     TaskReport,
     WithdrawnEntry,
 )
-from leaderboard.scoring.metrics import oriented_value, ranking
+from leaderboard.scoring.metrics import oriented_value, ranking_metric
 from leaderboard.site_context import REPLAYED_ENTRIES
 from leaderboard.text import escape_markdown, format, urls
 
@@ -52,7 +52,7 @@ _FENCE = re.compile(r"(`{3,})")
 _DETAILS, _CLOSED = "<details>", "</details>"
 _TEMPLATE_NAMES: dict[type[CommentState], str] = {
     Running: "running", Previewed: "previewed", Refused: "refused", NoRun: "no_run", Broken: "broken",
-    OfficialScore: "official", WithdrawnEntry: "withdrawn", PlacesReply: "places", HelpText: "help",
+    OfficialScore: "official", WithdrawnEntry: "withdrawn", RankReply: "rank_reply", HelpText: "help",
 }  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def _open_blocks(line: str, fence: str, details: int) -> tuple[str, int]:
 
 def render_comment(state: CommentState, context: CommentContext) -> str:
     """The comment's Markdown, within GitHub's limit; its first line is a hidden marker with the run's id."""
-    marker = _REPLY_MARKER if isinstance(state, PlacesReply | HelpText) else _COMMENT_MARKER
+    marker = _REPLY_MARKER if isinstance(state, RankReply | HelpText) else _COMMENT_MARKER
     template = _environment().get_template(f"{_TEMPLATE_NAMES[type(state)]}.md.jinja")
     repository = context.repository.rstrip("/")
     body = template.render(state=state, context=context, repository=repository, guide=_guide(context))
@@ -207,7 +207,7 @@ def _film(context: CommentContext, agent: AgentReport, row: TaskReport) -> tuple
     page, returns, other = _page_url(context, agent), row.result.returns, row.leader
     if page is None or not returns or row.place is None or row.place > REPLAYED_ENTRIES or not (row.estimate and other):
         return None
-    metric = ranking(row.task)
+    metric = ranking_metric(row.task)
     is_behind = oriented_value(metric, row.estimate.score) < oriented_value(metric, other.score)
     which = "worst" if is_behind and min(returns) != max(returns) else "best"
     return f"{page}#{quote(urls.task_anchor(row.task.id))}-{which}", which

@@ -239,7 +239,7 @@ class WithdrawnEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlacesReply:
+class RankReply:
     """The answer to `/rank`: the current places of the author's agents."""
 
     agents: tuple[AgentReport, ...]
@@ -250,4 +250,4 @@ class HelpText:
     """The answer to `/help`."""
 
 
-CommentState = Running | Previewed | Refused | NoRun | Broken | OfficialScore | WithdrawnEntry | PlacesReply | HelpText
+CommentState = Running | Previewed | Refused | NoRun | Broken | OfficialScore | WithdrawnEntry | RankReply | HelpText

@@ -12,7 +12,7 @@ from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row(RankedEntry):
+class TaskRow(RankedEntry):
     """One ranked entry of a task."""
 
     pooled_results: tuple[Result, ...]
@@ -35,13 +35,13 @@ class Row(RankedEntry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
+class TaskFailure:
     """An entry without a score: listed, never ranked."""
 
     entry: Entry
     result: Result
     versions_tried: int
-    """As in `Row`."""
+    """As in `TaskRow`."""
 
     @property
     def claimed(self) -> float | None:
@@ -66,9 +66,9 @@ class TaskStandings:
     """The leaderboard of one task."""
 
     task: Task
-    rows: tuple[Row, ...]
+    rows: tuple[TaskRow, ...]
     """By place, then the earlier entry first; those whose place another version holds come last."""
-    failures: tuple[Failure, ...]
+    failures: tuple[TaskFailure, ...]
     """By login and agent."""
     waiting: tuple[Entry, ...]
     """Entered, but nothing is recorded for the present version, or not all draws of one that came back."""
@@ -80,12 +80,12 @@ class TaskStandings:
     """In final ranks: each entry without a place, with or without a score, and the version that holds its owner's place."""
 
     @property
-    def self_reported(self) -> tuple[Failure, ...]:
+    def self_reported(self) -> tuple[TaskFailure, ...]:
         """Those failures that are scripts' own claims."""
         return tuple(failure for failure in self.failures if failure.claimed is not None)
 
     @property
-    def best(self) -> Row | None:
+    def best(self) -> TaskRow | None:
         """The first row with a score; one with a place of its own if there is any."""
         scored = (row for row in self.rows if not row.estimate.is_missing)
         first = next(scored, None)
@@ -160,7 +160,7 @@ def results_of(standings: Standings) -> Iterator[Result]:
         yield from (failure.result for failure in board.failures)
 
 
-Listed = Row | Failure | GameRow | GameFailure | None
+Listed = TaskRow | TaskFailure | GameRow | GameFailure | None
 """What a leaderboard has of an entry; None while it waits."""
 
 

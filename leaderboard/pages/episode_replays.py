@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
-from leaderboard.core.standings import Row, Standings, TaskStandings
+from leaderboard.core.standings import Standings, TaskRow, TaskStandings
 from leaderboard.scoring.metrics import oriented_return
 from leaderboard.site_context import REPLAYED_ENTRIES, EpisodeReplay, Episodes
 from leaderboard.text import format
@@ -17,7 +17,7 @@ EPISODES_FOLDER = "episodes"
 WHICH = ("best", "median", "worst")
 
 
-def shown_replays(standings: Standings) -> Iterator[tuple[TaskStandings, Row]]:
+def shown_replays(standings: Standings) -> Iterator[tuple[TaskStandings, TaskRow]]:
     """The entries whose episodes are shown: the best of each task that is not a game."""
     for board in standings.tasks:
         rows = [row for row in board.rows if not row.estimate.is_missing and row.result.returns]
@@ -31,7 +31,7 @@ def shown_replays(standings: Standings) -> Iterator[tuple[TaskStandings, Row]]:
 class Film:
     """What the page of a task plays of one entry."""
 
-    row: Row
+    row: TaskRow
     episode: EpisodeReplay
 
 

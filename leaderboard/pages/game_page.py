@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
-from leaderboard.api.table import game_columns, game_lines
+from leaderboard.api.table_columns import game_columns, game_lines
 from leaderboard.charts import history_charts, table_bars
 from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry

@@ -13,7 +13,7 @@ from evaluator.model.records.duel_record import Duel, MatchEnd, Side
 from leaderboard.charts import social_cards
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
-from leaderboard.core.standings import Row
+from leaderboard.core.standings import TaskRow
 from leaderboard.games.game_drawings import drawing_of, moves_of
 from leaderboard.games.match_svg import BoardMark, GameDrawing, ground_paths
 from leaderboard.pages import episode_replays
@@ -62,7 +62,7 @@ def season_end(challenge: Challenge, now: datetime | None) -> str:
     return f"ends {format_utc(last)}, in {days} days" if days > 1 else f"ends {format_utc(last)}"
 
 
-def episode_picture(row: Row, context: SiteContext, root: str) -> Markup:
+def episode_picture(row: TaskRow, context: SiteContext, root: str) -> Markup:
     """The median episode of a leader as a small animation; empty if none is rendered."""
     shown = episode_replays.typical_episode(context.episodes.get(row.result.key, ()))
     return episode_replays.replay_thumbnail(shown, root) if shown else Markup()

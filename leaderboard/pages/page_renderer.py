@@ -8,7 +8,7 @@ from markupsafe import Markup
 from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import LOGIN, NEW_AGENT
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
-from leaderboard.api.table import task_columns, task_lines
+from leaderboard.api.table_columns import task_columns, task_lines
 from leaderboard.charts import history_charts, table_bars
 from leaderboard.comments import samples
 from leaderboard.core.standings import Standings, TaskStandings

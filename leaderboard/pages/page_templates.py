@@ -16,7 +16,7 @@ from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.api.table import TABLE_ROWS
+from leaderboard.api.table_columns import TABLE_ROWS
 from leaderboard.charts import agent_charts, interval_plot, table_bars
 from leaderboard.charts.table_bars import ChartScale
 from leaderboard.core.eligibility import is_official
@@ -113,7 +113,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         result_url=urls.result_url, commit_url=urls.commit_url, interval_bar=table_bars.interval_svg,
         duel_page=urls.duel_page, up=urls.up, rating_scale=table_bars.rating_scale,
         last_position=game_page.last_position,
-        ranking=metrics.ranking, others=metrics.other_metrics, digits=metrics.digits, arrow=metrics.arrow,
+        ranking_metric=metrics.ranking_metric, others=metrics.other_metrics, digits=metrics.digits, arrow=metrics.arrow,
         better=metrics.better,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
         is_other_claim=table_bars.is_other_claim,

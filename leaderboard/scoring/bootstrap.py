@@ -24,7 +24,7 @@ Scoring = Literal["mean", "iqm", "median"]
 Bounds = tuple[float, float] | None
 
 
-class ResampledScores(Protocol):
+class ScoringRule(Protocol):
     """How the values of episodes become a score: a task for its returns, an `EpisodeMetric` for another metric."""
 
     @property
@@ -58,7 +58,7 @@ def random_stream(*content: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(int(canonical_json.digest(list(content)), 16)))
 
 
-def trimmed_mean(size: int, scoring: Scoring) -> int:
+def trim_count(size: int, scoring: Scoring) -> int:
     """How many of `size` sorted values are trimmed from each end; for the IQM as `scipy.stats.trim_mean` does."""
     match scoring:
         case "mean":
@@ -107,7 +107,7 @@ def resample_counts(size: int, scoring: Scoring, random: np.random.Generator) ->
     Returns:
         Shape (size, RESAMPLES); each column adds up to the number of values that are not trimmed.
     """
-    cut = trimmed_mean(size, scoring)
+    cut = trim_count(size, scoring)
     table = np.empty((size, RESAMPLES))
     for begin in range(0, RESAMPLES, RESAMPLES_AT_ONCE):
         copies = random.multinomial(size, np.full(size, 1 / size), size=RESAMPLES_AT_ONCE)
@@ -121,7 +121,7 @@ def _trimmed_copies(copies: npt.NDArray[np.int64], cut: int) -> npt.NDArray[np.i
     return np.diff(up_to, axis=1, prepend=cut).astype(np.int64, copy=False)
 
 
-def resampled_scores(returns: Sequence[Sequence[float]], task: ResampledScores) -> Iterator[tuple[Indices, Floats]]:
+def resampled_scores(returns: Sequence[Sequence[float]], task: ScoringRule) -> Iterator[tuple[Indices, Floats]]:
     """Scores of resampled episodes, a few results at a time.
 
     The random stream depends on the task's id and the number of values only: a result has the same resamples on every
@@ -137,7 +137,7 @@ def resampled_scores(returns: Sequence[Sequence[float]], task: ResampledScores) 
     for chosen in by_length(returns):
         values = sorted_values([returns[i] for i in chosen], task.bounds)
         size = values.shape[1]
-        table, kept = _task_counts(task.id, size, task.score), size - 2 * trimmed_mean(size, task.score)
+        table, kept = _task_counts(task.id, size, task.score), size - 2 * trim_count(size, task.score)
         for start in range(0, len(chosen), RESULTS_AT_ONCE):
             yield chosen[start : start + RESULTS_AT_ONCE], _means(values[start : start + RESULTS_AT_ONCE], table, kept)
 

@@ -10,10 +10,10 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import EligibleEntries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.owners import OwnerTries
-from leaderboard.core.standings import Failure, Row, TaskStandings, WithdrawnScore
+from leaderboard.core.standings import TaskFailure, TaskRow, TaskStandings, WithdrawnScore
 from leaderboard.scoring.counting_results import FinalPlaces, PlaceHolders, counting_results, lacks_a_draw, precedence
 from leaderboard.scoring.intervals import EstimateArrays, PooledResults, intervals, oriented, pooled_values, score_or_none
-from leaderboard.scoring.metrics import by_value, other_metrics, ranking
+from leaderboard.scoring.metrics import by_value, other_metrics, ranking_metric
 from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_with_unranked
 from leaderboard.scoring.score_all import ScoredResults
 from leaderboard.scoring.significance import compare_same_episodes
@@ -26,11 +26,11 @@ class CountedResult:
     entry: Entry
     pooled_results: PooledResults
     versions_tried: int
-    """As in `Row`."""
+    """As in `TaskRow`."""
     tries: int
-    """As in `Row`."""
+    """As in `TaskRow`."""
     superseded_by: str | None
-    """As in `Row`."""
+    """As in `TaskRow`."""
 
     @property
     def result(self) -> Result:
@@ -102,7 +102,7 @@ def partition_results(
 
 def task_standings(results: PartitionedResults, measured: EstimateArrays) -> TaskStandings:
     """The standings of a task from its entries by result and their scores, in the order of `PartitionedResults.scored`."""
-    failures = tuple(Failure(entry=m.entry, result=m.result, versions_tried=m.versions_tried) for m in results.failed)
+    failures = tuple(TaskFailure(entry=m.entry, result=m.result, versions_tried=m.versions_tried) for m in results.failed)
     return TaskStandings(
         task=results.task,
         rows=_rows(results.task, results.scored, measured),
@@ -145,12 +145,12 @@ def _name(row: Excluded | WithdrawnScore) -> AgentName:
     return AgentName.folded(row.login, row.agent)
 
 
-def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays) -> tuple[Row, ...]:
+def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays) -> tuple[TaskRow, ...]:
     """Ranked rows: by place, then the earlier entry first, then by name; those whose place another holds come last."""
     pooled, tries = [m.pooled_results for m in scored], [m.tries for m in scored]
     columns = [pooled_values(pooled, task, metric) for metric in other_metrics(task)]
     shown = list(zip(*columns, strict=True)) or [()] * len(scored)
-    better, ties = oriented(measured, ranking(task)), _tie_breaks(task, shown)
+    better, ties = oriented(measured, ranking_metric(task)), _tie_breaks(task, shown)
 
     def rank(chosen: Sequence[int]) -> list[RankInterval]:
         compared = compare_same_episodes([pooled[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None
@@ -158,14 +158,14 @@ def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays)
 
     places, among_all = ranks_with_unranked([m.entry.is_unranked or m.superseded_by is not None for m in scored], rank)
     rows = [
-        Row(
+        TaskRow(
             **place._asdict(), entry=m.entry, pooled_results=m.pooled_results, estimate=estimate,
             versions_tried=m.versions_tried, tries=m.tries, superseded_by=m.superseded_by, others=others,
         )
         for m, place, estimate, others in zip(scored, places, intervals(measured), shown, strict=True)
     ]  # fmt: skip
 
-    def order(numbered: tuple[int, Row]) -> tuple[Any, ...]:
+    def order(numbered: tuple[int, TaskRow]) -> tuple[Any, ...]:
         index, row = numbered
         since = row.result.provenance.evaluated_at
         return row.superseded_by is not None, row.place, not row.is_unranked, among_all[index], since, name_order(row.entry)

@@ -17,7 +17,7 @@ from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import OwnerGroups, superseded_entries
 from leaderboard.scoring.intervals import PooledResults, pooled_values
-from leaderboard.scoring.metrics import MISSING, by_value, metrics_of, ranking
+from leaderboard.scoring.metrics import MISSING, by_value, metrics_of, ranking_metric
 from leaderboard.scoring.ranking import Key, name_order
 from leaderboard.scoring.score_all import common_scale, counted_scores
 
@@ -98,7 +98,7 @@ class FinalPlaces:
     def _live_place(self, task: Task, entry: Entry) -> Key:
         pooled = self._live(task, entry)
         by_name = {metric.name: metric for metric in metrics_of(task)}
-        metrics = (ranking(task), *(by_name[name] for name in task.ties))
+        metrics = (ranking_metric(task), *(by_name[name] for name in task.ties))
         values = [
             (metric, pooled_values([pooled], task, metric)[0] if _has_score(pooled) else MISSING) for metric in metrics
         ]
@@ -128,4 +128,4 @@ def _first_recorded(pooled: PooledResults) -> tuple[bool, str]:
 def _counts(task: Task, pooled: PooledResults) -> float:
     """What the score of pooled results counts on the overall leaderboard."""
     (scale,) = common_scale(task)
-    return float(counted_scores(scale.normalised(np.array(pooled_values([pooled], task, ranking(task)))))[0])
+    return float(counted_scores(scale.normalised(np.array(pooled_values([pooled], task, ranking_metric(task)))))[0])

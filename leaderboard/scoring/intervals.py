@@ -15,12 +15,12 @@ from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import Estimate
 from leaderboard.scoring.bootstrap import (
     QUARTER,
-    ResampledScores,
     Scoring,
+    ScoringRule,
     by_length,
     resampled_scores,
     sorted_values,
-    trimmed_mean,
+    trim_count,
 )
 from leaderboard.scoring.metrics import (
     MISSING,
@@ -30,7 +30,7 @@ from leaderboard.scoring.metrics import (
     episode_values,
     is_missing,
     oriented_value,
-    ranking,
+    ranking_metric,
     single_value,
     single_value_error,
     value_or_none,
@@ -163,7 +163,7 @@ def scores(ordered: Floats, scoring: Scoring) -> Floats:
         Shape (rows,).
     """
     size = ordered.shape[1]
-    cut = trimmed_mean(size, scoring)
+    cut = trim_count(size, scoring)
     kept = ordered[:, cut : size - cut]
     means = row_sums(kept) / kept.shape[1]
     # The mean of n equal numbers may differ from them by rounding.
@@ -171,9 +171,7 @@ def scores(ordered: Floats, scoring: Scoring) -> Floats:
     return rounded
 
 
-def estimates(
-    returns: Sequence[Sequence[float]], task: ResampledScores, tries: Sequence[int] | None = None
-) -> EstimateArrays:
+def estimates(returns: Sequence[Sequence[float]], task: ScoringRule, tries: Sequence[int] | None = None) -> EstimateArrays:
     """Score every entry of one task, with its interval at 95 %, or higher after several tries (`tail`).
 
     The interval of a mean is Student's, and longer on the side of the longer tail: there it reaches
@@ -211,7 +209,7 @@ def estimates(
     return columns
 
 
-def _spread(sample: Floats, task: ResampledScores, centre: Floats) -> tuple[Floats, Floats, Floats]:
+def _spread(sample: Floats, task: ScoringRule, centre: Floats) -> tuple[Floats, Floats, Floats]:
     """The standard error of each row's score, its degrees of freedom plus one, and the skewness, 0 unless it is a mean.
 
     Values that are all equal do not make a few episodes certain: below `MIN_EQUAL_VALUES` of them the error is infinite.
@@ -221,7 +219,7 @@ def _spread(sample: Floats, task: ResampledScores, centre: Floats) -> tuple[Floa
         task: how they become a score.
         centre: the scores.
     """
-    count, cut = sample.shape[1], 0 if task.score == "median" else trimmed_mean(sample.shape[1], task.score)
+    count, cut = sample.shape[1], 0 if task.score == "median" else trim_count(sample.shape[1], task.score)
     size = count - 2 * cut
     winsorized = np.clip(sample, sample[:, cut, None], sample[:, count - cut - 1, None])
     # Of a mean nothing is cut, so its scores are these means.
@@ -266,7 +264,7 @@ def measured_estimate(results: Sequence[Result], task: Task) -> EstimateArrays:
 
 def pooled_estimate(pooled: Sequence[PooledResults], task: Task, tries: Sequence[int]) -> EstimateArrays:
     """Estimates of entries whose results are pooled, by the metric that ranks, in its unit."""
-    metric = ranking(task)
+    metric = ranking_metric(task)
     how = episode_metric(task, metric)
     if how and not any_sealed(result for each in pooled for result in each):
         return estimates([pooled_episodes(task, metric, each) for each in pooled], how, tries)
@@ -294,7 +292,7 @@ def values(results: Sequence[Result], task: Task, metric: Metric) -> list[float]
 
 def score_or_none(task: Task, result: Result) -> float | None:
     """The score of a result by itself, by the metric that ranks; None if it failed, or if the value is missing."""
-    return value_or_none(values([result], task, ranking(task))[0]) if result.verdict is Verdict.OK else None
+    return value_or_none(values([result], task, ranking_metric(task))[0]) if result.verdict is Verdict.OK else None
 
 
 def pooled_values(pooled: Sequence[PooledResults], task: Task, metric: Metric) -> list[float]:

@@ -102,7 +102,7 @@ _CURVES: dict[str, Callable[[LearningCurve, float], float | None]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodeMetric:
-    """How the values of episodes become one number; implements `ResampledScores` for a metric of a task."""
+    """How the values of episodes become one number; implements `ScoringRule` for a metric of a task."""
 
     id: str
     """The task's, so that all its metrics have the same resamples."""
@@ -122,7 +122,7 @@ def _default_metric(scoring: Scoring, decimals: int) -> Metric:
     return Metric(name="Score", kind=kind, direction=Direction.HIGHER, decimals=decimals)
 
 
-def ranking(task: Task) -> Metric:
+def ranking_metric(task: Task) -> Metric:
     """The metric that ranks."""
     return metrics_of(task)[0]
 
@@ -139,7 +139,7 @@ def oriented_value(metric: Metric, value: float) -> float:
 
 def oriented_return(task: Task, value: float) -> float:
     """A return with its sign set so that greater is better; unchanged if no metric of returns ranks."""
-    metric = ranking(task)
+    metric = ranking_metric(task)
     return oriented_value(metric, value) if metric.kind.endswith("_return") else value
 
 
@@ -155,7 +155,7 @@ def value_or_none(value: float) -> float | None:
 
 def digits(task: Task) -> int:
     """Decimals of the metric that ranks."""
-    return ranking(task).decimals
+    return ranking_metric(task).decimals
 
 
 def arrow(metric: Metric) -> str:
@@ -226,7 +226,7 @@ def single_value(task: Task, metric: Metric, result: Result) -> float:
     """The value of a metric without an `EpisodeMetric`, or of a sealed result, which shows only its rounded score."""
     if result.sealed:
         score = result.sealed.score
-        return score if score is not None and metric == ranking(task) else MISSING
+        return score if score is not None and metric == ranking_metric(task) else MISSING
     if metric.is_own:
         # Nobody can say what is the worst of it; a script could end as soon as it is good.
         is_whole = result.script is None or all(result.script.finished(len(result.returns)))

@@ -18,7 +18,7 @@ import numpy as np
 from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.parallel import run_in_background
-from leaderboard.core.standings import OverallRow, Row, TaskStandings
+from leaderboard.core.standings import OverallRow, TaskRow, TaskStandings
 from leaderboard.scoring.intervals import (
     TAIL,
     EstimateArrays,
@@ -33,7 +33,7 @@ from leaderboard.scoring.intervals import (
     tail,
     twice,
 )
-from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking, value_or_none
+from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking_metric, value_or_none
 from leaderboard.scoring.ranking import chosen_entries, name_order, rank_intervals, ranks_with_unranked
 from leaderboard.scoring.score_all import (
     LEAST_COUNTED,
@@ -70,10 +70,10 @@ class OverallEntry:
     """An entry with at least one score on a task that counts."""
 
     entry: Entry
-    rows: Mapping[str, Row]
+    rows: Mapping[str, TaskRow]
     """Its row on each task, by the task's id; also where another version of its owner holds the place."""
     superseded_by: str | None
-    """As in `Row`."""
+    """As in `TaskRow`."""
 
     @property
     def tries(self) -> int:
@@ -159,7 +159,7 @@ def _contenders(
 ) -> list[OverallEntry]:
     counting = {scale.task.id for scale in scales}
     entries: dict[tuple[str, ...], Entry] = {}
-    rows_by_name: dict[tuple[str, ...], dict[str, Row]] = {}
+    rows_by_name: dict[tuple[str, ...], dict[str, TaskRow]] = {}
     for board in boards:
         for row in board.rows if board.task.id in counting else ():
             name = name_order(row.entry)
@@ -270,7 +270,7 @@ def _resampled_means(played: Sequence[_Played], scales: Sequence[CommonScale]) -
 
 
 def _stratum(played: _PlayedTask | None, scale: CommonScale) -> Stratum:
-    metric = ranking(scale.task)
+    metric = ranking_metric(scale.task)
     if played is None:
         values = np.zeros(1)
     elif any_sealed(played.pooled_results) or episode_metric(scale.task, metric) is None:

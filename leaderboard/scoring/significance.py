@@ -18,8 +18,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.arrays import Bools, Floats, Indices
-from leaderboard.core.standings import Row
-from leaderboard.scoring.bootstrap import QUARTER, Scoring, trimmed_mean
+from leaderboard.core.standings import TaskRow
+from leaderboard.scoring.bootstrap import QUARTER, Scoring, trim_count
 from leaderboard.scoring.intervals import (
     INTERVAL_QUANTILES,
     MIN_EQUAL_VALUES,
@@ -31,7 +31,7 @@ from leaderboard.scoring.intervals import (
     student_quantiles,
     tail,
 )
-from leaderboard.scoring.metrics import any_sealed, episode_metric, episode_values, oriented_value, ranking
+from leaderboard.scoring.metrics import any_sealed, episode_metric, episode_values, oriented_value, ranking_metric
 
 # Entries are compared in blocks of this many rows, which stay in the processor's cache.
 ENTRIES_AT_ONCE = 16
@@ -158,7 +158,7 @@ def compare_same_episodes(pooled: Sequence[PooledResults], tries: Sequence[int],
 
     They can if all have one result of the same secret episodes, at least two, and a mean or an interquartile mean ranks.
     """
-    metric = ranking(task)
+    metric = ranking_metric(task)
     how = episode_metric(task, metric)
     if how is None or how.score == "median" or any(len(each) > 1 for each in pooled):
         return None
@@ -232,7 +232,7 @@ def compare_paired(
         tries: as in `EstimateArrays`; 1 if left out.
     """
     entries, count = values.shape
-    cut = trimmed_mean(count, scoring)
+    cut = trim_count(count, scoring)
     kept = count - 2 * cut
     ordered = np.sort(values, axis=1)
     score = ordered[:, cut : count - cut].mean(axis=1)
@@ -256,7 +256,7 @@ def compare_paired(
     return Comparison(better, worse)
 
 
-def smallest_difference(rows: Iterable[Row]) -> float | None:
+def smallest_difference(rows: Iterable[TaskRow]) -> float | None:
     """The smallest significant difference between neighbours on the leaderboard, as a median over them.
 
     The margin of the difference of two independent scores is √(a² + b²) of their margins (Welch's interval, as in
@@ -357,7 +357,7 @@ def compared_values(task: Task, pooled: Sequence[Result]) -> Floats:
     """
     if any_sealed(pooled):
         return NO_VALUES
-    metric = ranking(task)
+    metric = ranking_metric(task)
     if episode_metric(task, metric) is None:
         return np.concatenate([np.asarray(result.returns, dtype=np.float64) for result in pooled])
     values = [np.asarray(episode_values(task, metric, result), dtype=np.float64) for result in pooled]

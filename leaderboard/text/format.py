@@ -10,7 +10,7 @@ from evaluator.model.config.phase import Phase, to_utc
 from evaluator.model.config.task import Task
 from leaderboard.core.entry import Entry, RankedEntry
 from leaderboard.core.game_standings import GameRow
-from leaderboard.core.standings import OverallRow, Row
+from leaderboard.core.standings import OverallRow, TaskRow
 
 MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"
@@ -163,7 +163,7 @@ def superseded_reason(superseded_by: str) -> str:
     return f"no place: {superseded_by}, another version of its owner, holds it, chosen by the live scores before the end"
 
 
-def no_place_reason(row: Row | OverallRow | GameRow) -> str:
+def no_place_reason(row: TaskRow | OverallRow | GameRow) -> str:
     """Why a row has no place; empty where it has one."""
     if row.estimate.is_missing:
         return "entries without a value rank last"

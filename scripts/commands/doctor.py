@@ -95,7 +95,7 @@ def _print_local_findings(checkout: Checkout, name: str) -> None:
     """Print faults of this machine's container engine, if it answers, and of CODEOWNERS."""
     with contextlib.suppress(EngineError):
         engine = Engine()
-        for line in engine.complaints():
+        for line in engine.engine_warnings():
             say(f"{_STATE_MARKS[SettingState.CHOICE]} this machine's container engine: {line}")
         if checkout.challenge.runners.sandbox == "gvisor" and (fault := engine.gvisor_fault()):
             say(f"{_STATE_MARKS[SettingState.CHOICE]} this machine's container engine: {fault}; 'pullrank gvisor --install'")

@@ -29,7 +29,7 @@ def run(
     evaluator = open_evaluator(checkout, sandbox)
     with stderr_console().status(f"Probing the {evaluator.sandbox.kind} sandbox …"):
         checks = probe(evaluator.sandbox, checkout.challenge.limits)
-    for line in [] if evaluator.sandbox.kind is SandboxKind.PROCESS else Engine().complaints():
+    for line in [] if evaluator.sandbox.kind is SandboxKind.PROCESS else Engine().engine_warnings():
         say(f"Warning: {line}.")
     if as_json:
         print_json(as_document(checks))

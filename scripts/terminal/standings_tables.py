@@ -7,8 +7,8 @@ from rich.text import Text
 from evaluator.model.config.task import Task
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
-from leaderboard.scoring.metrics import arrow, better, digits, metrics_of, other_metrics, ranking
+from leaderboard.core.standings import OverallRow, Standings, TaskRow, TaskStandings
+from leaderboard.scoring.metrics import arrow, better, digits, metrics_of, other_metrics, ranking_metric
 from leaderboard.scoring.score_all import MOST_COUNTED
 from leaderboard.text.format import NONE, SUPERSEDED_TAG, tries_mark
 from scripts.terminal.terminal_output import interval_text, new_table, number_text, output_console, print_table, typed
@@ -75,7 +75,7 @@ def _task_table(standings: TaskStandings) -> Table:
         table.add_column(typed(name), justify="left" if is_text else "right", no_wrap=name == "95 % interval")
     if task.metrics:
         directions = ", ".join(f"{metric.name}: {better(metric)}" for metric in metrics_of(task))
-        table.caption, table.caption_justify = typed(f"{directions}; {ranking(task).name} ranks"), "left"
+        table.caption, table.caption_justify = typed(f"{directions}; {ranking_metric(task).name} ranks"), "left"
     for row in standings.rows:
         table.add_row(*_row_cells(task, row))
     gap = [""] * len(other_metrics(task))
@@ -90,7 +90,7 @@ def _task_table(standings: TaskStandings) -> Table:
     return table
 
 
-def _row_cells(task: Task, row: Row) -> list[str | Text]:
+def _row_cells(task: Task, row: TaskRow) -> list[str | Text]:
     estimate = row.estimate
     score, low, high = (number_text(value, digits(task)) for value in (estimate.score, estimate.low, estimate.high))
     others = [number_text(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
@@ -106,7 +106,7 @@ def _row_cells(task: Task, row: Row) -> list[str | Text]:
     ]
 
 
-def _place_cells(row: Row | OverallRow | GameRow) -> list[str]:
+def _place_cells(row: TaskRow | OverallRow | GameRow) -> list[str]:
     """Place and rank interval; baselines and other entries aside have none."""
     rank = str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
     return [NONE, NONE] if row.is_unranked else [str(row.place), rank]

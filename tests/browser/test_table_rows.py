@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import VerifiedEntry
-from leaderboard.api import table
+from leaderboard.api import table_columns
 from leaderboard.core.entry import Entry, Estimate
 from leaderboard.core.standings import Standings
 from leaderboard.pages import game_page, page_renderer
@@ -58,7 +58,7 @@ def marks(name: str) -> dict[str, object]:
         "equal": {"place": 1, "with_leader": True},
         "tied": {"with_leader": True, "rank_low": 1, "rank_high": 9},
         "tried": {"with_leader": True, "rank_low": 1, "tries": 3},
-        "held": {"held_by": "user-first/first"},
+        "held": {"superseded_by": "user-first/first"},
         "host": {"with_leader": True, "rank_low": 1},
     }.get(name, {})
 
@@ -97,8 +97,8 @@ def site(tmp_path_factory, request):
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "every column":
             for name, page in (("task_columns", page_renderer), ("game_columns", game_page)):
-                shown = all_shown(getattr(table, name))
-                patch.setattr(table, name, shown)
+                shown = all_shown(getattr(table_columns, name))
+                patch.setattr(table_columns, name, shown)
                 patch.setattr(page, name, shown)
         with table_page.served(board(), tmp_path_factory.mktemp("rows")) as address:
             yield address

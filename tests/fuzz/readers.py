@@ -36,7 +36,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse
 from evaluator.host.sandboxes.channel import clean_text, read_body
 from evaluator.host.sandboxes.container_stream import Demultiplexer
 from evaluator.host.sandboxes.handshake import Ready
-from evaluator.host.training_scripts.evaluate_script import ClaimFault, FrameReader, claimed_score
+from evaluator.host.training_scripts.evaluate_script import FrameReader, ReportedScoreError, claimed_score
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.model import canonical_json
 from evaluator.model.config.limits import SubmissionLimits
@@ -728,7 +728,7 @@ READERS = {
     "images": Reader(read=_images, declared=(AgentFault,), seeds=_image_seeds),
     "stream": Reader(read=_stream, declared=(),
                      seeds=lambda: (b"\1\0\0\0\0\0\0\3abc\2\0\0\0\0\0\0\1x", b"\1\0\0\0\xff\xff\xff\xffa")),
-    "claims": Reader(read=_claims, declared=(ClaimFault,),
+    "claims": Reader(read=_claims, declared=(ReportedScoreError,),
                      seeds=lambda: (b'x\n{"score": 21.5}\n', b'{"score": "a"}', b'{"score": 1e400}',
                                     b'{"a": {"score": 1}}')),
 }  # fmt: skip

@@ -28,8 +28,8 @@ from evaluator.host.docker.engine_errors import EngineError as EngineError
 from evaluator.host.docker.engine_errors import (
     StoredImage,
     build_failure,
-    complaints,
     digest_of,
+    engine_warnings,
     is_of_an_image,
     no_answer,
     pushed_digest,
@@ -166,10 +166,10 @@ class Engine:
         finally:
             self.remove(container)
 
-    def complaints(self) -> list[str]:
+    def engine_warnings(self) -> list[str]:
         """Faults of the engine itself, such as an old version, one line each."""
         with _engine_errors("ask the engine how old it is"):
-            return complaints(self._api.version(), self._api.info())
+            return engine_warnings(self._api.version(), self._api.info())
 
     def image_id(self, reference: str) -> str | None:
         """The id of a local image; None where there is none."""

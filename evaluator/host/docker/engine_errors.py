@@ -98,7 +98,7 @@ def digest_of(reference: str, digests: Iterable[str]) -> str:
     raise EngineError(f"the engine has no digest of {reference}")
 
 
-def complaints(version: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]:
+def engine_warnings(version: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]:
     """Faults of an engine that is to run strangers' agents, one line each.
 
     The arguments are the engine's answers at /version and /info.

@@ -79,7 +79,7 @@ def most_steps(actions: tuple[wire.Leaf, ...]) -> int:
     return MOST_UNPACKED // max(leaf.nbytes if leaf.dtype[1] == "f" else max(1, math.prod(leaf.shape)) for leaf in actions)
 
 
-def endless() -> AgentFault:
+def too_many_steps() -> AgentFault:
     """The fault of who played more steps than that, which would fill the referee's memory."""
     return AgentFault(Verdict.OUTPUT_LIMIT, "it played more steps than a trace holds; end episodes earlier")
 
@@ -110,9 +110,9 @@ class EpisodeRecorder:
         self._done.append(actions)
         self._earned.append(rewards)
         if len(self._earned) >= self._size:
-            self.deal()
+            self.flush()
 
-    def deal(self) -> None:
+    def flush(self) -> None:
         """Distribute the buffered frames to the lanes."""
         if not self._earned:
             return
@@ -127,7 +127,7 @@ class EpisodeRecorder:
             lane.take([leaf[:, index] for leaf in seen], [leaf[:, index] for leaf in done], earned[:, index])
         self._seen, self._done, self._earned = [], [], []
 
-    def only(self, lanes: list[int]) -> "EpisodeRecorder":
+    def for_lanes(self, lanes: list[int]) -> "EpisodeRecorder":
         """A recorder for only these lanes; `deal` was called before."""
         fewer = EpisodeRecorder(len(lanes), self._leaves, self._actions)
         fewer.lanes = [self.lanes[lane] for lane in lanes]

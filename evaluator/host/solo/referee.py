@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 
 from evaluator import wire
-from evaluator.host.envs.episode_recorder import EpisodeRecorder, PlayedEpisode, endless, most_steps
+from evaluator.host.envs.episode_recorder import EpisodeRecorder, PlayedEpisode, most_steps, too_many_steps
 from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError, ObservationEncoder, padded_leaves
 from evaluator.host.errors import AgentFault
@@ -144,7 +144,7 @@ class EpisodeBatch:
 
     def _turn_over(self, ended: dict[int, tuple[bool, bool]]) -> list[tuple[int, PlayedEpisode]]:
         """Close ended episodes and start waiting ones on their lanes; lanes without a waiting episode are dropped."""
-        self._recorder.deal()
+        self._recorder.flush()
         finished = []
         kept = []
         for index, lane in enumerate(self.lanes):
@@ -159,7 +159,7 @@ class EpisodeBatch:
         if len(kept) < len(self.lanes):
             self.lanes = [self.lanes[index] for index in kept]
             self._observations = [self._observations[index] for index in kept]
-            self._recorder = self._recorder.only(kept)
+            self._recorder = self._recorder.for_lanes(kept)
         self._settle()
         return finished
 
@@ -226,7 +226,7 @@ def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream)
                 continue
             steps += len(batch.lanes)
             if steps > most:
-                raise endless()
+                raise too_many_steps()
             ended = _advance(run, batch, stream)
             if batch.live:
                 _ask(run, batch, stream)

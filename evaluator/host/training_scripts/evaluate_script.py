@@ -9,7 +9,7 @@ from typing import Any
 
 from evaluator import wire
 from evaluator.host.attempts.attempt import EvaluationEnd, prefer_specific
-from evaluator.host.envs.episode_recorder import endless, most_steps
+from evaluator.host.envs.episode_recorder import most_steps, too_many_steps
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.progress import REPORT_STEPS, PlayProgress, ReportProgress
 from evaluator.host.sandboxes.channel import ByteStream, clean_text, parse_error_frame, parse_object
@@ -127,7 +127,7 @@ def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) 
             raise parse_error_frame(bytes(body))
         stream.send(server.answer(op, body), deadline)
         if server.steps > most:
-            raise endless()
+            raise too_many_steps()
         if server.steps - shown >= REPORT_STEPS:
             shown = server.steps
             total = session.offer.rules.steps
@@ -166,7 +166,7 @@ SELF_REPORTED = " The score that it claims is listed as self-reported, apart fro
 ENDED = "the script ended with exit code {code}; the end of its log says why"
 
 
-class ClaimFault(Exception):
+class ReportedScoreError(Exception):
     """The script's log ends without a valid score."""
 
 
@@ -179,7 +179,7 @@ def evaluate_script(session: ScriptSession, sandbox: Sandbox) -> EvaluationEnd:
     log = sandbox.log_tail()
     try:
         claim, unclaimed = claimed_score(log), None
-    except ClaimFault as error:
+    except ReportedScoreError as error:
         claim, unclaimed = None, str(error)
     verdict, message = _verdict(served, fault, code, unclaimed)
     end = EvaluationEnd(
@@ -241,13 +241,13 @@ def claimed_score(log: str) -> float:
     """The score in the last line of the log that is a JSON object with a score.
 
     Raises:
-        ClaimFault: there is none, or it is no finite number.
+        ReportedScoreError: there is none, or it is no finite number.
     """
     for line in reversed(log.splitlines()):
         claim = _object(line.strip())
         if "score" in claim:
             return _number(claim["score"])
-    raise ClaimFault(NO_CLAIM)
+    raise ReportedScoreError(NO_CLAIM)
 
 
 def _object(line: str) -> dict[str, Any]:
@@ -269,4 +269,4 @@ def _number(value: Any) -> float:
             number = math.inf
         if math.isfinite(number):
             return number
-    raise ClaimFault(NO_NUMBER.format(shown=clean_text(json.dumps(value))[:80], form=_CLAIM_FORM))
+    raise ReportedScoreError(NO_NUMBER.format(shown=clean_text(json.dumps(value))[:80], form=_CLAIM_FORM))

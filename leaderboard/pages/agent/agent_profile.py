@@ -7,7 +7,7 @@ from evaluator.model.records.result import Result
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition
-from leaderboard.core.standings import Failure, OverallRow, Row, Standings, listed_by_agent
+from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskRow, listed_by_agent
 from leaderboard.pages.game_page import Opponent, opponents_of
 
 
@@ -16,8 +16,8 @@ class TaskResult:
     """An agent on a task: a row, a failure, or neither while it waits."""
 
     task: Task
-    row: Row | None = None
-    failure: Failure | None = None
+    row: TaskRow | None = None
+    failure: TaskFailure | None = None
     quarantine: str = ""
     """What is said where its record is in quarantine."""
 
@@ -78,8 +78,8 @@ def agent_profiles(standings: Standings, share: Partition = SINGLE_PARTITION) ->
             else:
                 task_results.append(
                     TaskResult(
-                        task=board.task, row=listed if isinstance(listed, Row) else None,
-                        failure=listed if isinstance(listed, Failure) else None, quarantine=waits,
+                        task=board.task, row=listed if isinstance(listed, TaskRow) else None,
+                        failure=listed if isinstance(listed, TaskFailure) else None, quarantine=waits,
                     )
                 )  # fmt: skip
         profiles.append(

@@ -9,7 +9,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from leaderboard.charts.agent_charts import ReturnSpread
 from leaderboard.charts.table_bars import ChartScale, interval_element
-from leaderboard.core.standings import Row
+from leaderboard.core.standings import TaskRow
 from leaderboard.pages.agent.agent_profile import TaskResult
 from leaderboard.pages.page_templates import verdict_tag
 from leaderboard.scoring.metrics import digits
@@ -124,7 +124,7 @@ def _returns(shared: _TaskCells, result: Result, drawn: tuple[ReturnSpread, str]
     return f"<tr>{shared.head}<td>{cells}</td></tr>"
 
 
-def _value(row: Row, shared: _TaskCells) -> str:
+def _value(row: TaskRow, shared: _TaskCells) -> str:
     estimate, places = row.estimate, shared.digits
     if estimate.is_missing:
         return _NO_VALUE
@@ -132,7 +132,7 @@ def _value(row: Row, shared: _TaskCells) -> str:
     return f"<td><b>{score}</b></td><td>{interval}</td><td>{interval_element(estimate, shared.scale)}</td>"
 
 
-def _place(row: Row) -> str:
+def _place(row: TaskRow) -> str:
     if row.is_unranked or row.estimate.is_missing:
         return _NO_PLACE
     place = f'<span class="pr-medal pr-medal-{row.place}">{row.place}</span>' if row.place <= _MEDAL_PLACES else row.place

@@ -21,7 +21,7 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT, TRACE, write_atomically
 from scripts.console import escape_commands, say
-from scripts.github.official.expected_records import ResultOrDuel, RoundCheck, gather_facts, parse_for_item
+from scripts.github.official.expected_records import ExpectedRound, ResultOrDuel, gather_facts, parse_for_item
 from scripts.github.official.record_results import AmendedRecord, amended_records, write_amended
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
 from scripts.github.official.shard_jobs import ShardAssignment
@@ -109,7 +109,7 @@ REPLAY_SECONDS = 4 * 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedRound:
+class CheckedShards:
     """What became of a round's shards."""
 
     accepted: tuple[ResultOrDuel, ...]
@@ -126,7 +126,7 @@ class CheckedRound:
 
 def check_shards(
     official: OfficialRun, assignment: ShardAssignment, paths: Sequence[Path], accepted: Path, now: datetime
-) -> CheckedRound:
+) -> CheckedShards:
     """Check every shard's files and copy what passes to the folder `accepted`, with hash lists to attest.
 
     Raises:
@@ -136,7 +136,7 @@ def check_shards(
     received = receive_shards(assignment, work, paths)
     files, secret = received.files, season_secret(official.secret, work.challenge)
     facts = gather_facts(official, work, [file.item for file in files])
-    check = RoundCheck(official=official, work=work, facts=facts, now=now)
+    check = ExpectedRound(official=official, work=work, facts=facts, now=now)
     with scratch_folder("opened") as place:
         if secret:
             files = decrypted_copies(files, Path(place), secret)
@@ -145,13 +145,13 @@ def check_shards(
     manifests = _write_accepted(records, amended, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
     refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
-    return CheckedRound(
+    return CheckedShards(
         accepted=tuple(record for record, _ in records), refused=refusals, lost=lost, manifests=manifests,
         late=len(files) - len(records),
     )  # fmt: skip
 
 
-def _faults_of(check: RoundCheck, file: ShardFile) -> tuple[str, ...]:
+def _faults_of(check: ExpectedRound, file: ShardFile) -> tuple[str, ...]:
     """The faults of a shard's file before any replay."""
     if file.fault:
         return (file.fault,)
@@ -167,7 +167,7 @@ RecordAndTrace = tuple[ResultOrDuel, bytes | None]
 
 
 def _replay(
-    check: RoundCheck, inspected: Sequence[tuple[ShardFile, tuple[str, ...]]], secret: SeasonSecret | None
+    check: ExpectedRound, inspected: Sequence[tuple[ShardFile, tuple[str, ...]]], secret: SeasonSecret | None
 ) -> tuple[list[RecordAndTrace], list[str]]:
     """Replay what is not refused yet; returns what is accepted, and lines about the rest.
 
@@ -199,12 +199,12 @@ def _replay(
     return accepted, [*refused, *unsealed]
 
 
-def _failed_record(check: RoundCheck, file: ShardFile, fault: str) -> ResultOrDuel:
+def _failed_record(check: ExpectedRound, file: ShardFile, fault: str) -> ResultOrDuel:
     """The internal error for a refused file; the fault may quote the file, so it is cleaned."""
     return check.failed_record(file.item, f"publish refused it: {escape_commands(fault)}")
 
 
-def _sealed_again(check: RoundCheck, secret: SeasonSecret, file: ShardFile, accepted: RecordAndTrace) -> RecordAndTrace:
+def _sealed_again(check: ExpectedRound, secret: SeasonSecret, file: ShardFile, accepted: RecordAndTrace) -> RecordAndTrace:
     """An accepted record, sealed; an internal error if it cannot be."""
     try:
         return sealed_record(check.work.challenge, secret, *accepted)

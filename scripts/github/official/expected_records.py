@@ -60,7 +60,7 @@ def _item_commits(work: Workload, item: WorkloadItem) -> set[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoundCheck:
+class ExpectedRound:
     """What the files of a round are checked against."""
 
     official: OfficialRun

@@ -14,7 +14,7 @@ from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import GitHubIssue, WorkflowRun
-from scripts.github.official.check_shards import CheckedRound
+from scripts.github.official.check_shards import CheckedShards
 from scripts.github.official.failure_issues import PUBLISH_ISSUE_TITLE, open_failure_issues, update_issue
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
@@ -28,7 +28,7 @@ LINES_SHOWN = 20
 _PUBLISH_MARKER = re.compile(r"<!-- pullrank:publish run=(\d+) -->")
 
 
-def write_round_report(accepted: Path, shards: int, checked: CheckedRound) -> None:
+def write_round_report(accepted: Path, shards: int, checked: CheckedShards) -> None:
     """Write what was lost and refused beside the accepted files, for the step that records."""
     report = {"shards": shards, "lost": checked.lost, "refused": checked.refused[:LINES_SHOWN], "all": len(checked.refused)}
     write_atomically(accepted / REPORT_FILE, json.dumps(report).encode())

@@ -30,7 +30,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem, work_in_words
-from leaderboard.planning.pack_shards import minutes
+from leaderboard.planning.plan_round import minutes
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import results_commit
@@ -56,7 +56,7 @@ STEP_SECONDS = 320 * 60.0
 MAX_DEFERRED_LINES = 200
 
 
-class ShardClaim(Frozen):
+class ShardManifest(Frozen):
     """shard.json: what a shard says it was asked to play."""
 
     schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
@@ -78,9 +78,9 @@ class ShardAssignment:
     shards: int
     shard: int = 0
 
-    def claim(self, keys: tuple[str, ...]) -> ShardClaim:
+    def claim(self, keys: tuple[str, ...]) -> ShardManifest:
         """The claim that the shard writes."""
-        return ShardClaim.model_validate(
+        return ShardManifest.model_validate(
             {
                 "schema": 1, "shard": self.shard, "shards": self.shards, "sha": self.sha,
                 "results_sha": self.results_sha or None, "keys": keys,

@@ -22,7 +22,7 @@ from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit_work, authors_by_owner, tasks_by_name
 from leaderboard.planning.evaluation_quota import Deferred
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, in_turns
-from leaderboard.planning.pack_shards import (
+from leaderboard.planning.plan_round import (
     Capacity,
     Packing,
     expected_bytes,

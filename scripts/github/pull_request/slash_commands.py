@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from leaderboard.comments.comment_standings import official_report
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import CommentState, HelpText, PlacesReply
+from leaderboard.comments.states import CommentState, HelpText, RankReply
 from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
@@ -151,4 +151,4 @@ def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha
 def _places(context: BotContext, pull: PullRequest) -> CommentState:
     entries = [entry for entry in context.recorded.entries if entry.login.casefold() == pull.author.casefold()]
     shown = [official_report(context.recorded, entry.login, entry.agent) for entry in entries]
-    return PlacesReply(agents=tuple(agent for agent in shown if agent and (agent.rows or agent.games)))
+    return RankReply(agents=tuple(agent for agent in shown if agent and (agent.rows or agent.games)))

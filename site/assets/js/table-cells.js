@@ -1,4 +1,4 @@
-/** The columns of a table as leaderboard/api/table.py defines them: value for sorting, cell, and fields in files, by kind. */
+/** The columns of a table as leaderboard/api/table_columns.py defines them: value for sorting, cell, and fields in files, by kind. */
 
 import { bar } from "./charts.js";
 import { el } from "./dom.js";

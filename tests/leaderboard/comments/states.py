@@ -17,8 +17,8 @@ from leaderboard.comments.states import (
     NoRunReason,
     OfficialScore,
     OverallReport,
-    PlacesReply,
     Previewed,
+    RankReply,
     Refused,
     Running,
     TaskReport,
@@ -164,7 +164,7 @@ def game_states() -> dict[str, CommentState]:
             merge_sha=MERGE, agents=(agent(games=(placed, refused)),), pending=("alice/angle-rule on Quarto",)
         ),
         "game_unsigned": OfficialScore(merge_sha=MERGE, agents=(agent(games=(rated(FOUR, 1, 2, signed=False),)),)),
-        "game_ranked": PlacesReply(agents=(agent(games=(placed,)),)),
+        "game_ranked": RankReply(agents=(agent(games=(placed,)),)),
     }
 
 
@@ -220,7 +220,7 @@ def solo_states() -> dict[str, CommentState]:
         "merged": OfficialScore(merge_sha=MERGE, agents=(agent(),), pending=("alice/angle-rule on CartPole",), run_url=RUN),
         "withdrawn": WithdrawnEntry(agents=("alice/old",), merged=True),
         "withdrawal": WithdrawnEntry(agents=("alice/old", "alice/older"), merged=False, head_sha=HEAD),
-        "ranked": PlacesReply(agents=(agent(done),)),
-        "unranked": PlacesReply(agents=()),
+        "ranked": RankReply(agents=(agent(done),)),
+        "unranked": RankReply(agents=()),
         "help": HelpText(),
     }

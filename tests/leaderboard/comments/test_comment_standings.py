@@ -12,7 +12,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
 from leaderboard.comments.comment_standings import official_report, official_state, preview_state
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import CommentContext, PlacesReply
+from leaderboard.comments.states import CommentContext, RankReply
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.scoring import overall
@@ -131,7 +131,7 @@ def test_a_comment_tells_which_version_of_an_owner_holds_its_place() -> None:
         None, None, "bob/agent", 0.9,
     )  # fmt: skip
     assert (own.place, own.entries, own.superseded_by, own.leader_name) == (2, 2, None, "ann/agent")
-    said = render_comment(PlacesReply(agents=(second,)), CommentContext(run_id=1, repository="https://github.com/a/b"))
+    said = render_comment(RankReply(agents=(second,)), CommentContext(run_id=1, repository="https://github.com/a/b"))
     assert "one: no place. An owner holds one in the final ranks, and `bob/agent` had the best score" in said
 
 

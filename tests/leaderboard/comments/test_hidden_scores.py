@@ -11,7 +11,7 @@ from evaluator.model.config.phase import Phase
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_report, official_state
 from leaderboard.comments.phrases import official_headline
-from leaderboard.comments.states import CommentContext, OfficialScore, PlacesReply
+from leaderboard.comments.states import CommentContext, OfficialScore, RankReply
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
@@ -83,7 +83,7 @@ def test_of_a_sealed_result_the_headline_has_the_rounded_score_and_nothing_more(
     assert own is not None
 
     state = official_state(recorded, [("ann", "agent")], "c" * 40)
-    comment = "".join(render_comment.render_comment(one, CONTEXT) for one in (state, PlacesReply(agents=(own,))))
+    comment = "".join(render_comment.render_comment(one, CONTEXT) for one in (state, RankReply(agents=(own,))))
 
     assert official_headline(state).startswith(f"🥇 Official: 71{THIN}230")
     assert [word for word in ("71234", f"71{THIN}234", "71,234") if word in comment] == []

@@ -18,8 +18,8 @@ from leaderboard.comments.states import (
     NoRun,
     NoRunReason,
     OfficialScore,
-    PlacesReply,
     Previewed,
+    RankReply,
     Refused,
     Running,
     WithdrawnEntry,
@@ -105,7 +105,7 @@ def hostile(text: str) -> dict[str, CommentState]:
         "player": made.previewed(player, made.agent(login=text, agent=text, name=text, games=(game, refused)), log=log),
         "game_title": made.previewed(made.agent(games=(named,))),
         "game_official": OfficialScore(merge_sha=text, agents=(player,), pending=(text,), run_url=text),
-        "game_ranked": PlacesReply(agents=(player,)),
+        "game_ranked": RankReply(agents=(player,)),
         "preview": made.previewed(bad, worse, log=log, skipped=(text,), removed=(text,)),
         "title": made.previewed(made.agent(titled)),
         "one": made.previewed(made.agent(crash, name=text), log=text),
@@ -116,7 +116,7 @@ def hostile(text: str) -> dict[str, CommentState]:
         "broken": Broken(head_sha=text, reason=text, again=False, issue_url=text, run_url=text),
         "official": OfficialScore(merge_sha=text, agents=(bad, worse), pending=(text,), run_url=text),
         "withdrawn": WithdrawnEntry(agents=(text,), merged=True, head_sha=text),
-        "ranked": PlacesReply(agents=(bad,)),
+        "ranked": RankReply(agents=(bad,)),
     }
 
 

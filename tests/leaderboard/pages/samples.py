@@ -9,7 +9,7 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.records.result import Result, with_self_hash
 from leaderboard.core.entry import Entry, Estimate, Excluded
-from leaderboard.core.standings import Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
+from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskRow, TaskStandings, WithdrawnScore
 from leaderboard.site_context import SiteContext
 from tests.leaderboard.make import digest
 
@@ -82,8 +82,8 @@ def returns_around(score: float, spread: float, seed: int = 0, count: int = 100)
     return tuple(round(chance.gauss(score, spread), 2) for _ in range(count))
 
 
-def row(who: Entry, task: Task, place: int, score: float, width: float = 5.0, **fields: Any) -> Row:
-    return Row(
+def row(who: Entry, task: Task, place: int, score: float, width: float = 5.0, **fields: Any) -> TaskRow:
+    return TaskRow(
         **{
             "place": place,
             "rank_low": place,
@@ -98,9 +98,9 @@ def row(who: Entry, task: Task, place: int, score: float, width: float = 5.0, **
     )
 
 
-def failure(who: Entry, task: Task, versions_tried: int = 1, **fields: Any) -> Failure:
+def failure(who: Entry, task: Task, versions_tried: int = 1, **fields: Any) -> TaskFailure:
     plain = {"message": "act raised ZeroDivisionError at agent.py:12", "log_tail": "one\ntwo  spaced\n\nthree"}
-    return Failure(entry=who, result=result(who, task, (), **plain | fields), versions_tried=versions_tried)
+    return TaskFailure(entry=who, result=result(who, task, (), **plain | fields), versions_tried=versions_tried)
 
 
 def excluded(who: Entry, **fields: Any) -> Excluded:

@@ -249,7 +249,7 @@ def hostile_board(text: str):
     made = samples.board(
         samples.task_board(task, [samples.row(who, task, 1, 1.0, pooled_results=(ok,))]),
         samples.task_board(
-            task.model_copy(update={"id": "Other"}), [], [samples.Failure(entry=who, result=bad, versions_tried=1)]
+            task.model_copy(update={"id": "Other"}), [], [samples.TaskFailure(entry=who, result=bad, versions_tried=1)]
         ),
         samples.task_board(task.model_copy(update={"id": "Third"}), [], [], [who], excluded=(ruled,), withdrawn=(left,)),
         overall=[samples.overall_row(who, 1, 1.0, (task,))],

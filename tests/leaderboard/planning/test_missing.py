@@ -20,7 +20,7 @@ from leaderboard.planning.missing import (
     given_up,
     missing_work,
 )
-from leaderboard.planning.pack_shards import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
+from leaderboard.planning.plan_round import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
 from tests.leaderboard import make
 from tests.leaderboard.recorded import recorded
 

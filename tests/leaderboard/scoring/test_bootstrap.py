@@ -32,7 +32,7 @@ def test_every_resample_has_all_of_the_weight(size, scoring):
 
     assert table.shape == (size, bootstrap.RESAMPLES)
     assert (table >= 0).all()
-    assert (table.sum(axis=0) == size - 2 * bootstrap.trimmed_mean(size, scoring)).all()
+    assert (table.sum(axis=0) == size - 2 * bootstrap.trim_count(size, scoring)).all()
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 30])
@@ -41,7 +41,7 @@ def test_the_product_is_the_trimmed_mean_of_each_resample(size):
     copies = bootstrap.resample_counts(size, "mean", bootstrap.random_stream("test")).astype(int)
     table, kept = (
         bootstrap.resample_counts(size, "iqm", bootstrap.random_stream("test")),
-        size - 2 * bootstrap.trimmed_mean(size, "iqm"),
+        size - 2 * bootstrap.trim_count(size, "iqm"),
     )
 
     (means,) = bootstrap._means(values[np.newaxis], table, kept)
@@ -88,7 +88,7 @@ def test_tasks_are_resampled_apart():
 )
 def test_the_order_of_addition_does_not_matter(values, scoring):
     ordered = np.sort(values)[np.newaxis]
-    size, kept = len(values), len(values) - 2 * bootstrap.trimmed_mean(len(values), scoring)
+    size, kept = len(values), len(values) - 2 * bootstrap.trim_count(len(values), scoring)
     table = bootstrap.resample_counts(size, scoring, bootstrap.random_stream("test"))
     steps = []
 

@@ -14,7 +14,7 @@ from evaluator.model.config.metric import Direction, Metric
 from leaderboard.api.standings_json import standings_document
 from leaderboard.build_standings import build_standings
 from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import metrics_of, oriented_value, ranking
+from leaderboard.scoring.metrics import metrics_of, oriented_value, ranking_metric
 from tests.leaderboard import make
 
 ROOT = Path(__file__).parents[3]
@@ -254,7 +254,7 @@ def test_which_way_is_better_is_decided_in_one_place():
 
     assert asking == {"metrics.py"}
     assert (oriented_value(metric(direction="lower"), 2.0), oriented_value(metric(), 2.0)) == (-2.0, 2.0)
-    assert ranking(make.task()).direction is Direction.HIGHER
+    assert ranking_metric(make.task()).direction is Direction.HIGHER
     assert [one.name for one in metrics_of(make.task())] == ["Score"]
 
 

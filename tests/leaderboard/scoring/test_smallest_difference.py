@@ -5,18 +5,18 @@ from dataclasses import replace
 import pytest
 
 from leaderboard.core.entry import Estimate
-from leaderboard.core.standings import Row
+from leaderboard.core.standings import TaskRow
 from leaderboard.scoring.significance import smallest_difference
 from tests.leaderboard import make
 
 NAN = float("nan")
 
 
-def row(score: float, margin: float, *, baseline: bool = False) -> Row:
+def row(score: float, margin: float, *, baseline: bool = False) -> TaskRow:
     entry = replace(make.entry("a"), baseline=baseline)
     estimate = Estimate(score=score, low=score - margin, high=score + margin)
     place = {"place": 1, "rank_low": 1, "rank_high": 1, "with_leader": False}
-    return Row(entry=entry, pooled_results=(make.result(entry, [score]),), estimate=estimate, versions_tried=1, **place)
+    return TaskRow(entry=entry, pooled_results=(make.result(entry, [score]),), estimate=estimate, versions_tried=1, **place)
 
 
 def test_it_is_the_median_over_neighbours():

@@ -11,7 +11,7 @@ from evaluator.model.config.metric import Metric
 from evaluator.model.visible_text import visible
 from leaderboard.api.agents import AgentContext, short_numbers, task_document_of_agent
 from leaderboard.api.api_inputs import api_inputs
-from leaderboard.api.table import task_table
+from leaderboard.api.table_columns import task_table
 from leaderboard.api.task_leaderboards import ranked_row, task_improvements, task_rows
 from leaderboard.build_standings import build_standings
 from leaderboard.core.standings import listed_by_agent

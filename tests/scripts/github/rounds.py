@@ -66,7 +66,7 @@ class Round:
         shard_jobs.evaluate_shard(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
         return self.folder(shard)
 
-    def check(self, *folders: Path, run: OfficialRun | None = None) -> check_shards.CheckedRound:
+    def check(self, *folders: Path, run: OfficialRun | None = None) -> check_shards.CheckedShards:
         shutil.rmtree(self.place / "accepted", ignore_errors=True)
         now = datetime.now(UTC)
         return check_shards.check_shards(

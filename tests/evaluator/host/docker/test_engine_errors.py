@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.docker.engine_errors import complaints, is_of_an_image, no_answer
+from evaluator.host.docker.engine_errors import engine_warnings, is_of_an_image, no_answer
 
 SECCOMP = {"SecurityOptions": ["name=apparmor", "name=seccomp,profile=default"]}
 
@@ -24,7 +24,7 @@ def components(**versions: str) -> dict[str, Any]:
     ],
 )
 def test_an_engine_that_is_too_old_is_named(versions: dict[str, str], says: list[str]) -> None:
-    assert [line.partition(":")[0] for line in complaints(components(**versions), SECCOMP)] == says
+    assert [line.partition(":")[0] for line in engine_warnings(components(**versions), SECCOMP)] == says
 
 
 def test_what_a_machine_lacks_is_not_the_images_fault() -> None:
@@ -53,7 +53,7 @@ def test_an_image_does_not_name_its_own_faults_as_the_machines(error: str) -> No
 
 @pytest.mark.parametrize("info", [{}, {"SecurityOptions": None}, {"SecurityOptions": ["name=apparmor"]}])
 def test_an_engine_without_seccomp_is_named(info: dict[str, Any]) -> None:
-    (line,) = complaints({}, info)
+    (line,) = engine_warnings({}, info)
 
     assert line.startswith("the engine filters no system calls")
 
@@ -79,7 +79,7 @@ def test_where_no_engine_answers_the_systems_own_words_say_why(system: str, word
 
 
 def test_an_engine_that_counts_no_memory_of_sockets_is_named() -> None:
-    (line,) = complaints({}, {**SECCOMP, "CgroupVersion": "1"})
+    (line,) = engine_warnings({}, {**SECCOMP, "CgroupVersion": "1"})
 
     assert "'loopback'" in line
-    assert complaints({}, {**SECCOMP, "CgroupVersion": "2"}) == []
+    assert engine_warnings({}, {**SECCOMP, "CgroupVersion": "2"}) == []

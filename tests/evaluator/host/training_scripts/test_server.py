@@ -10,7 +10,7 @@ from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.seeds.derived_seeds import episode_seeds
-from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed_score
+from evaluator.host.training_scripts.evaluate_script import ReportedScoreError, claimed_score
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task
@@ -99,13 +99,13 @@ def test_the_last_line_with_a_score_is_the_claim(log: str, score: float) -> None
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", '"9"', "true", "null", "[1]", "{}", "1" + "0" * 400])
 def test_a_score_that_is_no_finite_number_is_none(value: str) -> None:
-    with pytest.raises(ClaimFault, match="no finite number"):
+    with pytest.raises(ReportedScoreError, match="no finite number"):
         claimed_score(f'{{"score": 1}}\n{{"score": {value}}}')
 
 
 @pytest.mark.parametrize("log", ["", "1\n", "score: 1", '{"scores": 1}', 'x{"score": 1}', '{"score": 1}x'])
 def test_without_a_line_there_is_no_claim(log: str) -> None:
-    with pytest.raises(ClaimFault, match="printed no score"):
+    with pytest.raises(ReportedScoreError, match="printed no score"):
         claimed_score(log)
 
 

@@ -57,7 +57,7 @@ def begun(played: Round, tmp_path: Path) -> Round:
     return Round(clone, open_run(clone), played.planned, tmp_path / "in")
 
 
-def kept(checked: check_shards.CheckedRound) -> list[str]:
+def kept(checked: check_shards.CheckedShards) -> list[str]:
     """What was accepted as measured."""
     return sorted(f"{r.login} {r.task}" for r in checked.accepted if r.verdict is not Verdict.INTERNAL_ERROR)
 

@@ -16,7 +16,7 @@ from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import ResultStore
 from leaderboard.planning.missing import DuelWorkItem
-from leaderboard.planning.pack_shards import PROCESSORS, UNKNOWN_SECONDS
+from leaderboard.planning.plan_round import PROCESSORS, UNKNOWN_SECONDS
 from scripts.console import CommandError
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment

@@ -14,13 +14,13 @@ from evaluator.model.config.metric import Direction
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.entry_json import ClosedObject, FlagsJson, flags, next_document, picked
 from leaderboard.api.game_leaderboards import GameRowJson, game_row
+from leaderboard.api.shared_json import ClosedObject, FlagsJson, flags, next_document, picked
 from leaderboard.api.task_leaderboards import MetricJson, RowJson, task_row
 from leaderboard.core.entry import Entry, Excluded
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.match_count import DRAW_POINTS, WIN_POINTS
-from leaderboard.core.standings import Row, TaskStandings, WithdrawnScore
+from leaderboard.core.standings import TaskRow, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
 
@@ -204,7 +204,7 @@ def _rated_values(document: GameRowJson) -> Values:
     }  # fmt: skip
 
 
-def task_lines(board: TaskStandings, reproduced: Collection[str]) -> list[tuple[Row, Values]]:
+def task_lines(board: TaskStandings, reproduced: Collection[str]) -> list[tuple[TaskRow, Values]]:
     """The first rows of a task and their values, for its page."""
     # What is compared with the next row, and how long a version stands, are in no column.
     documents = (task_row(row, board.task, next_document([]), since="") for row in board.rows[:TABLE_ROWS])
@@ -216,7 +216,7 @@ def game_lines(game: GameStandings) -> list[tuple[GameRow, Values]]:
     return [(row, _ranked_values(row, _rated_values(game_row(row)))) for row in game.rows[:TABLE_ROWS]]
 
 
-def _task_values(row: Row, document: RowJson, reproduced: Collection[str]) -> Values:
+def _task_values(row: TaskRow, document: RowJson, reproduced: Collection[str]) -> Values:
     values = _ranked_values(row, _measured_values(document))
     if row.result.key in reproduced:
         values["flags"].append("reproduced")
@@ -224,7 +224,7 @@ def _task_values(row: Row, document: RowJson, reproduced: Collection[str]) -> Va
     return values
 
 
-def _ranked_values(row: Row | GameRow, values: Values) -> Values:
+def _ranked_values(row: TaskRow | GameRow, values: Values) -> Values:
     return {
         **values, "authors": ", ".join(values["authors"]), "evaluated_at": format.day(values["evaluated_at"]),
         "verdict": Verdict.OK, "message": format.no_place_reason(row), "is_tied": format.is_tied(row),

@@ -17,7 +17,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry, Estimate, Excluded
 from leaderboard.core.game_standings import GameRow
-from leaderboard.core.standings import OverallRow, Row, WithdrawnScore
+from leaderboard.core.standings import OverallRow, TaskRow, WithdrawnScore
 from leaderboard.scoring.metrics import value_or_none
 from leaderboard.scoring.significance import Improvement, mean_improvement
 from leaderboard.text import urls
@@ -123,7 +123,7 @@ class PlaceJson(ClosedObject):
     ]
 
 
-def place_document(row: Row | OverallRow | GameRow) -> PlaceJson:
+def place_document(row: TaskRow | OverallRow | GameRow) -> PlaceJson:
     """Where a row stands."""
     document: PlaceJson = {
         "place": None if row.is_unranked else row.place,
@@ -137,7 +137,7 @@ def place_document(row: Row | OverallRow | GameRow) -> PlaceJson:
     return document
 
 
-def medal(row: Row | GameRow) -> Medal | None:
+def medal(row: TaskRow | GameRow) -> Medal | None:
     """For the first three places."""
     return None if row.is_unranked else _MEDALS.get(row.place)
 

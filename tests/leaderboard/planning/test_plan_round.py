@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
-from leaderboard.planning.pack_shards import (
+from leaderboard.planning.plan_round import (
     REPLAY_SHARE,
     STEP_BYTES,
     UNKNOWN_BYTES,

@@ -21,7 +21,7 @@ UIDS = range(1_879_048_192, 2_147_483_647)
 NARROW_UIDS = range(10_000, 60_000)
 # The kernel's usual period, in microseconds.
 CPU_PERIOD = 100_000
-# Share of processor time until the first observation: an agent's imports, which its processor seconds count.
+# Processors until the first observation, while an agent imports; that time counts towards its `cpu_seconds`.
 START_CPUS = 1.0
 ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
 # gVisor's own kernel is in the same cgroup: with a limit of 50 it dies at start when its runtime needs another thread.

@@ -80,7 +80,7 @@ def most_steps(actions: tuple[wire.Leaf, ...]) -> int:
 
 
 def too_many_steps() -> AgentFault:
-    """The fault of who played more steps than that, which would fill the referee's memory."""
+    """The fault of an agent that plays more steps than a trace holds, which would fill the referee's memory."""
     return AgentFault(Verdict.OUTPUT_LIMIT, "it played more steps than a trace holds; end episodes earlier")
 
 

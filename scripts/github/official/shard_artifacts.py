@@ -79,7 +79,7 @@ def loose_folder_lines(paths: Iterable[Path]) -> list[str]:
     cannot be used.
     """
     loose = [path for path in paths if not _SHARD_NAME.fullmatch(path.name) and os.path.lexists(path / CLAIM_FILE)]
-    return [f"{path.name}: holds a shard's files in no folder of their own; which shard's cannot be told" for path in loose]
+    return [f"{path.name}: holds a shard's files, but its name is not 'shard-' and a number" for path in loose]
 
 
 def shard_number(folder: Path) -> int:

@@ -331,7 +331,7 @@ def test_a_shards_files_without_its_folder_are_refused_aloud(begun: Round) -> No
     checked = begun.check(begun.folder(0).rename(begun.place / "shards"))
 
     assert (kept(checked), checked.lost) == ([], (0, 1))
-    assert checked.refused == ("shards: holds a shard's files in no folder of their own; which shard's cannot be told",)
+    assert checked.refused == ("shards: holds a shard's files, but its name is not 'shard-' and a number",)
 
 
 @pytest.mark.parametrize(

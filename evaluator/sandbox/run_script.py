@@ -40,7 +40,7 @@ def serve(stream: Any, folder: Path, main_file: str, hello: dict[str, Any]) -> N
     os.dup2(1, 2)
     stream.send(wire.frame(wire.Op.READY, json.dumps({"protocol": wire.PROTOCOL_VERSION, "shared": False}).encode()))
     link = RefereeLink(stream, hello)
-    install(link)
+    patch_gymnasium_make(link)
     code = _run(path, folder, hello)
     report = {"exit_code": code, "notices": [text[:300] for text in link.notices[:MAX_NOTICES]]}
     stream.send(wire.frame(wire.Op.DONE, json.dumps(report).encode()))
@@ -90,14 +90,14 @@ def _code(given: Any) -> int:
     return 1
 
 
-def install(link: RefereeLink) -> None:
+def patch_gymnasium_make(link: RefereeLink) -> None:
     """Make `gymnasium.make` and `make_vec` return remote environments for the task's id."""
     make, make_vec = gymnasium.make, gymnasium.make_vec
 
     def remote_make(id: Any, **kwargs: Any) -> Any:  # noqa: A002  (Gymnasium's own name)
         if not _is_task(link, id):
             return _local(link, id, lambda: make(id, **kwargs))
-        check(link, {**_spec_arguments(id), **kwargs}, _MAKE)
+        check_make_arguments(link, {**_spec_arguments(id), **kwargs}, _MAKE)
         return RemoteEnv(link)
 
     def remote_make_vec(id: Any, num_envs: int = 1, **kwargs: Any) -> Any:  # noqa: A002
@@ -106,7 +106,7 @@ def install(link: RefereeLink) -> None:
         vector = dict(kwargs.get("vector_kwargs") or {})
         mode = AutoresetMode(vector.pop("autoreset_mode", AutoresetMode.NEXT_STEP))
         arguments = {name: value for name, value in vector.items() if name not in _IGNORED_VECTOR_ARGUMENTS}
-        check(link, {**_spec_arguments(id), **kwargs, **arguments}, _MAKE_VEC)
+        check_make_arguments(link, {**_spec_arguments(id), **kwargs, **arguments}, _MAKE_VEC)
         if kwargs.get("wrappers"):
             raise gymnasium.error.Error(
                 "make_vec(wrappers=…) is not possible with a remote environment; wrap the vector instead"
@@ -138,7 +138,7 @@ def _local(link: RefereeLink, id: Any, make: Callable[[], Any]) -> Any:  # noqa:
     return make()
 
 
-def check(link: RefereeLink, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
+def check_make_arguments(link: RefereeLink, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
     """Raise Gymnasium's Error for arguments that would change the task."""
     expected = link.hello["kwargs"]
     for name, value in kwargs.items():

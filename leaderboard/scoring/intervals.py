@@ -147,8 +147,11 @@ class EstimateArrays(NamedTuple):
     tries: Floats
     """Versions and draws that the entry was chosen from: `tail` of them is the level of intervals and tests."""
     without_tails: Floats
-    """Centre and error if no episode were worse than the lowest quarter's best, then if none were better than the highest
-    quarter's worst; shape (entries, 4). For what is no mean they are the centre and the error."""
+    """Centre and error without very low values, then without very high ones; shape (entries, 4).
+
+    Of a mean the lowest quarter is raised to the next value, of an interquartile mean the lowest half. Of a median the
+    error is that of the resamples above it. For what is no score over episodes they are the centre and the error.
+    """
 
 
 def scores(ordered: Floats, scoring: Scoring) -> Floats:
@@ -203,7 +206,7 @@ def estimates(
         columns.low[rows] = centre - (margin + np.maximum(-longer, 0)) * reach
         columns.high[rows] = centre + (margin + np.maximum(longer, 0)) * reach
         columns.centre[rows], columns.error[rows], columns.size[rows] = centre, error, size
-        columns.without_tails[rows] = _without_tails(sample, error) if task.score == "mean" else twice(centre, error)
+        columns.without_tails[rows] = _without_tails(sample, task, centre, error)
     columns.score[:] = _points(returns, task.score) if task.bounds else columns.centre
     lowest, highest = task.bounds or (-np.inf, np.inf)
     columns.low[:] = np.minimum(np.maximum(columns.low, lowest), columns.score)
@@ -241,12 +244,47 @@ def _spread(sample: Floats, task: ResampledScores, centre: Floats) -> tuple[Floa
     return np.where(is_unknown, np.inf, error), np.full(len(sample), float(size)), skewness
 
 
-def _without_tails(sample: Floats, error: Floats) -> Floats:
+def _without_tails(sample: Floats, task: ResampledScores, centre: Floats, error: Floats) -> Floats:
     """See `EstimateArrays`; `sample` is ascending."""
-    cut, count = int(QUARTER * sample.shape[1]), sample.shape[1]
-    sides = np.maximum(sample, sample[:, cut, None]), np.minimum(sample, sample[:, count - cut - 1, None])
-    errors = [np.where(np.isfinite(error), deviation(side) / math.sqrt(max(count - 1, 1)), np.inf) for side in sides]
-    return np.stack([scores(sides[0], "mean"), errors[0], scores(sides[1], "mean"), errors[1]], axis=1)
+    columns = [*_raised(sample, task, centre), *(_raised(-sample[:, ::-1], task, -centre) * [[-1], [1]])]
+    without_tails = np.stack(columns, axis=1)
+    without_tails[~np.isfinite(error), 1::2] = np.inf
+    return without_tails
+
+
+def _raised(sample: Floats, task: ResampledScores, centre: Floats) -> Floats:
+    """Centre and error without very low values, shape (2, entries)."""
+    count, cut, depth = sample.shape[1], trimmed_mean(sample.shape[1], task.score), tail_depth(sample.shape[1], task.score)
+    if task.score == "median":
+        return np.stack([centre, _error_above(sample, task, centre)])
+    raised, size = np.maximum(sample, sample[:, depth, None]), count - 2 * cut
+    winsorized = np.minimum(raised, raised[:, count - cut - 1, None])
+    squares = count * deviation(winsorized) ** 2 if not cut else mirrored_squares(winsorized)
+    return np.stack([scores(raised, task.score), np.sqrt(squares / max(size * (size - 1), 1))])
+
+
+def mirrored_squares(raised: Floats) -> Floats:
+    """The squares of each row if values spread as far below its lowest one, to which half of them are raised, as above.
+
+    What is raised to the median no longer shows how uncertain that is.
+    """
+    above = raised - raised.min(axis=1, keepdims=True)
+    squares: Floats = 2 * (above * above).sum(axis=1)
+    return squares
+
+
+def tail_depth(size: int, scoring: Scoring) -> int:
+    """How many of the lowest values are raised: a quarter, and another one where that is cut off."""
+    return trimmed_mean(size, scoring) + int(QUARTER * size)
+
+
+def _error_above(sample: Floats, task: ResampledScores, centre: Floats) -> Floats:
+    """The errors of medians if their resamples spread as far below as they do above."""
+    error = np.empty(len(sample))
+    for rows, drawn in resampled_scores(sample.tolist(), EpisodeMetric(id=task.id, score="median", bounds=None)):
+        above = np.maximum(drawn - centre[rows, None], 0)
+        error[rows] = np.sqrt(2 * (above * above).mean(axis=1) / (1 - 1 / max(sample.shape[1], 2)))
+    return error
 
 
 def twice(centre: Floats, error: Floats) -> Floats:

@@ -8,6 +8,7 @@ from scipy import stats
 
 from evaluator.model.config.metric import Metric
 from leaderboard.scoring.intervals import EstimateArrays, critical_value, estimates, oriented, twice
+from leaderboard.scoring.metrics import EpisodeMetric
 from leaderboard.scoring.significance import ENTRIES_AT_ONCE, compare_all
 from tests.leaderboard import make
 
@@ -111,6 +112,24 @@ def test_who_throws_episodes_away_is_not_tied_with_the_leader(thrown_away, loss,
     given_ = oriented(estimates((metric.sign * drawn).tolist(), make.task(bounds=None)), metric)
 
     compared = compare_all(given_)
+
+    assert (compared.better[-1], compared.worse[0]) == (9, 9)
+
+
+@pytest.mark.attack(
+    "more_episodes_thrown_away_than_are_cut_off", family="cheating", outcome="behind those that it is behind without them",
+    tries="Where the middle of the returns ranks, plays as many episodes badly as reach into it, and has a huge error.",
+)  # fmt: skip
+@pytest.mark.parametrize("score", ["iqm", "median"])
+@pytest.mark.parametrize("thrown_away", [26, 33, 40, 47])
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_who_throws_episodes_away_is_not_tied_where_the_middle_ranks(score, thrown_away, lower_is_better):
+    drawn = np.random.default_rng(1).normal(scale=30, size=(10, 100)) + np.linspace(280, -40, 10)[:, np.newaxis]
+    drawn[-1, :thrown_away] = -1e9
+    metric = Metric(name="Return", kind=f"{score}_return", direction="lower" if lower_is_better else "higher")
+    how = EpisodeMetric(id="task", score=score, bounds=None)
+
+    compared = compare_all(oriented(estimates((metric.sign * drawn).tolist(), how), metric))
 
     assert (compared.better[-1], compared.worse[0]) == (9, 9)
 

@@ -43,6 +43,8 @@ INTERVAL_QUANTILES = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 TAIL = INTERVAL_QUANTILES[0]
 # Below this many values that are all equal the spread is unknown: of ten, a quarter of all episodes may differ (at 95 %).
 MIN_EQUAL_VALUES = 10
+# Of fewer values more than a quarter may be so low that the error is as large as what they cost.
+MANY_VALUES = 50
 # Above this many degrees of freedom the expansion's relative error is below 10⁻¹² (10⁻¹³ at 97.5 %).
 MANY_DEGREES = 500
 # After a step this short only rounding errors are left. They differ between processors, so quantiles are rounded.
@@ -149,8 +151,8 @@ class EstimateArrays(NamedTuple):
     without_tails: Floats
     """Centre and error without very low values, then without very high ones; shape (entries, 4).
 
-    Of a mean the lowest quarter is raised to the next value, of an interquartile mean the lowest half. Of a median the
-    error is that of the resamples above it. For what is no score over episodes they are the centre and the error.
+    Of a mean the lowest quarter is raised to the next value, of an interquartile mean or few values the lowest half. Of a
+    median the error is that of the resamples above it. For what is no score over episodes they are the centre and the error.
     """
 
 
@@ -259,7 +261,7 @@ def _raised(sample: Floats, task: ResampledScores, centre: Floats) -> Floats:
         return np.stack([centre, _error_above(sample, task, centre)])
     raised, size = np.maximum(sample, sample[:, depth, None]), count - 2 * cut
     winsorized = np.minimum(raised, raised[:, count - cut - 1, None])
-    squares = count * deviation(winsorized) ** 2 if not cut else mirrored_squares(winsorized)
+    squares = count * deviation(winsorized) ** 2 if depth < count // 2 else mirrored_squares(winsorized)
     return np.stack([scores(raised, task.score), np.sqrt(squares / max(size * (size - 1), 1))])
 
 
@@ -274,8 +276,8 @@ def mirrored_squares(raised: Floats) -> Floats:
 
 
 def tail_depth(size: int, scoring: Scoring) -> int:
-    """How many of the lowest values are raised: a quarter, and another one where that is cut off."""
-    return trimmed_mean(size, scoring) + int(QUARTER * size)
+    """How many of the lowest values are raised: a quarter, or half where a quarter is cut off, or is only a few."""
+    return int(QUARTER * size) if scoring == "mean" and size >= MANY_VALUES else size // 2
 
 
 def _error_above(sample: Floats, task: ResampledScores, centre: Floats) -> Floats:

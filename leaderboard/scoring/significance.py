@@ -241,10 +241,11 @@ def compare_paired(
     winsorized = np.clip(values, ordered[:, cut, None], ordered[:, count - cut - 1, None])
     plain = raised = _PairedValues.of(winsorized, score)
     if count >= MIN_EQUAL_VALUES:
-        lowest = ordered[:, tail_depth(count, scoring), None]
+        depth = tail_depth(count, scoring)
+        lowest = ordered[:, depth, None]
         without_tail = np.maximum(winsorized, lowest)
         raised = _PairedValues.of(without_tail, np.maximum(ordered, lowest)[:, cut : count - cut].mean(axis=1))
-        if cut:
+        if depth == count // 2:
             raised = raised._replace(squares=mirrored_squares(without_tail))
     test = _PairedTest(kept, value_range, ROUNDING * plain.squares.max() if count < MIN_EQUAL_VALUES else -1.0)
     among = np.ones(entries, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)

@@ -142,8 +142,15 @@ def _most_informative(table: _PlayerTable, player: int, lacking: Indices) -> Ind
     theta = np.where(np.isnan(table.theta), np.nanmedian(table.theta), table.theta)
     leads = theta[others] - theta[player] + np.array([[table.gamma], [-table.gamma]])
     worth = chances(leads, table.nu).variance.sum(axis=0) * np.where(lacking[others] > 0, 2, 1)
-    order = np.lexsort((others, -worth, ~table.is_baseline[others]))
-    return others[order[: lacking[player]]]
+    ordered = others[np.lexsort((others, -worth, ~table.is_baseline[others]))]
+    return ordered[np.argsort(~_is_another_owners(table, player, ordered), kind="stable")[: lacking[player]]]
+
+
+def _is_another_owners(table: _PlayerTable, player: int, others: Indices) -> Bools:
+    """Which are the first of an owner that it has not met: of folders as strong as a rival one owner could have many."""
+    owner, first = table.owner[others], np.zeros(len(others), dtype=np.bool_)
+    first[np.unique(owner, return_index=True)[1]] = True
+    return first & ~np.isin(owner, table.owner[table.met[player]])
 
 
 def _spread(table: _PlayerTable, player: int, lacking: Indices, wanted: int) -> Indices:
@@ -155,6 +162,8 @@ def _spread(table: _PlayerTable, player: int, lacking: Indices, wanted: int) -> 
     # Where nobody is rated each player starts counting after itself, so that not all choose the same.
     behind = np.where(np.isnan(table.theta[rest]), (rest - player) % len(table.theta), 0)
     ordered = rest[np.lexsort((rest, behind, table.theta[rest]))]
+    of_others = ordered[_is_another_owners(table, player, ordered)]
+    ordered = of_others if len(of_others) >= wanted - len(first) else ordered
     parts = np.array_split(ordered, max(wanted - len(first), 1)) if wanted > len(first) else []
     return np.concatenate([first, *(_middle(part, lacking) for part in parts)])
 

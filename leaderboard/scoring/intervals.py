@@ -43,6 +43,8 @@ INTERVAL_QUANTILES = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 TAIL = INTERVAL_QUANTILES[0]
 # Below this many values that are all equal the spread is unknown: of ten, a quarter of all episodes may differ (at 95 %).
 MIN_EQUAL_VALUES = 10
+# Of fewer values more than a quarter may be so low that the error is as large as what they cost.
+MANY_VALUES = 50
 # Above this many degrees of freedom the expansion's relative error is below 10⁻¹² (10⁻¹³ at 97.5 %).
 MANY_DEGREES = 500
 # After a step this short only rounding errors are left. They differ between processors, so quantiles are rounded.
@@ -147,8 +149,11 @@ class EstimateArrays(NamedTuple):
     tries: Floats
     """Versions and draws that the entry was chosen from: `tail` of them is the level of intervals and tests."""
     without_tails: Floats
-    """Centre and error if no episode were worse than the lowest quarter's best, then if none were better than the highest
-    quarter's worst; shape (entries, 4). For what is no mean they are the centre and the error."""
+    """Centre and error without very low values, then without very high ones; shape (entries, 4).
+
+    Of a mean the lowest quarter is raised to the next value, of an interquartile mean or few values the lowest half. Of a
+    median the error is that of the resamples above it. For what is no score over episodes they are the centre and the error.
+    """
 
 
 def scores(ordered: Floats, scoring: Scoring) -> Floats:
@@ -201,7 +206,7 @@ def estimates(returns: Sequence[Sequence[float]], task: ScoringRule, tries: Sequ
         columns.low[rows] = centre - (margin + np.maximum(-longer, 0)) * reach
         columns.high[rows] = centre + (margin + np.maximum(longer, 0)) * reach
         columns.centre[rows], columns.error[rows], columns.size[rows] = centre, error, size
-        columns.without_tails[rows] = _without_tails(sample, error) if task.score == "mean" else twice(centre, error)
+        columns.without_tails[rows] = _without_tails(sample, task, centre, error)
     columns.score[:] = _points(returns, task.score) if task.bounds else columns.centre
     lowest, highest = task.bounds or (-np.inf, np.inf)
     columns.low[:] = np.minimum(np.maximum(columns.low, lowest), columns.score)
@@ -239,12 +244,47 @@ def _spread(sample: Floats, task: ScoringRule, centre: Floats) -> tuple[Floats, 
     return np.where(is_unknown, np.inf, error), np.full(len(sample), float(size)), skewness
 
 
-def _without_tails(sample: Floats, error: Floats) -> Floats:
+def _without_tails(sample: Floats, task: ScoringRule, centre: Floats, error: Floats) -> Floats:
     """See `EstimateArrays`; `sample` is ascending."""
-    cut, count = int(QUARTER * sample.shape[1]), sample.shape[1]
-    sides = np.maximum(sample, sample[:, cut, None]), np.minimum(sample, sample[:, count - cut - 1, None])
-    errors = [np.where(np.isfinite(error), deviation(side) / math.sqrt(max(count - 1, 1)), np.inf) for side in sides]
-    return np.stack([scores(sides[0], "mean"), errors[0], scores(sides[1], "mean"), errors[1]], axis=1)
+    columns = [*_raised(sample, task, centre), *(_raised(-sample[:, ::-1], task, -centre) * [[-1], [1]])]
+    without_tails = np.stack(columns, axis=1)
+    without_tails[~np.isfinite(error), 1::2] = np.inf
+    return without_tails
+
+
+def _raised(sample: Floats, task: ScoringRule, centre: Floats) -> Floats:
+    """Centre and error without very low values, shape (2, entries)."""
+    count, cut, depth = sample.shape[1], trim_count(sample.shape[1], task.score), tail_depth(sample.shape[1], task.score)
+    if task.score == "median":
+        return np.stack([centre, _error_above(sample, task, centre)])
+    raised, size = np.maximum(sample, sample[:, depth, None]), count - 2 * cut
+    winsorized = np.minimum(raised, raised[:, count - cut - 1, None])
+    squares = count * deviation(winsorized) ** 2 if depth < count // 2 else mirrored_squares(winsorized)
+    return np.stack([scores(raised, task.score), np.sqrt(squares / max(size * (size - 1), 1))])
+
+
+def mirrored_squares(raised: Floats) -> Floats:
+    """The squares of each row if values spread as far below its lowest one, to which half of them are raised, as above.
+
+    What is raised to the median no longer shows how uncertain that is.
+    """
+    above = raised - raised.min(axis=1, keepdims=True)
+    squares: Floats = 2 * (above * above).sum(axis=1)
+    return squares
+
+
+def tail_depth(size: int, scoring: Scoring) -> int:
+    """How many of the lowest values are raised: a quarter, or half where a quarter is cut off, or is only a few."""
+    return int(QUARTER * size) if scoring == "mean" and size >= MANY_VALUES else size // 2
+
+
+def _error_above(sample: Floats, task: ScoringRule, centre: Floats) -> Floats:
+    """The errors of medians if their resamples spread as far below as they do above."""
+    error = np.empty(len(sample))
+    for rows, drawn in resampled_scores(sample.tolist(), EpisodeMetric(id=task.id, score="median", bounds=None)):
+        above = np.maximum(drawn - centre[rows, None], 0)
+        error[rows] = np.sqrt(2 * (above * above).mean(axis=1) / (1 - 1 / max(sample.shape[1], 2)))
+    return error
 
 
 def twice(centre: Floats, error: Floats) -> Floats:

@@ -31,7 +31,6 @@ from leaderboard.scoring.intervals import (
     pooled_episodes,
     row_sums,
     tail,
-    twice,
 )
 from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking_metric, value_or_none
 from leaderboard.scoring.ranking import chosen_entries, name_order, rank_intervals, ranks_with_unranked
@@ -63,6 +62,9 @@ class OverallSample(NamedTuple):
     """As in `EstimateArrays`."""
     error: float
     size: float
+    raised: float
+    """The centre without very low values on any task, as in `EstimateArrays.without_tails`."""
+    raised_error: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,15 +98,21 @@ def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[Estimate
     total = math.fsum(scale.task.weight for scale, _, _ in scales)
     names = sorted({name for _, board, _ in scales for name in board.names})
     row_of = {name: row for row, name in enumerate(names)}
-    centre, variance, spread, has_score = np.zeros((4, len(names)))
+    centre, variance, raised, raised_variance, spread, has_score = np.zeros((6, len(names)))
     least = np.full(len(names), np.inf)
     for scale, board, estimates in scales:
         scored = np.flatnonzero(~np.isnan(estimates.score))
         rows = np.array([row_of[board.names[index]] for index in scored.tolist()], dtype=np.intp)
         middle, freedom = scale.normalised(estimates.centre[scored]), np.maximum(estimates.size[scored] - 1, 1)
         share = scale.task.weight / total
-        part = (share * _counted_error(middle, estimates.error[scored] / abs(scale.one - scale.zero))) ** 2
+        unit = abs(scale.one - scale.zero)
+        part = (share * _counted_error(middle, estimates.error[scored] / unit)) ** 2
         centre[rows] += share * counted_scores(middle)
+        # Where lower is better, what is raised on this scale are the highest values.
+        value, error = estimates.without_tails[scored].T[slice(0, 2) if scale.one > scale.zero else slice(2, 4)]
+        lifted = scale.normalised(value)
+        raised[rows] += share * counted_scores(lifted)
+        raised_variance[rows] += (share * _counted_error(lifted, error / unit)) ** 2
         variance[rows] += part
         spread[rows] += part**2 / freedom
         least[rows] = np.minimum(least[rows], freedom)
@@ -112,7 +120,7 @@ def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[Estimate
     is_known = np.isfinite(variance) & (spread > 0)
     freedom = np.where(is_known, variance**2 / np.where(is_known, spread, 1), least)
     size = 1 + _FREEDOMS[np.maximum(np.searchsorted(_FREEDOMS, freedom * (1 + 1e-9), side="right") - 1, 0)]
-    columns = np.stack([centre, np.sqrt(variance), size.astype(np.float64)]).T.tolist()
+    columns = np.stack([centre, np.sqrt(variance), size.astype(np.float64), raised, np.sqrt(raised_variance)]).T.tolist()
     return {name: OverallSample(*fields) for name, fields, has in zip(names, columns, has_score, strict=True) if has}
 
 
@@ -293,7 +301,7 @@ def _estimates(
     samples: Mapping[AgentName, OverallSample],
 ) -> EstimateArrays:
     """The mean over tasks, with its interval."""
-    centre, error, size = np.array([samples[contender.entry.name] for contender in contenders]).T
+    centre, error, size, *raised = np.array([samples[contender.entry.name] for contender in contenders]).T
     score = _weighted(counted_scores(values), scales)
     tries = np.array([contender.tries for contender in contenders], dtype=np.float64)
     margin = critical_value(size, tries) * np.where(np.isfinite(error), error, np.nan)
@@ -304,7 +312,7 @@ def _estimates(
     low[is_sealed], high[is_sealed] = np.nan, np.nan
     return EstimateArrays(
         score=score, low=low, high=high, centre=centre, error=error, size=size, tries=tries,
-        without_tails=twice(centre, error),
+        without_tails=np.stack([*raised, centre, error], axis=1),
     )  # fmt: skip
 
 

@@ -19,17 +19,19 @@ from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.arrays import Bools, Floats, Indices
 from leaderboard.core.standings import TaskRow
-from leaderboard.scoring.bootstrap import QUARTER, Scoring, trim_count
+from leaderboard.scoring.bootstrap import Scoring, trim_count
 from leaderboard.scoring.intervals import (
     INTERVAL_QUANTILES,
     MIN_EQUAL_VALUES,
     EstimateArrays,
     PooledResults,
+    mirrored_squares,
     normal_quantile,
     normal_quantiles,
     student_quantile,
     student_quantiles,
     tail,
+    tail_depth,
 )
 from leaderboard.scoring.metrics import any_sealed, episode_metric, episode_values, oriented_value, ranking_metric
 
@@ -114,7 +116,7 @@ def compare_all(measured: EstimateArrays) -> Comparison:
     (The American Statistician 54, 2000) for 0/1 returns. Entries with an unknown spread are told apart from none.
 
     Rare returns that are very bad lower a score and widen its error by as much, but make nobody better. So whoever is behind
-    is told apart, too, if it would be without the returns of its lowest quarter, which are raised to the next one.
+    is told apart, too, if it would be without them, as `EstimateArrays.without_tails` says.
 
     Pairs whose difference is above the widest possible margin are not computed.
     """
@@ -223,7 +225,7 @@ def compare_paired(
     degrees of freedom; with nothing trimmed that is the paired t test. If values have bounds, two pseudo-pairs are added,
     half of one at each corner (Agresti & Min, Statistics in Medicine 24, 2005), so that a few equal differences are not
     taken for certainty; without bounds, fewer than `MIN_EQUAL_VALUES` equal differences tell nothing apart. The
-    differences of an entry to all others are one family, and of two means the one behind is raised, as in `compare_all`.
+    differences of an entry to all others are one family, and the one behind is raised, as in `compare_all`.
 
     Args:
         values: shape (entries, episodes), the same episodes in every row, at least two.
@@ -238,9 +240,13 @@ def compare_paired(
     score = ordered[:, cut : count - cut].mean(axis=1)
     winsorized = np.clip(values, ordered[:, cut, None], ordered[:, count - cut - 1, None])
     plain = raised = _PairedValues.of(winsorized, score)
-    if scoring == "mean" and count >= MIN_EQUAL_VALUES:
-        without_tail = np.maximum(values, ordered[:, int(QUARTER * count), None])
-        raised = _PairedValues.of(without_tail, without_tail.mean(axis=1))
+    if count >= MIN_EQUAL_VALUES:
+        depth = tail_depth(count, scoring)
+        lowest = ordered[:, depth, None]
+        without_tail = np.maximum(winsorized, lowest)
+        raised = _PairedValues.of(without_tail, np.maximum(ordered, lowest)[:, cut : count - cut].mean(axis=1))
+        if depth == count // 2:
+            raised = raised._replace(squares=mirrored_squares(without_tail))
     test = _PairedTest(kept, value_range, ROUNDING * plain.squares.max() if count < MIN_EQUAL_VALUES else -1.0)
     among = np.ones(entries, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
     critical = CriticalValues(np.full(entries, max(test.size - 1, 1)), among, max(entries - 1, 1))

@@ -213,6 +213,20 @@ def test_a_newcomer_meets_the_baseline_and_opponents_of_every_strength_then_its_
     assert np.mean([world.strength[login] for login in equals]) > np.mean([world.strength[login] for login in others])
 
 
+def test_an_owner_with_many_folders_is_one_opponent():
+    """A newcomer as strong as twelve folders of one owner played fifteen duels, six of them against that owner."""
+    world = World(make.game(opponents=10))
+    for login in ("base", *(f"user{number:02}" for number in range(25))):
+        world.join(login)
+    world.settle()
+    world.entries += [make.entry("mallory", agent=f"copy{number:02}", version=f"copy{number}") for number in range(12)]
+    world.strength["mallory"] = world.strength["rival"] = 0
+    world.settle()
+    world.join("rival")
+
+    assert world.settle() == [0, 5, 5]
+
+
 def test_the_order_of_input_never_matters():
     world = World()
     for i in range(20):

@@ -76,6 +76,24 @@ def test_a_clipped_score_has_the_error_of_a_clipped_normal_one():
     assert np.mean([row.estimate.high - row.estimate.low for row in rows]) < 0.8 * 2 * 2.06 / 5
 
 
+@pytest.mark.attack(
+    "an_episode_thrown_away_on_one_task", family="cheating", outcome="behind those that it is behind without it",
+    tries="Plays one episode of one task badly, so that its overall error is too large to be told apart from the leader.",
+)  # fmt: skip
+@pytest.mark.parametrize("anchors", [(0, 100), (0, -100)])
+def test_who_throws_an_episode_away_on_one_task_is_not_tied_with_the_leader(anchors):
+    tasks = [make.task(f"task{number}", anchors=anchors) for number in range(3)]
+    drawn = np.random.default_rng(1).normal(185 - 3 * np.arange(20)[:, None, None], 10, (20, 3, 100))
+    drawn[9, 0, 0] -= 10_000
+    users = [make.entry(f"user{number}") for number in range(20)]
+    sign = anchors[1] / 100
+    rows = overall(tasks, [(user, task, sign * drawn[i, j]) for i, user in enumerate(users) for j, task in enumerate(tasks)])
+    (thrown,) = [row for row in rows if row.entry.login == "user9"]
+
+    assert rows[0].entry.login == "user0"
+    assert not thrown.with_leader
+
+
 def test_lower_is_better_where_the_reference_is_below_random():
     costs = make.task(anchors=(100, 50))
     rows = overall([costs], [(make.entry("a"), costs, [75.0] * 4)])

@@ -8,6 +8,7 @@ from scipy import stats
 
 from evaluator.model.config.metric import Metric
 from leaderboard.scoring.intervals import EstimateArrays, critical_value, estimates, oriented, twice
+from leaderboard.scoring.metrics import EpisodeMetric
 from leaderboard.scoring.significance import ENTRIES_AT_ONCE, compare_all
 from tests.leaderboard import make
 
@@ -113,6 +114,31 @@ def test_who_throws_episodes_away_is_not_tied_with_the_leader(thrown_away, loss,
     compared = compare_all(given_)
 
     assert (compared.better[-1], compared.worse[0]) == (9, 9)
+
+
+@pytest.mark.attack(
+    "more_episodes_thrown_away_than_are_cut_off", family="cheating", outcome="behind those that it is behind without them",
+    tries="Plays so many episodes badly that they are left when a quarter is cut off or raised, and has a huge error.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("score", "episodes", "thrown_away"),
+    [
+        *((score, 100, thrown) for score in ("iqm", "median") for thrown in (26, 33, 40, 47)),
+        ("mean", 20, 6),
+        ("mean", 30, 9),
+    ],
+)
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_who_throws_many_episodes_away_is_not_tied_with_the_leader(score, episodes, thrown_away, lower_is_better):
+    drawn = np.random.default_rng(1).normal(scale=30, size=(40, episodes))
+    drawn += np.linspace(280, -40, 40)[:, np.newaxis]
+    drawn[-1, :thrown_away] = -1e9
+    metric = Metric(name="Return", kind=f"{score}_return", direction="lower" if lower_is_better else "higher")
+    how = EpisodeMetric(id="task", score=score, bounds=None)
+
+    compared = compare_all(oriented(estimates((metric.sign * drawn).tolist(), how), metric))
+
+    assert compared.better[-1] > 15
 
 
 def test_returns_that_are_good_by_luck_make_nobody_worse():

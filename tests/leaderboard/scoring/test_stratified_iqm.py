@@ -66,7 +66,7 @@ def resampled(columns: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("sizes", [[100] * 8, [3], [100, 50, 7], [100, 99, 97, 89], [2, 2, 2], [40, 1, 40]])
-def test_every_resample_is_its_trimmed_mean(sizes):
+def test_every_resample_is_its_trim_count(sizes):
     random = np.random.default_rng(2)
     shown, expected = resampled([random.normal(i / 3, 1 + i, size).tolist() for i, size in enumerate(sizes)])
 
@@ -78,7 +78,7 @@ def test_every_resample_is_its_trimmed_mean(sizes):
     st.lists(st.lists(st.integers(-20, 20).map(lambda tenths: tenths / 10), min_size=1, max_size=6), min_size=1, max_size=5)
 )
 @example([[-1.5, -2.2, -1.2, -0.8, -0.1], [1.4, 1.1, 1.2], [-1.0, 0.0, -1.0]])
-def test_every_resample_of_a_few_episodes_is_its_trimmed_mean(columns):
+def test_every_resample_of_a_few_episodes_is_its_trim_count(columns):
     """In the example one task lies above the upper cut as a whole, and the others below it."""
     shown, expected = resampled(columns)
 

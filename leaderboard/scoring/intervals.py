@@ -199,14 +199,15 @@ def estimates(returns: Sequence[Sequence[float]], task: ScoringRule, tries: Sequ
     for rows in by_length(returns):
         sample = sorted_values([returns[row] for row in rows], task.bounds)
         centre = scores(sample, task.score)
-        error, size, skewness = _spread(sample, task, centre)
+        medians = _median_errors(sample, task, centre) if task.score == "median" else None
+        error, size, skewness = _spread(sample, task, centre, medians)
         margin = critical_value(size, columns.tries[rows])
         longer = np.clip(skewness * (1 + 2 * margin**2) / (6 * math.sqrt(sample.shape[1])), -margin, margin)
         reach = np.where(np.isfinite(error), error, MISSING)
         columns.low[rows] = centre - (margin + np.maximum(-longer, 0)) * reach
         columns.high[rows] = centre + (margin + np.maximum(longer, 0)) * reach
         columns.centre[rows], columns.error[rows], columns.size[rows] = centre, error, size
-        columns.without_tails[rows] = _without_tails(sample, task, centre, error)
+        columns.without_tails[rows] = _without_tails(sample, task, centre, error, medians)
     columns.score[:] = _points(returns, task.score) if task.bounds else columns.centre
     lowest, highest = task.bounds or (-np.inf, np.inf)
     columns.low[:] = np.minimum(np.maximum(columns.low, lowest), columns.score)
@@ -214,7 +215,31 @@ def estimates(returns: Sequence[Sequence[float]], task: ScoringRule, tries: Sequ
     return columns
 
 
-def _spread(sample: Floats, task: ScoringRule, centre: Floats) -> tuple[Floats, Floats, Floats]:
+class _MedianErrors(NamedTuple):
+    """Standard errors of medians by their bootstrap, shape (entries,)."""
+
+    error: Floats
+    mirrored_above: Floats
+    """If the resamples spread as far below the median as they do above it."""
+    mirrored_below: Floats
+    """If they spread as far above it as they do below."""
+
+
+def _median_errors(sample: Floats, task: ScoringRule, centre: Floats) -> _MedianErrors:
+    errors = _MedianErrors(*np.empty((3, len(sample))))
+    # A bootstrap divides by n where an unbiased variance divides by n − 1; this corrects it.
+    share = 1 - 1 / max(sample.shape[1], 2)
+    for rows, drawn in resampled_scores(sample.tolist(), EpisodeMetric(id=task.id, score="median", bounds=None)):
+        apart = drawn - centre[rows, None]
+        errors.error[rows] = deviation(drawn) / math.sqrt(share)
+        errors.mirrored_above[rows] = np.sqrt(2 * (np.maximum(apart, 0) ** 2).mean(axis=1) / share)
+        errors.mirrored_below[rows] = np.sqrt(2 * (np.minimum(apart, 0) ** 2).mean(axis=1) / share)
+    return errors
+
+
+def _spread(
+    sample: Floats, task: ScoringRule, centre: Floats, medians: _MedianErrors | None
+) -> tuple[Floats, Floats, Floats]:
     """The standard error of each row's score, its degrees of freedom plus one, and the skewness, 0 unless it is a mean.
 
     Values that are all equal do not make a few episodes certain: below `MIN_EQUAL_VALUES` of them the error is infinite.
@@ -223,6 +248,7 @@ def _spread(sample: Floats, task: ScoringRule, centre: Floats) -> tuple[Floats, 
         sample: ascending values, shape (rows, values).
         task: how they become a score.
         centre: the scores.
+        medians: the errors, if medians rank.
     """
     count, cut = sample.shape[1], 0 if task.score == "median" else trim_count(sample.shape[1], task.score)
     size = count - 2 * cut
@@ -231,10 +257,8 @@ def _spread(sample: Floats, task: ScoringRule, centre: Floats) -> tuple[Floats, 
     deviations = winsorized - (centre if task.score == "mean" else scores(winsorized, "mean"))[:, None]
     squares = row_sums(deviations * deviations)
     error, skewness = np.sqrt(squares / max(size * (size - 1), 1)), np.zeros(len(sample))
-    if task.score == "median":
-        for rows, drawn in resampled_scores(sample.tolist(), EpisodeMetric(id=task.id, score="median", bounds=None)):
-            # A bootstrap divides by n where an unbiased variance divides by n − 1; this corrects it.
-            error[rows] = deviation(drawn) / math.sqrt(1 - 1 / max(count, 2))
+    if medians:
+        error = medians.error
     elif task.score == "mean" and count > 2:
         bias = math.sqrt(count * (count - 1)) / (count - 2)
         variance = np.where(squares > 0, squares / count, 1)
@@ -244,23 +268,27 @@ def _spread(sample: Floats, task: ScoringRule, centre: Floats) -> tuple[Floats, 
     return np.where(is_unknown, np.inf, error), np.full(len(sample), float(size)), skewness
 
 
-def _without_tails(sample: Floats, task: ScoringRule, centre: Floats, error: Floats) -> Floats:
+def _without_tails(
+    sample: Floats, task: ScoringRule, centre: Floats, error: Floats, medians: _MedianErrors | None
+) -> Floats:
     """See `EstimateArrays`; `sample` is ascending."""
-    columns = [*_raised(sample, task, centre), *(_raised(-sample[:, ::-1], task, -centre) * [[-1], [1]])]
+    if medians:
+        columns = [centre, medians.mirrored_above, centre, medians.mirrored_below]
+    else:
+        lowered, its_error = _raised(-sample[:, ::-1], task)
+        columns = [*_raised(sample, task), -lowered, its_error]
     without_tails = np.stack(columns, axis=1)
     without_tails[~np.isfinite(error), 1::2] = np.inf
     return without_tails
 
 
-def _raised(sample: Floats, task: ScoringRule, centre: Floats) -> Floats:
-    """Centre and error without very low values, shape (2, entries)."""
+def _raised(sample: Floats, task: ScoringRule) -> tuple[Floats, Floats]:
+    """Means or interquartile means, and their errors, without very low values."""
     count, cut, depth = sample.shape[1], trim_count(sample.shape[1], task.score), tail_depth(sample.shape[1], task.score)
-    if task.score == "median":
-        return np.stack([centre, _error_above(sample, task, centre)])
     raised, size = np.maximum(sample, sample[:, depth, None]), count - 2 * cut
     winsorized = np.minimum(raised, raised[:, count - cut - 1, None])
     squares = count * deviation(winsorized) ** 2 if depth < count // 2 else mirrored_squares(winsorized)
-    return np.stack([scores(raised, task.score), np.sqrt(squares / max(size * (size - 1), 1))])
+    return scores(raised, task.score), np.sqrt(squares / max(size * (size - 1), 1))
 
 
 def mirrored_squares(raised: Floats) -> Floats:
@@ -276,15 +304,6 @@ def mirrored_squares(raised: Floats) -> Floats:
 def tail_depth(size: int, scoring: Scoring) -> int:
     """How many of the lowest values are raised: a quarter, or half where a quarter is cut off, or is only a few."""
     return int(QUARTER * size) if scoring == "mean" and size >= MANY_VALUES else size // 2
-
-
-def _error_above(sample: Floats, task: ScoringRule, centre: Floats) -> Floats:
-    """The errors of medians if their resamples spread as far below as they do above."""
-    error = np.empty(len(sample))
-    for rows, drawn in resampled_scores(sample.tolist(), EpisodeMetric(id=task.id, score="median", bounds=None)):
-        above = np.maximum(drawn - centre[rows, None], 0)
-        error[rows] = np.sqrt(2 * (above * above).mean(axis=1) / (1 - 1 / max(sample.shape[1], 2)))
-    return error
 
 
 def twice(centre: Floats, error: Floats) -> Floats:

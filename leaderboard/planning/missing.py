@@ -14,6 +14,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import SIDES, Duel, Side, WantedDuel
 from evaluator.model.records.result import ASKED_AGAIN, Result, WantedResult
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import VersionFolders, version_folders
@@ -260,15 +261,17 @@ def given_up(records: Iterable[Result | Duel], folders: VersionFolders) -> list[
 def in_turns(items: Iterable[WorkItem | DuelWorkItem]) -> list[WorkItem | DuelWorkItem]:
     """New and changed agents first, measuring again last, and owners in turns: nobody's hundred agents keep another waiting.
 
-    In each owner's order; a match is of both players' owners, and comes with the turn of the one who had fewer.
+    In each owner's order. A match takes the turn of the owner with more players, else of the one who had fewer: whose rivals
+    meet them in many matches has not had as many turns. Nobody waits for a turn of the examples.
     """
     taken = Counter[str]()
     turns: list[tuple[bool, int, int]] = []
     ordered = sorted(items, key=lambda item: not item.is_awaited)
+    players = Counter(login for login, _ in {player.name for item in ordered for player in item.players} if login != LOCAL)
     for index, item in enumerate(ordered):
-        owners = {entry.name.login for entry in item.players}
-        turns.append((not item.is_awaited, min(taken[owner] for owner in owners), index))
-        taken.update(owners)
+        owner = min((player.name.login for player in item.players), key=lambda login: (-players[login], taken[login]))
+        turns.append((not item.is_awaited, taken[owner], index))
+        taken[owner] += 1
     return [ordered[index] for _, _, index in sorted(turns)]
 
 

@@ -1,9 +1,11 @@
 """What a file with a trained network is, by its bytes; nothing of it is executed or unpickled."""
 
 import json
+import lzma
 import pickletools
 import re
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,8 @@ _ALGORITHM_FIELDS = (
 _TENSORS = re.compile(
     r"collections OrderedDict|torch._utils _rebuild_(tensor_v2|parameter)|torch(\.storage)? \w+Storage|torch \w+"
 )
+# What a damaged or hostile zip raises where it is read; NotImplementedError and RecursionError are RuntimeErrors.
+_UNREADABLE = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 _OLD = re.compile(r"<class 'gym\.")
 _LAYER = re.compile(r"(.*)\.weight")
 # By the layers' name: the activation between them, and whether the output is squashed into the action's bounds.
@@ -66,7 +70,7 @@ def recognise(path: Path) -> SavedModel:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 return _of_zip(path, archive)
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, RecursionError) as error:
+    except _UNREADABLE as error:
         raise _fault(path, f"cannot be read ({type(error).__name__}); save the model again") from error
     # An ONNX file begins with the field `ir_version`, a small number.
     if beginning[:1] == b"\x08" and len(beginning) > 2 and 0 < beginning[1] < 0x20:
@@ -109,10 +113,11 @@ def _of_sb3(path: Path, data: Any) -> SavedModel:
     algorithm = next((name for field, name in _ALGORITHM_FIELDS if isinstance(data, dict) and field in data), None)
     if algorithm is None or module.startswith("sb3_contrib"):
         raise _fault(path, "is of none of PPO, A2C, DQN, SAC, TD3 and DDPG; export its policy as ONNX or TorchScript")
+    actions = data.get("action_space")
     return SavedModel(
         template="sb3", file="model.zip", algorithm=algorithm,
-        is_old=bool(_OLD.match(str((data.get("action_space") or {}).get(":type:")))),
-        observation_shape=_shape(data.get("observation_space")), actions=_actions(data.get("action_space")),
+        is_old=isinstance(actions, dict) and bool(_OLD.match(str(actions.get(":type:")))),
+        observation_shape=_shape(data.get("observation_space")), actions=_actions(actions),
     )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.visible_text import visible
 from leaderboard.api.standings_json import standings_document
 from leaderboard.scoring.intervals import student_quantile
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
@@ -246,7 +247,9 @@ def _rows(table: Any, task: str) -> Iterator[dict[str, Any]]:
         if isinstance(row, dict):
             estimate = row.get("estimate")
             values = {**row, **(estimate if isinstance(estimate, dict) else {})}
-            yield {name: values.get(name) for name in _COLUMNS} | {"task": task}
+            cells = {name: values.get(name) for name in _COLUMNS} | {"task": task}
+            # A site may say anything, and a terminal obeys what is printed.
+            yield {name: visible(cell) if isinstance(cell, str) else cell for name, cell in cells.items()}
 
 
 def _document(url: str, https: PublicHttps) -> Any:

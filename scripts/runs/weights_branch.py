@@ -50,7 +50,8 @@ def keep_weights(
         GitError: the remote does not answer.
     """
     cache = cache or WeightsCache()
-    every = {weights.sha256: weights for weights in files}
+    # By address, too: where several name one file, nobody's dead host stands for another's.
+    every = {(weights.sha256, weights.bytes, weights.url): weights for weights in files}
     if not every:
         return 0
     with open_branches(clone, "") as branches:

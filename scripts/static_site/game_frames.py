@@ -50,7 +50,9 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
                         kept = _read(path) or {}
                 except EnvironmentFault as error:
                     say(f"{error}; its matches are shown without frames")
-                    break
+                    if artist is None:  # the game cannot be rendered at all
+                        break
+                    continue
                 all_frames |= {(duel.key, index): match for index, match in kept.items()}
                 done(number)
     return all_frames

@@ -18,6 +18,7 @@ from leaderboard.core.owners import (
     teams_of,
 )
 from leaderboard.pages.page_renderer import render_pages
+from leaderboard.planning.missing import MeasurementContext, in_turns, missing_work
 from leaderboard.visibility import with_host_flags
 from scripts.github.official.workload import read_workload
 from tests.leaderboard import make
@@ -129,3 +130,22 @@ def test_owners_are_evaluated_in_turns(tmp_path: Path) -> None:
 
     assert owners[:4] == ["0mallory", "zoe", "0mallory", "zoe"]
     assert len(owners) == 62
+
+
+@pytest.mark.attack(
+    "players_that_fill_rivals_turns", family="people", outcome="rivals meet each other first",
+    tries="Enters many players that meet all others, so that their matches with them are taken for the others' own turns.",
+)  # fmt: skip
+@pytest.mark.parametrize("login", ["0mallory", "zmallory"])
+def test_many_players_of_an_owner_do_not_take_their_opponents_turns(login: str) -> None:
+    game = make.game(opponents=20)
+    honest = [make.entry(name) for name in ("alice", "bob", "carol")]
+    entries = [*honest, *(make.entry(login, agent=f"a{number:02}") for number in range(15))]
+    duels = [make.duel(entry, on=game) for entry in entries]
+    measurement = MeasurementContext(runtime_digest=make.digest("runtime"), beacon="test")
+
+    work = in_turns(missing_work(make.challenge(game), entries, [], measurement, duels))
+
+    matches = [{player.name.login for player in item.players} for item in work if item.players[0] != item.players[-1]]
+    assert len(matches) == 48
+    assert max(number for number, owners in enumerate(matches) if login not in owners) < 6

@@ -337,6 +337,9 @@ class MatchLoop:
         for match in ended:
             match.position.close()
             self._start_next(match.lane)
+            # A game may take long to begin, and whoever has answered meanwhile does not pay for that.
+            for side in DUEL_SIDES:
+                self._read_answer(side)
         done, total = self._pool.done, self._pool.total
         points = [0.5 if match.winner is None else float(match.winner == 0) for match in done.values()]
         share = len(done) / total

@@ -177,6 +177,11 @@ def test_nothing_is_unpickled(board: Checkout, tmp_path: Path, protocol: int) ->
             tries="Describes spaces of a model by values of other types."),
         ),
         pytest.param(
+            json.dumps({"n_epochs": 1, "action_space": [1]}).encode(), "name that with --task",
+            marks=pytest.mark.attack("model_with_spaces_that_are_none", family="models", outcome="refused in one line",
+            tries="Describes the spaces of a model by a list, or by a text."),
+        ),
+        pytest.param(
             json.dumps({"n_epochs": 1, "policy_class": {"__module__": "sb3_contrib.common"}}).encode(), "is of none of PPO",
             marks=pytest.mark.attack("model_of_another_library", family="models", outcome="refused with what to do",
             tries="Passes a model of another library, with the fields of a known one."),
@@ -189,6 +194,25 @@ def test_a_hostile_description_is_refused_in_one_line(board: Checkout, tmp_path:
 
     assert any(part in str(caught.value) for part in why.split("|"))
     assert not (board.root / "submissions").exists()
+
+
+@pytest.mark.attack(
+    "model_that_cannot_be_unpacked", family="models", outcome="refused in one line",
+    tries="Damages what a model's description is compressed with, so that unpacking fails in each method's own way.",
+)  # fmt: skip
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_that_cannot_be_unpacked_is_refused_in_one_line(board: Checkout, tmp_path: Path, method: int) -> None:
+    path = tmp_path / "model.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("data", json.dumps({"n_epochs": 1, "numbers": list(range(1000))}))
+        archive.writestr("policy.pth", b"")
+    content = bytearray(path.read_bytes())
+    for place in range(34, 60):  # behind the first member's header and name
+        content[place] ^= 0x5A
+    path.write_bytes(content)
+
+    with pytest.raises(CommandError, match="cannot be read"):
+        imported(board, path, "CartPole-v1")
 
 
 @pytest.mark.attack(

@@ -104,6 +104,20 @@ def test_a_board_is_read_from_its_site(tmp_path: Path) -> None:
     assert (read["task"], read["place"], read["score"], read["high"]) == ("ALE/Pong-v5", 1, 2.0, 3.0)
 
 
+@pytest.mark.attack(
+    "board_with_commands_to_a_terminal", family="pages", outcome="a mark in place of what commands or hides",
+    tries="Serves names with commands to a terminal, which obeys them when the table is printed.",
+)  # fmt: skip
+def test_what_a_site_says_does_nothing_to_a_terminal(tmp_path: Path) -> None:
+    from scripts.notebook import analysis
+
+    with serving(tmp_path) as server:
+        serve_board(server, {"place": 1, "login": "alice\x1b[2J", "name": "\u202ecod"})
+        (read,) = analysis._site_rows("https://models.example/", server.https())
+
+    assert (read["login"], read["name"], read["place"]) == ("alice\ufffd[2J", "\ufffdcod", 1)
+
+
 def serve_board(server: WeightsServer, row: dict[str, object]) -> None:
     server.pages["/api/tasks.json"] = gives(json.dumps([{"id": "ALE/Pong-v5", "leaderboard": "x"}]).encode())
     server.pages["/api/tasks/ALE%2FPong-v5/leaderboard.json"] = gives(json.dumps({"rows": [row, 3]}).encode())

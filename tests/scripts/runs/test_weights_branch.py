@@ -132,3 +132,18 @@ def test_what_cannot_be_kept_does_not_keep_results_from_being_recorded(
         assert keep_weights(clone.repository, [MINE, other], NOW, server.store(tmp_path / "publish")) == 1
 
     assert list((tmp_path / "publish").iterdir()) == []
+
+
+@pytest.mark.attack(
+    "weights_of_a_rival_on_a_dead_host", family="supply", outcome="a copy is kept from the rival's address",
+    tries="Names a rival's file at an address of one's own that gives it no longer, so that the board keeps no copy of it.",
+)  # fmt: skip
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_file_that_several_name_is_kept_from_whichever_address_gives_it(clone: Clone, tmp_path: Path, order: int) -> None:
+    dead = weights(CONTENT, path="/dead")
+    with serving(tmp_path) as server:
+        server.pages["/net.bin"] = gives(CONTENT)
+        kept = keep_weights(clone.repository, [MINE, dead][::order], NOW, server.store(tmp_path / "publish"))
+
+    assert kept == 1
+    assert list((tmp_path / "publish").iterdir()) == []

@@ -11,6 +11,7 @@ import pygame
 import pytest
 
 from evaluator.environments import quarto
+from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
@@ -18,6 +19,7 @@ from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import AllFrames
+from scripts.static_site import game_frames
 from scripts.static_site.game_frames import downscaled, frames, png_data_url, rendered_matches
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder
 
@@ -111,6 +113,29 @@ def test_a_game_that_renders_nothing_is_shown_without_frames(tmp_path: Path, cap
     assert "renders neither text (ansi) nor pictures (rgb_array); its matches are shown without frames" in "".join(
         capsys.readouterr().err.split("\n")
     )
+
+
+@pytest.mark.attack(
+    "position_that_cannot_be_drawn", family="games", outcome="that duel alone has no frames",
+    tries="Leads a host's own game into a position that it fails to draw, so that no match of anybody is shown in frames.",
+)  # fmt: skip
+def test_a_duel_that_cannot_be_rendered_costs_no_other_its_frames(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, other = board(WRITTEN, (RANDOM_PLAYER, FIRST_LEGAL))
+    hostile = other.model_copy(update={"key": "0" * 64})
+    render = game_frames._FrameRenderer.render
+
+    def fragile(renderer: Any, duel: Duel) -> Any:
+        if duel is hostile:
+            raise EnvironmentFault("the game written cannot be rendered: no such piece")
+        return render(renderer, duel)
+
+    monkeypatch.setattr(game_frames._FrameRenderer, "render", fragile)
+    monkeypatch.setattr(game_frames, "shown_duels", lambda _: [hostile, other])
+
+    assert {key for key, _ in frames(table, tmp_path)} == {other.key}
+    assert "no such piece; its matches are shown without frames" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_game_of_our_own_drawing_needs_no_frames(tmp_path: Path) -> None:

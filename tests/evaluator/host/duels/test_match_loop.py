@@ -171,3 +171,33 @@ def _noting(counts: list[int], seconds: float) -> Script:
         return [(number + row) % 9 for row in range(count)]
 
     return answer
+
+
+class SlowToBegin(MatchPool):
+    """A game that takes a tenth of a second to begin, but for the first matches, which are begun ahead."""
+
+    def seat(self, lane: int) -> LiveMatch | None:
+        if len(self.done) > 0:
+            time.sleep(0.1)
+        return super().seat(lane)
+
+
+@pytest.mark.attack(
+    "matches_given_up_all_at_once", family="games", outcome="the opponent pays for its own time only",
+    tries="Ends all its matches in one answer, so that the next ones are begun while the opponent's clock runs.",
+)  # fmt: skip
+def test_matches_that_begin_cost_no_player_time(
+    sockets: list[tuple[socket.socket, socket.socket]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.Uneven", SlowToBegin)
+    clock = ClockSettings(move_seconds=0.07, bank_seconds=0)
+
+    _, table = played(
+        sockets,
+        (lambda _, count: [-1] * count, quick),
+        Task(id="t", game=TINY, opening=0, matches=48, clock=clock),
+        lanes=16,
+    )
+
+    assert {match.offenders for match in table.done.values()} == {(0,)}
+    assert {match.end for match in table.done.values()} == {MatchEnd.ILLEGAL}

@@ -243,7 +243,10 @@ _OCTAL = re.compile(rb"[0-7]*")
 _TIMES = re.compile(rb"[0-7 \0]*")  # what other headers have where those of POSIX have the first part of a name
 _EXTENDED, _GLOBAL, _SPARSE, _LONG = b"x", b"g", b"S", (b"L", b"K")
 _WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
-_SYMBOLIC, _CHARACTERS, _BLOCKS = b"2", b"3", b"4"
+_SYMBOLIC, _CHARACTERS, _BLOCKS, _FOLDER = b"2", b"3", b"4", b"5"
+# Unix's seventh edition wrote it for files and folders alike. A name that ends in a slash is a folder's, and the engine
+# takes what follows for the next header, however many bytes this one promises.
+_OLD_FILE = b"\0"
 # The devices that every container has: null, zero, full, random, urandom, tty and ptmx. An engine lets a container open some
 # more if only its image brings their files, such as the machine's own console.
 _DEVICES = ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 2))
@@ -376,8 +379,8 @@ def _walk(stream: _Unpacked, entries: int) -> int:
             continue
         if kind == _SPARSE:
             raise _sparse()
-        # As the engine chooses among an entry's names.
-        parts = posixpath.normpath(b"/" + (gnu_name or pax_name or _own_name(header))).split(b"/")
+        name, kind = _name_and_kind(header, gnu_name, pax_name)
+        parts = posixpath.normpath(b"/" + name).split(b"/")
         count += _unlisted(parts[:-1], folders)
         _check_count(count, entries)
         size = size if override is None else override
@@ -409,6 +412,13 @@ def _unlisted(folders: list[bytes], before: list[bytes]) -> int:
     """How many folders the path of the entry before does not lead through: the engine makes those, listed or not."""
     differ = (index for index, (one, other) in enumerate(zip(folders, before, strict=False)) if one != other)
     return len(folders) - next(differ, min(len(folders), len(before)))
+
+
+def _name_and_kind(header: bytes, gnu_name: bytes, pax_name: bytes) -> tuple[bytes, bytes]:
+    """As the engine chooses among an entry's names, and what it takes the entry for."""
+    names, kind = (gnu_name, pax_name, _own_name(header)), header[156:157]
+    is_folder = kind == _OLD_FILE and any(name.endswith(b"/") for name in names)
+    return next(filter(None, names), b""), _FOLDER if is_folder else kind
 
 
 def _own_name(header: bytes) -> bytes:

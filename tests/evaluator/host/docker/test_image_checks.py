@@ -408,6 +408,33 @@ def test_too_many_names(tmp_path: Path) -> None:
     assert "one file too many" in fault(many, tmp_path, entries=19)
 
 
+def old_file_called_like_a_folder(spelling: str, body: bytes) -> bytes:
+    """An old kind of file whose name ends in a slash: to the engine it is a folder, and `body` is headers."""
+    size = b"%o" % len(body)
+    match spelling:
+        case "x":
+            record = b"11 path=d/\n"
+            return raw(b"x", b"%o" % len(record), record.ljust(512, b"\0"))[:1024] + raw(b"\0", size, body, b"f")
+        case "L":
+            return raw(b"L", b"2", b"d/".ljust(512, b"\0"))[:1024] + raw(b"\0", size, body, b"f")
+        case _:
+            return raw(b"\0", size, body, b"d/")
+
+
+@pytest.mark.attack(
+    "layer_with_headers_in_a_folders_bytes",
+    family="images",
+    tries="Hides headers, such as of a device or a huge file, as the bytes of an old file whose name ends in a slash.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize("spelling", ["its own name", "x", "L"])
+def test_an_old_file_called_like_a_folder_has_no_bytes(spelling: str, tmp_path: Path) -> None:
+    hidden = tar(file("console", 0, type=tarfile.CHRTYPE, mode=0o666))[:512]
+
+    assert "a folder with bytes" in fault(old_file_called_like_a_folder(spelling, hidden), tmp_path)
+    assert examined(old_file_called_like_a_folder(spelling, b""), tmp_path)[1] >= 1
+
+
 @pytest.mark.attack(
     "layer_of_folders_that_it_does_not_list",
     family="images",

@@ -64,9 +64,13 @@ def _files(checkout: Checkout, paths: list[Path]) -> list[Path]:
     for argument in paths:
         path = argument.resolve()
         if not path.is_relative_to(checkout.store.results.resolve()):
-            raise CommandError(USAGE, f"{argument}: is not under {checkout.store.results}")
+            place = checkout.store.results
+            raise CommandError(
+                USAGE, f"{argument}: is not under {place}; name files or folders there, or none to verify all"
+            )
         if not path.exists():
-            raise CommandError(USAGE, f"{argument}: does not exist")
+            hint = "name files or folders in results/, or none to verify all"
+            raise CommandError(USAGE, f"{argument}: does not exist; {hint}")
         files.extend(file for file in recorded if file == path or file.is_relative_to(path))
     return files
 

@@ -98,7 +98,7 @@ def _under_its_settings(task: Task, results: _Recorded) -> _Recorded:
 def _owner_tries(groups: OwnerGroups, results: _Recorded) -> OwnerTries:
     """The tries under earlier settings, too: these have the same seeds, so who chose among them chose for now."""
     draws = (
-        OwnerDraw(name, result.submission_digest, result.beacon)
+        OwnerDraw(name, groups.persons.person_of_side(result), result.submission_digest, result.beacon)
         for name, of_agent in results.items()
         for result in of_agent
         if result.verdict is not Verdict.INTERNAL_ERROR

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -212,19 +212,36 @@ def person_index(records: Iterable[Result | Duel]) -> PersonIndex:
     return PersonIndex({login: number for login, (_, number) in newest.items()})
 
 
+def team_people(entries: Iterable[Entry], persons: PersonIndex) -> Mapping[str, frozenset[str]]:
+    """The people of each person's team, by the ids of `persons`; who has two logins joins the teams of both."""
+    team: dict[str, frozenset[str]] = {}
+    # One set for all of a team, which its members share.
+    for logins in set(teams_of(entries).values()):
+        people = frozenset(map(persons.person_of, logins))
+        people = people.union(*(team[person] for person in people if person in team))
+        team |= dict.fromkeys(people, people)
+    return team
+
+
 @dataclass(frozen=True)
 class OwnerGroups:
     """Which agents belong to the same account or team: duels between them do not count."""
 
-    _persons: PersonIndex
-    _members: Mapping[str, frozenset[str]]
+    persons: PersonIndex
+    _team: Mapping[str, frozenset[str]]
     _baselines: frozenset[AgentName]
 
+    def has_owner(self, name: AgentName) -> bool:
+        """Whether an agent belongs to a person; the examples and the baselines do not."""
+        return name.login != LOCAL and name not in self._baselines
+
+    def team_of(self, person: str) -> frozenset[str]:
+        """The people that a person stands together with, and the person."""
+        return self._team.get(person) or frozenset([person])
+
     def people_behind(self, name: AgentName) -> frozenset[str]:
-        """The people behind an agent; empty for the examples and the baselines, which belong to no group."""
-        if name.login == LOCAL or name in self._baselines:
-            return frozenset()
-        return self._members.get(name.login) or frozenset([self._persons.person_of(name.login)])
+        """The people behind an agent; empty where it has no owner."""
+        return self.team_of(self.persons.person_of(name.login)) if self.has_owner(name) else frozenset()
 
     def are_same_owner(self, first: AgentName, second: AgentName) -> bool:
         """Whether two agents belong to one account or team."""
@@ -237,9 +254,9 @@ class OwnerGroups:
         """
         first, second = duel.players
         name, other_name = AgentName(*first.name), AgentName(*second.name)
-        if name == other_name or not (self.people_behind(name) and self.people_behind(other_name)):
+        if name == other_name or not (self.has_owner(name) and self.has_owner(other_name)):
             return False
-        return self._persons.person_of_side(first) == self._persons.person_of_side(second) or self.are_same_owner(
+        return self.persons.person_of_side(first) == self.persons.person_of_side(second) or self.are_same_owner(
             name, other_name
         )
 
@@ -247,11 +264,7 @@ class OwnerGroups:
 def owner_groups(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> OwnerGroups:
     """Group the entries on main, with the account numbers of the records."""
     entries, persons = list(entries), person_index(records)
-    teams = teams_of(entries)
-    # One set for all of a team, which its members share.
-    people = {team: frozenset(map(persons.person_of, team)) for team in set(teams.values())}
-    members = {login: people[team] for login, team in teams.items()}
-    return OwnerGroups(persons, members, frozenset(entry.name for entry in entries if entry.baseline))
+    return OwnerGroups(persons, team_people(entries, persons), frozenset(entry.name for entry in entries if entry.baseline))
 
 
 def superseded_entries(
@@ -264,24 +277,11 @@ def superseded_entries(
     Returns:
         The names of the owner's other entries, each with the one that holds the place in its stead, `login/agent`.
     """
-    parents: dict[str, str] = {}
-
-    def root(person: str) -> str:
-        while parents.setdefault(person, person) != person:
-            person = parents[person]
-        return person
-
-    by_person: list[tuple[str, Entry]] = []
+    by_owner: dict[frozenset[str], list[Entry]] = defaultdict(list)
     for entry in entries:
         people = groups.people_behind(entry.name)
         if people and not entry.is_unranked:
-            # Somebody may be in a team under one login, and alone under an earlier one.
-            first, *others = sorted(map(root, people))
-            parents |= dict.fromkeys(others, first)
-            by_person.append((first, entry))
-    by_owner: dict[str, list[Entry]] = defaultdict(list)
-    for person, entry in by_person:
-        by_owner[root(person)].append(entry)
+            by_owner[people].append(entry)
     several = [(min(owned, key=chosen_by), owned) for owned in by_owner.values() if len(owned) > 1]
     return {entry.name: holder.shown for holder, owned in several for entry in owned if entry is not holder}
 
@@ -290,48 +290,36 @@ class OwnerDraw(NamedTuple):
     """One evaluation of a version on seeds of its own."""
 
     name: AgentName
+    person: str
+    """The id of its owner's account."""
     digest: str
     beacon: str
 
 
 class OwnerTries:
-    """How many versions and draws the people behind an agent had: a new folder does not start a new count."""
+    """How many versions and draws the people behind an agent had: a new folder or login starts no new count."""
 
     def __init__(self, groups: OwnerGroups, draws: Iterable[OwnerDraw]) -> None:
         """Count what was evaluated on one task."""
         self._groups = groups
-        self._by_name: dict[AgentName, set[OwnerDraw]] = defaultdict(set)
-        self._by_people: dict[frozenset[str], set[OwnerDraw]] = defaultdict(set)
-        self._of_people: dict[frozenset[str], set[OwnerDraw]] = {}
-        for draw in draws:
-            people = groups.people_behind(draw.name)
-            if not people:
-                self._by_name[draw.name].add(draw)
-                continue
-            # A version is in one folder at a time, whatever its name.
-            self._by_people[people].add(OwnerDraw(AgentName(draw.name.login, ""), draw.digest, draw.beacon))
-        # Not for each person all draws of a team: their number is the square of the team's size.
-        self._with_person: dict[str, list[frozenset[str]]] = defaultdict(list)
-        for people in self._by_people:
-            for person in people:
-                self._with_person[person].append(people)
+        # A version is in one folder of its owner at a time, whatever its name.
+        self._draws: dict[AgentName | frozenset[str], set[tuple[str, str, str]]] = defaultdict(set)
+        for name, person, digest, beacon in draws:
+            key = groups.team_of(person) if groups.has_owner(name) else name
+            self._draws[key].add((person, digest, beacon))
 
     def versions(self, name: AgentName) -> int:
         """The versions of its account or team; for an example or a baseline, those of its own folder."""
-        draws = self._of_owner(name) if self._groups.people_behind(name) else self._by_name.get(name, ())
-        return len(draws) if len(draws) < 2 else len({draw[:2] for draw in draws})
+        return len({(person, digest) for person, digest, _ in self._of_owner(name)})
 
     def tries(self, name: AgentName) -> int:
         """The versions and draws that its account or team could choose from; 1 for an example or a baseline.
 
         Previews do not count: they are on seeds of their own, the same for everybody, so their luck says nothing of a draw.
         """
-        draws = self._of_owner(name)
-        return 1 if len(draws) < 2 else max(1, sum(draw.beacon != PREVIEW_BEACON for draw in draws))
+        if not self._groups.has_owner(name):
+            return 1
+        return max(1, sum(beacon != PREVIEW_BEACON for *_, beacon in self._of_owner(name)))
 
-    def _of_owner(self, name: AgentName) -> set[OwnerDraw]:
-        people = self._groups.people_behind(name)
-        if people not in self._of_people:
-            owned = {other for person in people for other in self._with_person.get(person, ())}
-            self._of_people[people] = set[OwnerDraw]().union(*(self._by_people[other] for other in owned))
-        return self._of_people[people]
+    def _of_owner(self, name: AgentName) -> Collection[tuple[str, str, str]]:
+        return self._draws.get(self._groups.people_behind(name) or name, ())

@@ -6,6 +6,7 @@ everybody at once. A draw that was charged once is evaluated again without a cha
 main and came back has another draw, which counts again.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import is_participant, person_index, teams_of
+from leaderboard.core.owners import is_participant, person_index, team_people
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from leaderboard.planning.refusal_reasons import QuotaExhausted, QuotaPeriod, QuotaUse, Reason, quota_name
 
@@ -32,7 +33,7 @@ class OwnerAccount:
     phase: Phase | None
     """Whose quota it is; None for the season's."""
     owners: frozenset[str]
-    """Logins in lower case."""
+    """Logins with entries, in lower case."""
     first: dict[ChargedDraw, datetime] = field(default_factory=dict)
     """The draws that were charged, and when each was evaluated first."""
 
@@ -127,35 +128,37 @@ class OwnerAccounts:
 
     def __init__(self, challenge: Challenge, entries: Iterable[Entry], records: Iterable[Result | Duel]) -> None:
         """Take everything recorded, also what is in quarantine: it is replayed without a charge, and was known before."""
-        records = list(records)
-        self._teams = teams_of(entries)
+        entries, records = list(entries), list(records)
         self._persons = person_index(records)
+        self._team = team_people(entries, self._persons)
+        self._logins: dict[str, set[str]] = defaultdict(set)
+        for entry in entries:
+            self._logins[self._persons.person_of(entry.login)].add(entry.name.login)
         # Once submissions have ended, every version that stands has its final draw.
         self._quotas = [] if challenge.is_final else [(None, challenge.quota), *((p, p.quota) for p in challenge.phases)]
         self._accounts: dict[tuple[str | None, frozenset[str]], OwnerAccount] = {}
         if any(quota for _, quota in self._quotas):
             for record in charged_records(challenge, records):
                 person = self._persons.person_of_side(record.side)
-                for account in self._of(record.side.login.casefold(), person, [record.task_id]):
+                for account in self._of(person, [record.task_id]):
                     first = account.first.get(record.draw)
                     account.first[record.draw] = min(first or record.at, record.at)
 
     def of(self, login: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
         """The accounts charged for an owner's versions on those tasks: the season's, then the phases'."""
-        return self._of(login.casefold(), self._persons.person_of(login), task_ids)
+        return self._of(self._persons.person_of(login), task_ids)
 
-    def _of(self, owner: str, person: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
-        """The accounts of a login and the person behind it: a login that somebody registered anew is another person's."""
+    def _of(self, person: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
         tasks, accounts = set(task_ids), []
-        is_same_person = person == self._persons.person_of(owner)
         for phase, quota in self._quotas:
             if quota is None or (phase is not None and not tasks.intersection(phase.tasks)):
                 continue
-            is_team = quota.of == "team" and is_same_person
-            owners = self._teams.get(owner, frozenset([owner])) if is_team else frozenset([owner])
-            people = frozenset(map(self._persons.person_of, owners)) if is_same_person else frozenset([person])
-            account = OwnerAccount(quota=quota, phase=phase, owners=owners)
-            accounts.append(self._accounts.setdefault((phase.id if phase else None, people), account))
+            people = self._team.get(person) if quota.of == "team" else None
+            key = phase.id if phase else None, people or frozenset([person])
+            if key not in self._accounts:
+                owners = frozenset(login for one in key[1] for login in self._logins.get(one, ()))
+                self._accounts[key] = OwnerAccount(quota=quota, phase=phase, owners=owners)
+            accounts.append(self._accounts[key])
         return accounts
 
 

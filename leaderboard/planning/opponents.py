@@ -71,9 +71,9 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
     met, barred = np.zeros((2, len(players), len(players)), dtype=np.bool_)
     np.fill_diagonal(barred, val=True)
     owner = np.arange(len(players))
-    for positions in _by_person(given):
+    for positions in _by_owner(given):
         barred[np.ix_(positions, positions)] = True
-        owner[positions] = np.minimum(owner[positions], positions[0])
+        owner[positions] = positions[0]
     for duel in given.duels:
         a, b = (position.get(version_of(player, given.folders)) for player in duel.players)
         if a is not None and b is not None and not barred[a, b]:
@@ -92,12 +92,12 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
     )
 
 
-def _by_person(given: MatchmakingInput) -> list[list[int]]:
-    """The positions of each person's players."""
-    positions: dict[str, list[int]] = {}
+def _by_owner(given: MatchmakingInput) -> list[list[int]]:
+    """The positions of each owner's players."""
+    positions: dict[frozenset[str], list[int]] = {}
     for index, player in enumerate(given.players):
-        for person in given.groups.people_behind(player.name):
-            positions.setdefault(person, []).append(index)
+        if people := given.groups.people_behind(player.name):
+            positions.setdefault(people, []).append(index)
     return list(positions.values())
 
 
@@ -160,10 +160,12 @@ def _spread(table: _PlayerTable, player: int, lacking: Indices, wanted: int) -> 
     first = others[is_baseline][: max(wanted, 0)]
     rest = others[~is_baseline]
     # Where nobody is rated each player starts counting after itself, so that not all choose the same.
-    behind = np.where(np.isnan(table.theta[rest]), (rest - player) % len(table.theta), 0)
-    ordered = rest[np.lexsort((rest, behind, table.theta[rest]))]
-    of_others = ordered[_is_another_owners(table, player, ordered)]
-    ordered = of_others if len(of_others) >= wanted - len(first) else ordered
+    behind = np.where(np.isnan(table.theta), (np.arange(len(table.theta)) - player) % len(table.theta), 0)
+    # An owner's folders but the strongest give way to it in the ratings, so a duel with them would tell less.
+    strongest = rest[np.lexsort((rest, behind[rest], -table.theta[rest]))]
+    of_others = strongest[_is_another_owners(table, player, strongest)]
+    chosen = of_others if len(of_others) >= wanted - len(first) else strongest
+    ordered = chosen[np.lexsort((chosen, behind[chosen], table.theta[chosen]))]
     parts = np.array_split(ordered, max(wanted - len(first), 1)) if wanted > len(first) else []
     return np.concatenate([first, *(_middle(part, lacking) for part in parts)])
 

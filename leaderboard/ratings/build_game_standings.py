@@ -192,7 +192,12 @@ def _validations(duels: Iterable[Duel]) -> list[Duel]:
 
 def _owner_tries(validations: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerTries:
     """Count the versions of each owner or team that were validated, under earlier settings too, since the seeds stay."""
-    return OwnerTries(groups, (OwnerDraw(*counted.pair[0], counted.duel.beacon) for counted in validations))
+    draws = (
+        OwnerDraw(name, groups.persons.person_of_side(counted.duel.players[0]), digest, counted.duel.beacon)
+        for counted in validations
+        for name, digest in counted.pair[:1]
+    )
+    return OwnerTries(groups, draws)
 
 
 def _failures(by_validation: EntriesByValidation, owner_tries: OwnerTries) -> tuple[GameFailure, ...]:

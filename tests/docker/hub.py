@@ -76,9 +76,12 @@ class Hub:
 
 
 def layer(**files: bytes) -> bytes:
-    """A layer of executable files, two underscores in a name being a slash."""
+    """A layer of executable files below its root, as builders write them; two underscores in a name are a slash."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
+        root = tarfile.TarInfo("./")
+        root.type, root.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(root)
         for name, content in files.items():
             member = tarfile.TarInfo(name.replace("__", "/"))
             member.size, member.mode = len(content), 0o755

@@ -429,7 +429,6 @@ def test_the_engine_reads_no_list_of_users_of_an_image(
     [
         (entries(("a", tarfile.LNKTYPE, "nothing")), "/"),
         (entries((".wh..", tarfile.REGTYPE, "")), "/"),
-        (entries(("a", b"V", "")), "/"),
         (entries(("n" * 300, tarfile.DIRTYPE, "")), "/"),
         (entries(("circle", tarfile.SYMTYPE, "/circle")), "/circle"),
         (b"", "/submission/below"),
@@ -444,6 +443,21 @@ def test_what_cannot_be_unpacked_or_entered_is_the_images_fault(
     assert result.verdict is Verdict.INVALID, result.message
     assert "the image cannot be started" in result.message
     assert our_containers(engine) == []
+
+
+def test_the_engine_unpacks_files_folders_and_links_only(hub: Hub, engine: Engine) -> None:
+    special = entries(("console", tarfile.CHRTYPE, ""), ("pipe", tarfile.FIFOTYPE, ""), ("l", tarfile.SYMTYPE, "/a"))
+    entry = hub.image("mallory/special", [layer(a=b"a", d__b=b"b"), special], {"Cmd": ["/a"]})
+
+    container = engine._api.create_container(agent_image.ensure_agent_image(engine, parse_reference(entry), 64))
+    try:
+        with tarfile.open(fileobj=io.BytesIO(b"".join(engine._api.export(container)))) as tar:
+            kinds = {member.name: member.type for member in tar}
+    finally:
+        engine._api.remove_container(container)
+    expected = {"a": tarfile.REGTYPE, "d": tarfile.DIRTYPE, "d/b": tarfile.REGTYPE, "l": tarfile.SYMTYPE}
+    assert expected.items() <= kinds.items()
+    assert not {"console", "pipe"} & kinds.keys()
 
 
 @pytest.mark.attack(

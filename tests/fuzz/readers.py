@@ -26,7 +26,8 @@ import numpy as np
 from gymnasium import spaces
 
 from evaluator import wire
-from evaluator.host.docker.image_checks import examine_layers, read_config, read_manifest
+from evaluator.host.docker.image_layers import check_layer
+from evaluator.host.docker.image_manifest import read_config, read_manifest
 from evaluator.host.duels.connection import PlayerConnection
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError
@@ -64,6 +65,7 @@ from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.preview.preview_artifact import PREVIEW_FILE, ArtifactError, read_artifact
 from scripts.github.pull_request.slash_commands import parse_command
 from scripts.github.workflow import event as events
+from tests.evaluator.host.docker.plain_layers import assert_plain
 from tests.fuzz.mutate import mutated, varied
 from tests.leaderboard.make import duel, entry, result
 from tests.scripts.github.preview.test_preview_artifact import preview, zipped
@@ -647,9 +649,10 @@ def _layers(data: bytes) -> bool:
     if data.startswith(b"\x1f\x8b"):
         with contextlib.suppress(zlib.error):
             raw = zlib.decompressobj(31).decompress(data, 1 << 21)
-    size, count = examine_layers(path, hashlib.sha256(raw).hexdigest(), 1 << 20, 50)
-    assert size <= 1 << 20
-    assert count <= 50
+    layer = check_layer(path, hashlib.sha256(raw).hexdigest(), 1 << 20, 50)
+    assert layer.unpacked <= 1 << 20
+    assert layer.entries <= 50
+    assert_plain(layer)
     return True
 
 
@@ -672,7 +675,7 @@ def _images(data: bytes) -> bool:
     with contextlib.suppress(AgentFault):
         read_manifest(data, "linux/amd64", lambda digest: data, 100)
     config = read_config(data, "linux/amd64", 1)
-    assert json.loads(config.document)["os"] == "linux"
+    assert json.loads(config.document([]))["os"] == "linux"
     return True
 
 

@@ -36,8 +36,10 @@ def challenge(*tasks: Task) -> Challenge:
     return Challenge(title="Test", season="1", tasks=tasks or (task(),))
 
 
-def entry(login: str, *, agent: str = "agent", version: str = "1", tasks: Any = "all") -> Entry:
-    submission = Submission(name=agent, algorithm="test", tasks=tasks)
+def entry(
+    login: str, *, agent: str = "agent", version: str = "1", tasks: Any = "all", authors: tuple[str, ...] = ()
+) -> Entry:
+    submission = Submission(name=agent, algorithm="test", tasks=tasks, authors=authors)
     return Entry(login=login, agent=agent, submission=submission, digest=digest(f"{login}/{agent}/{version}"))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from scripts.github.pull_request.slash_commands import COMMANDS
 from tests.workflows.engine import Expressions
 from tests.workflows.files import NAMES, WORKFLOWS, jobs, workflow
 
@@ -94,7 +95,8 @@ def comment(expressions: Expressions, body: str, *, kind: str = "User", pull: bo
         ("/help", {}, True),
         ("/retry", {}, True),
         ("/evaluate " + "a" * 40, {}, True),
-        ("/anything; rm -rf / $(id)", {}, True),  # ignored by the bot, never by a shell
+        ("/rank; rm -rf / $(id)", {}, True),  # ignored by the bot, never by a shell
+        ("/anything", {}, False),
         ("please /retry", {}, False),
         (" /retry", {}, False),
         ("", {}, False),
@@ -106,6 +108,11 @@ def test_a_command_is_a_persons_comment_on_a_pull_request(
     asked: Asked, body: str, changes: dict[str, Any], expected: bool
 ) -> None:
     assert asked.runs("commands", "command", event=comment(asked.expressions, body, **changes)) is expected
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_starts_the_workflow(asked: Asked, name: str) -> None:
+    assert asked.runs("commands", "command", event=comment(asked.expressions, f"/{name}"))
 
 
 def test_githubs_own_comment_examples_are_no_commands(asked: Asked) -> None:

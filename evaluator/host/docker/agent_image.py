@@ -1,26 +1,19 @@
 """An agent's own image: fetched from its registry by digest, checked, loaded into the engine, and later removed.
 
-The engine gets the layers unchanged and one of ours above them, with a configuration of ours that keeps only the command,
-environment and folder.
+The engine gets the layers as we write them anew and one of ours above them, with a configuration of ours that keeps only the
+command, environment and folder.
 """
 
 import contextlib
 import multiprocessing
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.evaluator_image import image_archive
-from evaluator.host.docker.image_checks import (
-    MAX_ENTRIES,
-    USERS_LAYER,
-    ImageConfig,
-    ImageManifest,
-    check_size,
-    examine_layers,
-    read_config,
-    read_manifest,
-)
+from evaluator.host.docker.image_layers import MAX_ENTRIES, Layer, check_layer, layer_of
+from evaluator.host.docker.image_manifest import ImageConfig, ImageManifest, check_size, read_config, read_manifest
 from evaluator.host.docker.image_registry import Registry
 from evaluator.host.errors import AgentFault
 from evaluator.host.process_owner import scratch_folder
@@ -37,6 +30,19 @@ KEPT_IMAGES_MIB = 4096
 LEAST_IMAGE_MIB = 256
 # Both players of a duel may have the same image, and are opened at once; so may evaluations in forks of this process.
 _image_lock = multiprocessing.get_context("fork").Lock()
+
+
+def _users_layer() -> Layer:
+    """A layer with lists of users and groups that nobody needs: an agent's own user stands in none."""
+    folder = tarfile.TarInfo("etc")
+    folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+    lists = {"etc/passwd": b"root:x:0:0:root:/:\n", "etc/group": b"root:x:0:\n"}
+    return layer_of([(folder, b""), *((tarfile.TarInfo(name), content) for name, content in lists.items())])
+
+
+# Lies above an image's own layers. The engine reads both lists itself whenever it starts a container: gigabytes of empty
+# lines take it minutes.
+USERS_LAYER = _users_layer()
 
 
 def local_name(reference: ImageReference) -> str:
@@ -112,7 +118,7 @@ def _fetch(engine: Engine, reference: ImageReference, image_mib: int, wait: Call
         try:
             registry = Registry(reference, PULL_SECONDS)
             manifest, config = _fetch_manifest(registry, reference, engine.platform, image_mib)
-            files = _fetch_layers(registry, manifest, config, Path(folder), image_mib)
+            layers = [*_fetch_layers(registry, manifest, config, Path(folder), image_mib), USERS_LAYER]
         finally:
             if wait is not None:
                 try:
@@ -122,7 +128,8 @@ def _fetch(engine: Engine, reference: ImageReference, image_mib: int, wait: Call
         if (image_id := engine.image_id(name)) is not None:  # loaded by another process meanwhile
             return image_id
         try:
-            return engine.load(image_archive(files, config.document, name), name, LOAD_SECONDS)
+            document = config.document([layer.diff_id for layer in layers])
+            return engine.load(image_archive(layers, document, name), name, LOAD_SECONDS)
         except EngineError as error:
             with contextlib.suppress(EngineError):
                 engine.forget(name)
@@ -133,18 +140,17 @@ def _fetch(engine: Engine, reference: ImageReference, image_mib: int, wait: Call
 
 def _fetch_layers(
     registry: Registry, manifest: ImageManifest, config: ImageConfig, folder: Path, image_mib: int
-) -> list[Path]:
-    """Fetch and check every layer, which together unpack to at most the limit; ours comes last."""
-    files, left, entries = [], image_mib * MIB, MAX_ENTRIES
+) -> list[Layer]:
+    """Fetch and check every layer, which together unpack to at most the limit."""
+    layers, left, entries = [], image_mib * MIB, MAX_ENTRIES
     for index, (layer, diff_id) in enumerate(zip(manifest.layers, config.diff_ids, strict=True)):
         path = folder / str(index)
         with path.open("wb") as file:
             registry.blob(layer.digest, layer.size, file.write)
-        size, count = examine_layers(path, diff_id, left, entries, registry.check_deadline)
-        left, entries = left - size, entries - count
-        files.append(path)
-    (ours := folder / "users").write_bytes(USERS_LAYER)
-    return [*files, ours]
+        checked = check_layer(path, diff_id, left, entries, registry.check_deadline)
+        left, entries = left - checked.unpacked, entries - checked.entries
+        layers.append(checked.written)
+    return layers
 
 
 def cannot_start(error: EngineError) -> AgentFault:

@@ -6,11 +6,12 @@ import json
 import os
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from evaluator.host.digests.image_files import build_context
 from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.image_layers import Layer
 
 EVALUATOR_REPOSITORY = "pullrank-evaluator"
 # The environment variable with one more package index for builds: the usual one has no CPU build of torch.
@@ -22,7 +23,6 @@ _CONFIG_SECONDS = 60
 # Stands for the time of a build; tools want one.
 _EPOCH = "1970-01-01T00:00:00Z"
 _KEPT = ("Cmd", "Entrypoint", "Env", "Labels", "User", "WorkingDir")
-_COPY_BYTES = 1 << 20
 
 
 def base_identity(engine: Engine, base: str) -> str:
@@ -141,7 +141,7 @@ def _config(description: Mapping[str, Any]) -> bytes:
     return json.dumps(document, sort_keys=True).encode()
 
 
-def image_archive(layers: Sequence[Path | None], config: bytes, name: str) -> Iterator[bytes]:
+def image_archive(layers: Sequence[Layer | None], config: bytes, name: str) -> Iterator[bytes]:
     """The archive of an image, in pieces.
 
     `layers`: from the lowest to the highest; None for one that the engine has. `config` lists them by their hashes.
@@ -149,9 +149,9 @@ def image_archive(layers: Sequence[Path | None], config: bytes, name: str) -> It
     config_name = f"{hashlib.sha256(config).hexdigest()}.json"
     names = [f"{index}/layer.tar" for index in range(len(layers))]
     yield from _member(config_name, len(config), [config])
-    for layer_name, path in zip(names, layers, strict=True):
-        if path is not None:
-            yield from _member(layer_name, path.stat().st_size, _pieces(path))
+    for layer_name, layer in zip(names, layers, strict=True):
+        if layer is not None:
+            yield from _member(layer_name, layer.size, layer.pieces())
     index = json.dumps([{"Config": config_name, "RepoTags": [name], "Layers": names}]).encode()
     yield from _member("manifest.json", len(index), [index])
     yield bytes(2 * tarfile.BLOCKSIZE)
@@ -163,9 +163,3 @@ def _member(name: str, size: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield member.tobuf(tarfile.GNU_FORMAT)
     yield from pieces
     yield bytes(-size % tarfile.BLOCKSIZE)
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(_COPY_BYTES):
-            yield piece

@@ -31,7 +31,9 @@ ANSWERED, ANSWERS_POINTS = ("rank", "help"), 300
 # After this many attempts a comment does not start a run again.
 MAX_ATTEMPTS = 10
 
-_COMMAND = re.compile(r"/(?P<name>retry|evaluate|rank|help)(?:[ \t]+(?P<argument>\S{1,100}))?[ \t]*")
+# The condition of `.github/workflows/commands.yml` names them, too.
+COMMANDS = ("retry", "evaluate", "rank", "help")
+_COMMAND = re.compile(rf"/(?P<name>{'|'.join(COMMANDS)})(?:[ \t]+(?P<argument>\S{{1,100}}))?[ \t]*")
 
 
 class Reaction(enum.StrEnum):

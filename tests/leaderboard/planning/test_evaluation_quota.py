@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.model.config.phase import Phase, Quota
-from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import PREVIEW_BEACON, with_self_hash
 from leaderboard.core.version_folders import without_twins
 from leaderboard.planning.evaluation_quota import OwnerAccounts, apply_quotas
@@ -141,15 +140,11 @@ def test_whoever_came_first_is_served_first() -> None:
 
 
 def test_owners_that_name_each_other_share_a_teams_quota_and_nobody_is_dragged_in() -> None:
-    def with_authors(login, *authors):
-        made = entry(login, version="2")
-        return replace(made, submission=Submission(name="x", algorithm="x", authors=authors))
-
     season = rules(Quota(per_day=1, of="team"))
-    team = [with_authors("ann", "@Bob"), with_authors("bob", "@ann")]
+    team = [entry("ann", version="2", authors=("@Bob",)), entry("bob", version="2", authors=("@ann",))]
 
     assert len(held(season, team, [old("bob", "1", MORNING)])[1]) == 4
-    alone = [with_authors("ann", "@bob"), with_authors("bob")]
+    alone = [entry("ann", version="2", authors=("@bob",)), entry("bob", version="2")]
     assert {name for name, *_ in held(season, alone, [old("ann", "1", MORNING)])[1]} == {"ann/agent"}
 
 
@@ -199,6 +194,22 @@ def test_another_login_of_the_same_account_has_no_quota_of_its_own() -> None:
     assert held(season, [entry("anna", version="2")], [used, renamed])[1][0][2].startswith("quota: 2 of 2 this season")
     stranger = with_self_hash({**renamed.document(), "login_id": 8})
     assert held(season, [entry("anna", version="2")], [used, stranger])[1] == []
+
+
+@pytest.mark.attack(
+    "team_quota_after_a_renamed_login", family="people", outcome="counts for the team like before",
+    tries="Changes the login of a team's member, so that the team's quota begins anew.",
+)  # fmt: skip
+def test_a_team_pays_for_what_a_member_used_under_an_earlier_login() -> None:
+    """A quota of a team began anew for whoever changed the login."""
+    used = [result(entry("ann", version=str(i)), [1.0], on=A, at=LAST_MONTH, login_id=7) for i in range(2)]
+    renamed = result(entry("anna", version="now"), [1.0], on=A, at=MORNING, login_id=7)
+    team = [entry("anna", authors=("@bob",)), entry("bob", authors=("@anna",))]
+    accounts = OwnerAccounts(rules(Quota(total=9, of="team")), team, [*used, renamed, old("bob", "1", MORNING)])
+
+    for login in ("anna", "bob"):
+        account = accounts.of(login, ["a"])[0]
+        assert (account.windows(NOW)[0].used, account.owners) == (4, {"anna", "bob"})
 
 
 def test_a_login_that_was_registered_anew_does_not_pay_for_who_had_it() -> None:

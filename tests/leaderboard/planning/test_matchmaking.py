@@ -227,6 +227,26 @@ def test_an_owner_with_many_folders_is_one_opponent():
     assert world.settle() == [0, 5, 5]
 
 
+@pytest.mark.attack(
+    "weak_folders_offered_to_newcomers", family="people", outcome="they meet its strongest folder",
+    tries="Keeps weak folders beside its best, so that newcomers of a large game meet those.",
+)  # fmt: skip
+def test_a_newcomer_meets_the_strongest_folder_of_an_owner():
+    """It met the weakest of an owner's folders, and those give way to the owner's best, so the duel counted for nothing."""
+    nobody = np.zeros((4, 4), dtype=bool)
+    table = opponents._PlayerTable(
+        met=nobody,
+        barred=np.eye(4, dtype=bool),
+        owner=np.array([0, 1, 2, 2]),
+        is_baseline=nobody[0],
+        theta=np.array([np.nan, 0.0, -3.0, 3.0]),
+        nu=0.0,
+        gamma=0.0,
+    )
+
+    assert set(opponents._spread(table, 0, np.ones(4, dtype=int), 2).tolist()) == {1, 3}
+
+
 def test_the_order_of_input_never_matters():
     world = World()
     for i in range(20):

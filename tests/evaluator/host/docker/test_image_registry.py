@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker import image_registry
-from evaluator.host.docker.image_checks import read_config, read_manifest
+from evaluator.host.docker.image_manifest import read_config, read_manifest
 from evaluator.host.docker.image_registry import Registry
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.image_reference import ImageReference, TaggedImage
@@ -439,7 +439,7 @@ def test_only_what_is_run_is_kept_of_a_configuration() -> None:
     }  # fmt: skip
     body = {"os": "linux", "architecture": "amd64", "rootfs": {"diff_ids": ["sha256:" + "c" * 64]}, "config": theirs, "x": 1}
 
-    kept = json.loads(read_config(json.dumps(body).encode(), "linux/amd64", 1).document)
+    kept = json.loads(read_config(json.dumps(body).encode(), "linux/amd64", 1).document(["c" * 64]))
 
     assert kept["config"] == {"Entrypoint": [], "Cmd": ["a"], "Env": ["A=b=c"], "WorkingDir": "/w"}
     assert set(kept) == {"architecture", "os", "config", "rootfs"}
@@ -465,6 +465,6 @@ def test_no_variable_of_an_image_asks_for_devices() -> None:
     config = {"Cmd": ["a"], "Env": [*asks, *kept]}
     body = {"os": "linux", "architecture": "amd64", "rootfs": {"diff_ids": ["sha256:" + "c" * 64]}, "config": config}
 
-    document = json.loads(read_config(json.dumps(body).encode(), "linux/amd64", 1).document)
+    document = json.loads(read_config(json.dumps(body).encode(), "linux/amd64", 1).document(["c" * 64]))
 
     assert document["config"]["Env"] == kept

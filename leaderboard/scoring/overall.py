@@ -129,7 +129,7 @@ def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[Estimate
         part = (share * _counted_error(middle, estimates.error[scored] / unit)) ** 2
         centre[rows] += share * counted_scores(middle)
         # Where lower is better, what is raised on this scale are the highest values.
-        value, error = estimates.without_tails[scored].T[slice(0, 2) if scale.one > scale.zero else slice(2, 4)]
+        value, error = estimates.without_tails[scored].T[slice(0, 2) if scale.one > scale.zero else slice(4, 6)]
         lifted = scale.normalised(value)
         raised[rows] += share * counted_scores(lifted)
         raised_variance[rows] += (share * _counted_error(lifted, error / unit)) ** 2
@@ -324,7 +324,7 @@ def _estimates(
     low[is_sealed], high[is_sealed] = np.nan, np.nan
     return EstimateArrays(
         score=score, low=low, high=high, centre=centre, error=error, size=size, tries=tries,
-        without_tails=np.stack([*raised, centre, error], axis=1),
+        without_tails=np.stack([*raised * 2, *[centre, error] * 2], axis=1),
     )  # fmt: skip
 
 

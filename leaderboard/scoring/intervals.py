@@ -45,6 +45,8 @@ TAIL = INTERVAL_QUANTILES[0]
 MIN_EQUAL_VALUES = 10
 # Of fewer values more than a quarter may be so low that the error is as large as what they cost.
 MANY_VALUES = 50
+# Of fewer values more than half may be.
+FEW_VALUES = 64
 # Above this many degrees of freedom the expansion's relative error is below 10⁻¹² (10⁻¹³ at 97.5 %).
 MANY_DEGREES = 500
 # After a step this short only rounding errors are left. They differ between processors, so quantiles are rounded.
@@ -149,10 +151,12 @@ class EstimateArrays(NamedTuple):
     tries: Floats
     """Versions and draws that the entry was chosen from: `tail` of them is the level of intervals and tests."""
     without_tails: Floats
-    """Centre and error without very low values, then without very high ones; shape (entries, 4).
+    """Centre and error without very low values, then of few values a second pair; the same for very high ones; shape
+    (entries, 8).
 
     Of a mean the lowest quarter is raised to the next value, of an interquartile mean or few values the lowest half. Of a
-    median the error is that of the resamples above it. For what is no score over episodes they are the centre and the error.
+    median the error is that of the resamples above it. The second pair is a mean of which three quarters are raised. For
+    what is no score over episodes they are the centre and the error.
     """
 
 
@@ -194,7 +198,7 @@ def estimates(returns: Sequence[Sequence[float]], task: ScoringRule, tries: Sequ
         tries: how many versions and draws each entry was chosen from; 1 if left out.
     """
     numbers = np.empty((len(EstimateArrays._fields) - 1, len(returns)))
-    columns = EstimateArrays(*[*numbers, np.empty((len(returns), 4))])
+    columns = EstimateArrays(*[*numbers, np.empty((len(returns), 8))])
     columns.tries[:] = 1 if tries is None else tries
     for rows in by_length(returns):
         sample = sorted_values([returns[row] for row in rows], task.bounds)
@@ -272,14 +276,26 @@ def _without_tails(
     sample: Floats, task: ScoringRule, centre: Floats, error: Floats, medians: _MedianErrors | None
 ) -> Floats:
     """See `EstimateArrays`; `sample` is ascending."""
-    if medians:
-        columns = [centre, medians.mirrored_above, centre, medians.mirrored_below]
-    else:
-        lowered, its_error = _raised(-sample[:, ::-1], task)
-        columns = [*_raised(sample, task), -lowered, its_error]
+    turned = -sample[:, ::-1]
+    low, high = (
+        ((centre, medians.mirrored_above), (-centre, medians.mirrored_below))
+        if medians
+        else (_raised(sample, task), _raised(turned, task))
+    )
+    columns = [*low, *_second_raised(sample, low), *high, *_second_raised(turned, high)]
     without_tails = np.stack(columns, axis=1)
+    without_tails[:, 4::2] *= -1
     without_tails[~np.isfinite(error), 1::2] = np.inf
     return without_tails
+
+
+def _second_raised(sample: Floats, first: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """The second pair of `EstimateArrays.without_tails`; the first one where there are many values."""
+    count = sample.shape[1]
+    if count >= FEW_VALUES:
+        return first
+    raised = np.maximum(sample, sample[:, 3 * count // 4, None])
+    return scores(raised, "mean"), np.sqrt(mirrored_squares(raised) / max(count * (count - 1), 1))
 
 
 def _raised(sample: Floats, task: ScoringRule) -> tuple[Floats, Floats]:
@@ -306,9 +322,9 @@ def tail_depth(size: int, scoring: Scoring) -> int:
     return int(QUARTER * size) if scoring == "mean" and size >= MANY_VALUES else size // 2
 
 
-def twice(centre: Floats, error: Floats) -> Floats:
+def without_any_tails(centre: Floats, error: Floats) -> Floats:
     """`EstimateArrays.without_tails` of scores that have none."""
-    return np.stack([centre, error, centre, error], axis=1)
+    return np.stack([centre, error] * 4, axis=1)
 
 
 def row_sums(values: Floats) -> Floats:
@@ -335,7 +351,7 @@ def pooled_estimate(pooled: Sequence[PooledResults], task: Task, tries: Sequence
     margin = np.where(np.isfinite(error), critical_value(size, among) * error, MISSING)
     return EstimateArrays(
         score, score - margin, score + margin, centre=score, error=error, size=size, tries=among,
-        without_tails=twice(score, error),
+        without_tails=without_any_tails(score, error),
     )  # fmt: skip
 
 
@@ -383,7 +399,7 @@ def oriented(measured: EstimateArrays, metric: Metric) -> EstimateArrays:
     """The estimates with signs changed if lower is better, so that greater is better."""
     if oriented_value(metric, 1) > 0:
         return measured
-    without_tails = measured.without_tails[:, [2, 3, 0, 1]] * [-1, 1, -1, 1]
+    without_tails = np.roll(measured.without_tails, 4, axis=1) * ([-1, 1] * 4)
     return measured._replace(
         score=-measured.score, low=-measured.high, high=-measured.low, centre=-measured.centre, without_tails=without_tails
     )

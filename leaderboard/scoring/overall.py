@@ -67,6 +67,14 @@ class OverallSample(NamedTuple):
     raised_error: float
 
 
+class _PlayedTask(NamedTuple):
+    """What one version plays a task with."""
+
+    pooled_results: PooledResults
+    score: float
+    tries: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class OverallEntry:
     """An entry with at least one score on a task that counts."""
@@ -79,13 +87,25 @@ class OverallEntry:
 
     @property
     def tries(self) -> int:
-        """The most on any task: one version counts on all of them."""
-        return max(row.tries for row in self.rows.values())
+        """As `overall_tries` has it."""
+        return overall_tries(self.rows.values())
 
     @property
     def since(self) -> str:
         """When its overall score was complete, in UTC."""
         return max(row.result.provenance.evaluated_at for row in self.rows.values())
+
+
+def overall_tries(played: Iterable[TaskRow | _PlayedTask]) -> int:
+    """The most on any task, since one version counts on all of them, and more where some tasks have more draws than others.
+
+    Somebody may have left just the tasks where chance was against the version, and entered them again. That is a choice
+    among many sets of tasks, however few draws each has: each task in it is a try, or each other one, if these are fewer.
+    """
+    rows = list(played)
+    draws = [len(row.pooled_results) for row in rows]
+    with_more = [sum(own >= number for own in draws) for number in range(2, max(draws) + 1)]
+    return max(row.tries for row in rows) + sum(min(count, len(rows) - count) for count in with_more)
 
 
 def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[EstimateArrays]) -> dict[AgentName, OverallSample]:
@@ -109,7 +129,7 @@ def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[Estimate
         part = (share * _counted_error(middle, estimates.error[scored] / unit)) ** 2
         centre[rows] += share * counted_scores(middle)
         # Where lower is better, what is raised on this scale are the highest values.
-        value, error = estimates.without_tails[scored].T[slice(0, 2) if scale.one > scale.zero else slice(2, 4)]
+        value, error = estimates.without_tails[scored].T[slice(0, 2) if scale.one > scale.zero else slice(4, 6)]
         lifted = scale.normalised(value)
         raised[rows] += share * counted_scores(lifted)
         raised_variance[rows] += (share * _counted_error(lifted, error / unit)) ** 2
@@ -203,14 +223,6 @@ def _rows(
         )  # fmt: skip
 
 
-class _PlayedTask(NamedTuple):
-    """What one version plays a task with."""
-
-    pooled_results: PooledResults
-    score: float
-    tries: int
-
-
 _Played = Mapping[str, _PlayedTask]
 """By task id, without missing scores; not empty."""
 
@@ -265,7 +277,7 @@ def _resampled_means(played: Sequence[_Played], scales: Sequence[CommonScale]) -
     strata = [[_stratum(tasks.get(scale.task.id), scale) for scale in scales] for tasks in played]
     resampled = stratified_iqm(strata)
     # After several tries both ends are as many times as far from the score as for a normal distribution.
-    most = np.array([max(task.tries for task in tasks.values()) for tasks in played])
+    most = np.array([overall_tries(tasks.values()) for tasks in played])
     wider = normal_quantiles(1 - tail(most)) / normal_quantile(1 - TAIL)
     low = resampled.score - wider * (resampled.score - resampled.low)
     high = resampled.score + wider * (resampled.high - resampled.score)
@@ -312,7 +324,7 @@ def _estimates(
     low[is_sealed], high[is_sealed] = np.nan, np.nan
     return EstimateArrays(
         score=score, low=low, high=high, centre=centre, error=error, size=size, tries=tries,
-        without_tails=np.stack([*raised, centre, error], axis=1),
+        without_tails=np.stack([*raised * 2, *[centre, error] * 2], axis=1),
     )  # fmt: skip
 
 

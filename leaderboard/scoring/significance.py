@@ -21,6 +21,7 @@ from leaderboard.core.arrays import Bools, Floats, Indices
 from leaderboard.core.standings import TaskRow
 from leaderboard.scoring.bootstrap import Scoring, trim_count
 from leaderboard.scoring.intervals import (
+    FEW_VALUES,
     INTERVAL_QUANTILES,
     MIN_EQUAL_VALUES,
     EstimateArrays,
@@ -123,7 +124,8 @@ def compare_all(measured: EstimateArrays) -> Comparison:
     finite = np.flatnonzero(np.isfinite(measured.error))
     chosen = finite[np.argsort(-measured.centre[finite], kind="stable")]
     centre, variance = measured.centre[chosen], measured.error[chosen] ** 2
-    raised, raised_variance = measured.without_tails[chosen, 0], measured.without_tails[chosen, 1] ** 2
+    first_pair, second_pair = (measured.without_tails[chosen, column : column + 2].T for column in (0, 2))
+    pairs = [first_pair] if np.array_equal(first_pair, second_pair) else [first_pair, second_pair]
     freedom, tries = (measured.size[chosen] - 1).astype(np.intp), measured.tries[chosen].astype(np.intp)
     critical = CriticalValues(freedom, tries, max(len(chosen) - 1, 1))
     better, worse = np.zeros((2, len(measured.score)), dtype=np.intp)
@@ -136,10 +138,11 @@ def compare_all(measured: EstimateArrays) -> Comparison:
         near = slice(first, stop)
         lead = np.subtract.outer(centre[rows], centre[near])
         statistics = _in_errors(lead, np.add.outer(variance[rows], variance[near]))
-        behind_row = np.subtract.outer(-raised[rows], -centre[near]), np.add.outer(raised_variance[rows], variance[near])
-        behind_column = np.subtract.outer(centre[rows], raised[near]), np.add.outer(variance[rows], raised_variance[near])
-        at_least, spread = (np.where(lead > 0, *pair) for pair in zip(behind_column, behind_row, strict=True))
-        statistics = np.maximum(statistics, _in_errors(np.maximum(at_least, 0), spread))
+        for raised, error in pairs:
+            behind_row = np.subtract.outer(-raised[rows], -centre[near]), np.add.outer(error[rows] ** 2, variance[near])
+            behind_column = np.subtract.outer(centre[rows], raised[near]), np.add.outer(variance[rows], error[near] ** 2)
+            at_least, spread = (np.where(lead > 0, *pair) for pair in zip(behind_column, behind_row, strict=True))
+            statistics = np.maximum(statistics, _in_errors(np.maximum(at_least, 0), spread))
         apart = critical.step_down(statistics, critical.classes(rows, near, lead > 0), first + len(chosen) - stop)
         better[chosen[rows]] = first + row_counts(apart & (lead < 0))
         worse[chosen[rows]] = len(chosen) - stop + row_counts(apart & (lead > 0))
@@ -239,14 +242,8 @@ def compare_paired(
     ordered = np.sort(values, axis=1)
     score = ordered[:, cut : count - cut].mean(axis=1)
     winsorized = np.clip(values, ordered[:, cut, None], ordered[:, count - cut - 1, None])
-    plain = raised = _PairedValues.of(winsorized, score)
-    if count >= MIN_EQUAL_VALUES:
-        depth = tail_depth(count, scoring)
-        lowest = ordered[:, depth, None]
-        without_tail = np.maximum(winsorized, lowest)
-        raised = _PairedValues.of(without_tail, np.maximum(ordered, lowest)[:, cut : count - cut].mean(axis=1))
-        if depth == count // 2:
-            raised = raised._replace(squares=mirrored_squares(without_tail))
+    plain = _PairedValues.of(winsorized, score)
+    without_tails = _paired_without_tails(values, winsorized, ordered, scoring) if count >= MIN_EQUAL_VALUES else []
     test = _PairedTest(kept, value_range, ROUNDING * plain.squares.max() if count < MIN_EQUAL_VALUES else -1.0)
     among = np.ones(entries, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
     critical = CriticalValues(np.full(entries, max(test.size - 1, 1)), among, max(entries - 1, 1))
@@ -254,12 +251,28 @@ def compare_paired(
     for start in range(0, entries, ENTRIES_AT_ONCE):
         rows, everyone = slice(start, start + ENTRIES_AT_ONCE), slice(0, entries)
         lead, statistics = test.leads(rows, plain, plain)
-        (over_raised, ahead), (raised_over, behind) = test.leads(rows, plain, raised), test.leads(rows, raised, plain)
-        statistics = np.maximum(statistics, np.where(lead > 0, ahead * (over_raised > 0), behind * (raised_over < 0)))
+        for raised in without_tails:
+            (over_raised, ahead), (raised_over, behind) = test.leads(rows, plain, raised), test.leads(rows, raised, plain)
+            statistics = np.maximum(statistics, np.where(lead > 0, ahead * (over_raised > 0), behind * (raised_over < 0)))
         apart = critical.step_down(statistics, critical.classes(rows, everyone, lead > 0))
         better[rows] = row_counts(apart & (lead < 0))
         worse[rows] = row_counts(apart & (lead > 0))
     return Comparison(better, worse)
+
+
+def _paired_without_tails(values: Floats, winsorized: Floats, ordered: Floats, scoring: Scoring) -> list[_PairedValues]:
+    """The entries without very low values, as in `EstimateArrays.without_tails`: once, or twice of few episodes."""
+    count = values.shape[1]
+    cut, depth = trim_count(count, scoring), tail_depth(count, scoring)
+    lowest = ordered[:, depth, None]
+    without_tail = np.maximum(winsorized, lowest)
+    raised = _PairedValues.of(without_tail, np.maximum(ordered, lowest)[:, cut : count - cut].mean(axis=1))
+    if depth == count // 2:
+        raised = raised._replace(squares=mirrored_squares(without_tail))
+    if count >= FEW_VALUES:
+        return [raised]
+    most = np.maximum(values, ordered[:, 3 * count // 4, None])
+    return [raised, _PairedValues.of(most, most.mean(axis=1))._replace(squares=mirrored_squares(most))]
 
 
 def smallest_difference(rows: Iterable[TaskRow]) -> float | None:

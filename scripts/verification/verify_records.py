@@ -147,14 +147,18 @@ def verify_jobs(
 ) -> list[Verification]:
     """All jobs' verifications, sorted by path. The largest files go first, so that all cores finish at about the same time.
 
+    With a time limit they go in the order given: an agent could else make its trace small when its draw is a bad one, and be
+    left out, and played again.
+
     Where a replay kills its process, for instance by using all memory, each job that was running is repeated alone, and only
     the record that kills its process again is refuted.
 
-    The list is sorted in place. `seconds`: the time limit; jobs that have not started by then are left out. `at_once`: the
-    most that are replayed at once; None for one on each processor.
+    The list may be sorted in place. `seconds`: the time limit; jobs that have not started by then are left out. `at_once`:
+    the most that are replayed at once; None for one on each processor.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
-    jobs.sort(key=_size, reverse=True)
+    if deadline is None:
+        jobs.sort(key=_size, reverse=True)
     cores = max(1, min(len(jobs), at_once or len(own_processors())))
     verifications: list[Verification] = []
     with progress_bar("Replaying", len(jobs), quiet=quiet) as progress:

@@ -302,6 +302,41 @@ def test_of_twenty_copies_that_all_stand_at_the_end_the_best_final_draw_is_not_k
 
 
 @pytest.mark.attack(
+    "return_on_unlucky_tasks_only", family="people", outcome="tries for each task that chance chose",
+    tries="Leaves just the tasks on which it was unlucky, and enters them again, for a better overall score.",
+)  # fmt: skip
+def test_who_is_drawn_again_on_the_unlucky_tasks_alone_is_not_certain_of_the_overall_score() -> None:
+    """Each task has two draws at most, yet which ones have two was chosen among all sets of tasks."""
+    random, alice, held = np.random.default_rng(5), make.entry("alice"), 0
+    tasks = [make.task(f"task{number}") for number in range(60)]
+    for _ in range(30):
+        first, second = 1 + 0.3 * random.normal(size=(2, len(tasks), 10))
+        results = [
+            make.result(alice, draw.tolist(), on=task, beacon=beacon, at=f"2026-01-0{day}T00:00:00Z")
+            for task, *draws in zip(tasks, first, second, strict=True)
+            for day, (beacon, draw) in enumerate(zip(("came", "back"), draws, strict=True), start=1)
+            if beacon == "came" or draws[0].mean() < 1
+        ]
+        (row,) = build_standings(make.challenge(*tasks), [alice], results, official=True, with_iqm=False).overall
+        held += row.estimate.low <= 1 <= row.estimate.high
+
+    assert held >= 28  # of 30; with two tries for the whole set it was 20
+
+
+@pytest.mark.parametrize(("again", "tries"), [(0, 1), (1, 3), (2, 4), (3, 4), (4, 3), (5, 2)])
+def test_an_overall_score_has_as_many_tries_as_tasks_were_left_out_of_a_return_or_took_part_alone(
+    again: int, tries: int
+) -> None:
+    alice, tasks = make.entry("alice"), [make.task(f"task{number}") for number in range(5)]
+    results = [make.result(alice, [1.0, 2.0], on=task) for task in tasks]
+    results += [make.result(alice, [1.0, 2.0], on=task, beacon="back", at="2026-02-01T00:00:00Z") for task in tasks[:again]]
+
+    (row,) = build_standings(make.challenge(*tasks), [alice], results, official=True).overall
+
+    assert row.tries == tries
+
+
+@pytest.mark.attack(
     "tries_before_other_settings", family="people", outcome="all of them are tries under the new settings, too",
     tries="Keeps the luckiest of twenty copies, and counts as one try once the host changes the task's settings.",
 )  # fmt: skip

@@ -70,6 +70,16 @@ def test_who_throws_episodes_away_is_not_tied_with_the_leader_here_either(scorin
     assert (compared.better[-1], compared.worse[0]) == (9, 9)
 
 
+@pytest.mark.parametrize(("scoring", "episodes", "thrown_away"), [("mean", 10, 6), ("iqm", 20, 12), ("iqm", 40, 22)])
+def test_who_throws_more_than_half_of_few_episodes_away_is_not_tied_with_the_leader_here_either(
+    scoring: Scoring, episodes: int, thrown_away: int
+) -> None:
+    values = np.random.default_rng(1).normal(scale=30, size=(40, episodes)) + np.linspace(280, -40, 40)[:, np.newaxis]
+    values[-1, :thrown_away] = -1e9
+
+    assert compare_paired(values, scoring).better[-1] > 15
+
+
 def test_luck_that_all_share_does_not_hide_a_difference() -> None:
     luck = np.random.default_rng(3).normal(0, 100, 50).tolist()
     better = [x + 1 + 0.1 * (i % 3) for i, x in enumerate(luck)]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.scoring.intervals import EstimateArrays, estimates, twice
+from leaderboard.scoring.intervals import EstimateArrays, estimates, without_any_tails
 from leaderboard.scoring.ranking import RankInterval, name_order, rank_intervals
 from tests.leaderboard import make
 
@@ -50,7 +50,14 @@ def test_what_the_data_cannot_separate_shares_a_rank_interval():
 def test_a_rank_interval_holds_the_place_even_where_the_centre_disagrees():
     score, centre, none = np.array([2.0, 1.0]), np.array([1.0, 2.0]), np.zeros(2)
     measured = EstimateArrays(
-        score, score, score, centre=centre, error=none, size=none + 9, tries=none + 1, without_tails=twice(centre, none)
+        score,
+        score,
+        score,
+        centre=centre,
+        error=none,
+        size=none + 9,
+        tries=none + 1,
+        without_tails=without_any_tails(centre, none),
     )
 
     assert [(rank.place, rank.rank_low, rank.rank_high) for rank in rank_intervals(measured)] == [(1, 1, 2), (2, 1, 2)]

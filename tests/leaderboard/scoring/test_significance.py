@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaluator.model.config.metric import Metric
-from leaderboard.scoring.intervals import EstimateArrays, critical_value, estimates, oriented, twice
+from leaderboard.scoring.intervals import EstimateArrays, critical_value, estimates, oriented, without_any_tails
 from leaderboard.scoring.metrics import EpisodeMetric
 from leaderboard.scoring.significance import ENTRIES_AT_ONCE, compare_all
 from tests.leaderboard import make
@@ -17,7 +17,7 @@ def measured(score, error, size=1000, tries=1):
     shape = np.shape(score)
     error, size, tries = (np.broadcast_to(np.array(column, dtype=float), shape) for column in (error, size, tries))
     score = np.array(score, dtype=float)
-    return EstimateArrays(score, score, score, score, error, size, tries, twice(score, error))
+    return EstimateArrays(score, score, score, score, error, size, tries, without_any_tails(score, error))
 
 
 def told_apart(a, b, **fields):
@@ -126,6 +126,10 @@ def test_who_throws_episodes_away_is_not_tied_with_the_leader(thrown_away, loss,
         *((score, 100, thrown) for score in ("iqm", "median") for thrown in (26, 33, 40, 47)),
         ("mean", 20, 6),
         ("mean", 30, 9),
+        *(("mean", 10, thrown) for thrown in (6, 7)),
+        *(("iqm", 20, thrown) for thrown in (11, 12, 14)),
+        *(("iqm", 48, thrown) for thrown in (25, 30)),
+        ("median", 20, 12),
     ],
 )
 @pytest.mark.parametrize("lower_is_better", [False, True])

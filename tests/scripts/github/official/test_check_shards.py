@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model import canonical_json
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import with_self_hash
@@ -28,7 +30,7 @@ from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.verification import verify_records
 from scripts.verification.verify_records import VerificationJob, verify_jobs
-from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board, origin_branch
+from tests.scripts.github.remotes import AGENT, CHALLENGE, Clone, agent_files, git, make_board, origin_branch
 from tests.scripts.github.rounds import ALONE, Round, forge, open_run, plan_round, whole_round
 
 CARTPOLE = "CartPole-v1"
@@ -612,6 +614,30 @@ def test_what_there_is_no_time_to_replay_is_left_for_the_next_round_and_counts_a
     assert kept(checked) == []
     assert len(checked.refused) == 1
     assert plan_round(begun.clone, tmp_path / "next").planned.count == 4
+
+
+@pytest.mark.attack(
+    "small_trace_of_a_bad_draw", family="cheating", outcome="the order of replays is the round's",
+    tries="Makes its trace small when its draw is a bad one, so that it is replayed last, is too late, and is drawn again.",
+)  # fmt: skip
+def test_no_agent_chooses_whether_there_is_time_for_its_replay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    replayed: list[Path] = []
+
+    def note(waiting: deque[VerificationJob], *_: object) -> list[VerificationJob]:
+        replayed.extend(job.result for job in waiting)
+        waiting.clear()
+        return []
+
+    monkeypatch.setattr(verify_records, "_replay", note)
+    challenge = parse_challenge(CHALLENGE)
+    jobs = [VerificationJob(challenge=challenge, result=tmp_path / name, trace=tmp_path / f"{name}.npz") for name in "abc"]
+    for size, job in zip((1, 3, 2), jobs, strict=True):
+        job.trace.write_bytes(bytes(size))
+
+    verify_jobs(list(jobs), quiet=True, seconds=60.0)
+    verify_jobs(list(jobs), quiet=True)
+
+    assert [path.name for path in replayed] == [*"abc", *"bca"]
 
 
 def test_replaying_stops_when_the_time_is_over(begun: Round) -> None:

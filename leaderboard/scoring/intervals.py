@@ -151,12 +151,11 @@ class EstimateArrays(NamedTuple):
     tries: Floats
     """Versions and draws that the entry was chosen from: `tail` of them is the level of intervals and tests."""
     without_tails: Floats
-    """Centre and error without very low values, then of few values a second pair; the same for very high ones; shape
-    (entries, 8).
+    """Centre and error without very low values, then without very high ones; shape (entries, 2 sides, 2 depths, 2).
 
     Of a mean the lowest quarter is raised to the next value, of an interquartile mean or few values the lowest half. Of a
-    median the error is that of the resamples above it. The second pair is a mean of which three quarters are raised. For
-    what is no score over episodes they are the centre and the error.
+    median the error is that of the resamples above it. The second depth is, of few values, the mean of which three quarters
+    are raised, else the first one again. For what is no score over episodes all are the centre and the error.
     """
 
 
@@ -198,7 +197,7 @@ def estimates(returns: Sequence[Sequence[float]], task: ScoringRule, tries: Sequ
         tries: how many versions and draws each entry was chosen from; 1 if left out.
     """
     numbers = np.empty((len(EstimateArrays._fields) - 1, len(returns)))
-    columns = EstimateArrays(*[*numbers, np.empty((len(returns), 8))])
+    columns = EstimateArrays(*[*numbers, np.empty((len(returns), 2, 2, 2))])
     columns.tries[:] = 1 if tries is None else tries
     for rows in by_length(returns):
         sample = sorted_values([returns[row] for row in rows], task.bounds)
@@ -276,25 +275,22 @@ def _without_tails(
     sample: Floats, task: ScoringRule, centre: Floats, error: Floats, medians: _MedianErrors | None
 ) -> Floats:
     """See `EstimateArrays`; `sample` is ascending."""
-    turned = -sample[:, ::-1]
-    low, high = (
-        ((centre, medians.mirrored_above), (-centre, medians.mirrored_below))
-        if medians
-        else (_raised(sample, task), _raised(turned, task))
-    )
-    columns = [*low, *_second_raised(sample, low), *high, *_second_raised(turned, high)]
-    without_tails = np.stack(columns, axis=1)
-    without_tails[:, 4::2] *= -1
-    without_tails[~np.isfinite(error), 1::2] = np.inf
+    count, without_tails = sample.shape[1], np.empty((len(sample), 2, 2, 2))
+    for side, sign, values in ((0, 1, sample), (1, -1, -sample[:, ::-1])):
+        if medians:
+            first = sign * centre, medians.mirrored_below if side else medians.mirrored_above
+        else:
+            first = _raised(values, task)
+        second = _raised_mean(values, 3 * count // 4) if count < FEW_VALUES else first
+        for depth, (value, its_error) in enumerate((first, second)):
+            without_tails[:, side, depth] = np.stack([sign * value, its_error], axis=1)
+    without_tails[~np.isfinite(error), ..., 1] = np.inf
     return without_tails
 
 
-def _second_raised(sample: Floats, first: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """The second pair of `EstimateArrays.without_tails`; the first one where there are many values."""
-    count = sample.shape[1]
-    if count >= FEW_VALUES:
-        return first
-    raised = np.maximum(sample, sample[:, 3 * count // 4, None])
+def _raised_mean(sample: Floats, depth: int) -> tuple[Floats, Floats]:
+    """Means with so many of the lowest values, half or more, raised to the next one, and their errors."""
+    count, raised = sample.shape[1], np.maximum(sample, sample[:, depth, None])
     return scores(raised, "mean"), np.sqrt(mirrored_squares(raised) / max(count * (count - 1), 1))
 
 
@@ -324,7 +320,7 @@ def tail_depth(size: int, scoring: Scoring) -> int:
 
 def without_any_tails(centre: Floats, error: Floats) -> Floats:
     """`EstimateArrays.without_tails` of scores that have none."""
-    return np.stack([centre, error] * 4, axis=1)
+    return np.tile(np.stack([centre, error], axis=1)[:, None, None], (1, 2, 2, 1))
 
 
 def row_sums(values: Floats) -> Floats:
@@ -399,7 +395,7 @@ def oriented(measured: EstimateArrays, metric: Metric) -> EstimateArrays:
     """The estimates with signs changed if lower is better, so that greater is better."""
     if oriented_value(metric, 1) > 0:
         return measured
-    without_tails = np.roll(measured.without_tails, 4, axis=1) * ([-1, 1] * 4)
+    without_tails = measured.without_tails[:, ::-1] * [-1, 1]
     return measured._replace(
         score=-measured.score, low=-measured.high, high=-measured.low, centre=-measured.centre, without_tails=without_tails
     )

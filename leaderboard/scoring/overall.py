@@ -31,6 +31,7 @@ from leaderboard.scoring.intervals import (
     pooled_episodes,
     row_sums,
     tail,
+    without_any_tails,
 )
 from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking_metric, value_or_none
 from leaderboard.scoring.ranking import chosen_entries, name_order, rank_intervals, ranks_with_unranked
@@ -129,7 +130,7 @@ def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[Estimate
         part = (share * _counted_error(middle, estimates.error[scored] / unit)) ** 2
         centre[rows] += share * counted_scores(middle)
         # Where lower is better, what is raised on this scale are the highest values.
-        value, error = estimates.without_tails[scored].T[slice(0, 2) if scale.one > scale.zero else slice(4, 6)]
+        value, error = estimates.without_tails[scored, int(scale.one < scale.zero), 0].T
         lifted = scale.normalised(value)
         raised[rows] += share * counted_scores(lifted)
         raised_variance[rows] += (share * _counted_error(lifted, error / unit)) ** 2
@@ -324,7 +325,7 @@ def _estimates(
     low[is_sealed], high[is_sealed] = np.nan, np.nan
     return EstimateArrays(
         score=score, low=low, high=high, centre=centre, error=error, size=size, tries=tries,
-        without_tails=np.stack([*raised * 2, *[centre, error] * 2], axis=1),
+        without_tails=np.stack([without_any_tails(*raised)[:, 0], without_any_tails(centre, error)[:, 0]], axis=1),
     )  # fmt: skip
 
 

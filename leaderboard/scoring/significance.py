@@ -124,8 +124,9 @@ def compare_all(measured: EstimateArrays) -> Comparison:
     finite = np.flatnonzero(np.isfinite(measured.error))
     chosen = finite[np.argsort(-measured.centre[finite], kind="stable")]
     centre, variance = measured.centre[chosen], measured.error[chosen] ** 2
-    first_pair, second_pair = (measured.without_tails[chosen, column : column + 2].T for column in (0, 2))
-    pairs = [first_pair] if np.array_equal(first_pair, second_pair) else [first_pair, second_pair]
+    depths = [measured.without_tails[chosen, 0, depth].T for depth in (0, 1)]
+    if np.array_equal(*depths):
+        del depths[1]
     freedom, tries = (measured.size[chosen] - 1).astype(np.intp), measured.tries[chosen].astype(np.intp)
     critical = CriticalValues(freedom, tries, max(len(chosen) - 1, 1))
     better, worse = np.zeros((2, len(measured.score)), dtype=np.intp)
@@ -138,7 +139,7 @@ def compare_all(measured: EstimateArrays) -> Comparison:
         near = slice(first, stop)
         lead = np.subtract.outer(centre[rows], centre[near])
         statistics = _in_errors(lead, np.add.outer(variance[rows], variance[near]))
-        for raised, error in pairs:
+        for raised, error in depths:
             behind_row = np.subtract.outer(-raised[rows], -centre[near]), np.add.outer(error[rows] ** 2, variance[near])
             behind_column = np.subtract.outer(centre[rows], raised[near]), np.add.outer(variance[rows], error[near] ** 2)
             at_least, spread = (np.where(lead > 0, *pair) for pair in zip(behind_column, behind_row, strict=True))

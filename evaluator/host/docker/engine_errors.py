@@ -25,7 +25,7 @@ _VERSIONS = re.compile(r"\(from versions: ([^,)]+),[^)]*, ([^,)]+)\)")
 # lacks.
 _OF_AN_IMAGE = re.compile(
     r"Cannot mkdir|too many links|mkdir /.*: (read-only|file exists)|tar file\(exit status 1\)|unhandled tar"
-    r"|too many levels of symbolic links|file name too long|inside /proc"
+    r"|too many levels of symbolic links|file name too long|inside /proc|duplicates of file paths"
 )
 # Only at the end: before it stand names of the image's own files.
 _OF_THE_MACHINE = re.compile(

@@ -240,7 +240,6 @@ _GZIP = b"\x1f\x8b"
 _SKIPPED = tuple(bytes([first]) + b"*M\x18" for first in range(0x50, 0x60))
 _OTHER_COMPRESSIONS = (b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", *_SKIPPED)
 _OCTAL = re.compile(rb"[0-7]*")
-_TIMES = re.compile(rb"[0-7 \0]*")  # what other headers have where those of POSIX have the first part of a name
 _EXTENDED, _GLOBAL, _SPARSE, _LONG = b"x", b"g", b"S", (b"L", b"K")
 _WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
 _SYMBOLIC, _CHARACTERS, _BLOCKS, _FOLDER = b"2", b"3", b"4", b"5"
@@ -251,7 +250,7 @@ _OLD_FILE = b"\0"
 # more if only its image brings their files, such as the machine's own console.
 _DEVICES = ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 2))
 # Where every debootstrap leaves it, and nobody sees it: the engine mounts its own folder there.
-_CONSOLE, _CONSOLE_PLACES, _LINKS = (5, 1), (b"dev/console", b"./dev/console"), (b"1", b"2")
+_CONSOLE, _CONSOLE_PLACES, _LINKS, _HARD = (5, 1), (b"dev/console", b"./dev/console"), (b"1", b"2"), b"1"
 _HIDING = re.compile(rb"(^|[/=])(dev|console)[/.]*(\0|$)", re.MULTILINE)
 _MAX_NAMES = 1 << 14
 _LONG_NAME = re.compile(rb"^(\d+ )?path=", re.MULTILINE)
@@ -260,7 +259,8 @@ _ATTRIBUTE = b"SCHILY.xattr."
 _OF_THE_ENGINE = (_ATTRIBUTE + b"trusted.", _ATTRIBUTE + b"user.overlay.")
 # Of all extended attributes of a file; more than its file system takes would look like a full disk.
 _MAX_ATTRIBUTE_BYTES = 1024
-_PAX_RECORD = re.compile(rb"(\d+) ([^=\n]+)=")
+# Nine digits are more than there may be bytes; the engine reads as many as there are.
+_PAX_RECORD = re.compile(rb"(\d{1,9}) ([^=\n]+)=")
 
 
 class _Readable(Protocol):
@@ -391,7 +391,7 @@ def _walk(stream: _Unpacked, entries: int) -> int:
             has_console = True
         elif kind == _BLOCKS or (kind == _CHARACTERS and _device(header) not in _DEVICES):
             raise _layer_fault("holds a device other than null, zero, full, random, urandom, tty and ptmx; leave it out")
-        may_hide = may_hide or (kind in _LINKS and _may_hide_console(header, extra))
+        may_hide = may_hide or (kind in _LINKS and _may_hide_console(kind, header, extra))
         if has_console and may_hide:
             raise _layer_fault("holds a device, the console, and a link by which it may have another place; leave it out")
         extra = b""
@@ -426,9 +426,12 @@ def _own_name(header: bytes) -> bytes:
     end = 476 if header[508:] == b"tar\0" else 500
     name, before = (field.split(b"\0")[0] for field in (header[:100], header[345:end]))
     if header[257:263] == b"ustar\0":
-        return b"/".join(filter(None, (before, name)))
-    if not _TIMES.fullmatch(header[345:500]):
-        raise _layer_fault("has a header that cannot be read")
+        return before + b"/" + name if before else name
+    for time in (
+        header[345:357],
+        header[357:369],
+    ):  # where these are no numbers, the engine takes them for a part of the name
+        _number(time)
     return name
 
 
@@ -437,11 +440,17 @@ def _is_hidden_console(header: bytes) -> bool:
     return is_there and _device(header) == _CONSOLE
 
 
-def _may_hide_console(header: bytes, extra: bytes) -> bool:
-    """Whether a link may be another name of the console, or of the folder that it lies in."""
+def _may_hide_console(kind: bytes, header: bytes, extra: bytes) -> bool:
+    """Whether a link may be another name of the console, or of the folder that it lies in.
+
+    The engine shortens what a hard link leads to before it looks: "console/x/.." is the console.
+    """
     name, target, before = (field.split(b"\0")[0] for field in (header[:100], header[157:257], header[345:500]))
     whole = b"/".join(filter(None, (before, name)))
-    is_winding = b".." in whole or (b".." in extra and _LONG_NAME.search(extra))
+    is_hard = kind == _HARD
+    is_winding = (
+        b".." in whole or (b".." in target and is_hard) or (b".." in extra and (is_hard or _LONG_NAME.search(extra)))
+    )
     return bool(is_winding or len(extra) > _MAX_NAMES or _HIDING.search(b"\n".join((whole, target, extra))))
 
 
@@ -475,7 +484,7 @@ def _overridden(data: bytes, *, everywhere: bool) -> tuple[int | None, bytes]:
         if records > _MAX_RECORDS:
             raise _layer_fault(f"has an extended header of more than {_MAX_RECORDS} records")
         record = _PAX_RECORD.match(data)
-        length = int(record[1][:9]) if record else 0
+        length = int(record[1]) if record else 0
         if not record or length <= record.end() or data[length - 1 : length] != b"\n":
             raise _layer_fault("has an extended header that cannot be read")
         value, key = data[record.end() : length - 1], record[2]

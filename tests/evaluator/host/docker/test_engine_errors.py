@@ -36,9 +36,16 @@ def test_what_a_machine_lacks_is_not_the_images_fault() -> None:
     assert not is_of_an_image('500 Server Error ("runc failed: mkdir /a: read-only: cannot allocate memory: unknown")')
 
 
+@pytest.mark.attack(
+    "layer_with_one_name_twice",
+    family="images",
+    tries="Has two files of one name, which the engine refuses as if it had failed itself: tried again for ever.",
+    outcome="invalid",
+)
 @pytest.mark.parametrize(
     "error",
     [
+        "Error processing tar file(duplicates of file paths not supported): ",
         "Error processing tar file(exit status 1): link /nothing /no space left on device: no such file or directory",
         'Error processing tar file(exit status 1): invalid symlink "a" -> "../no space left on device"',
         '500 Server Error ("failed to create shim task: mkdir /a b: file exists: unknown")',

@@ -238,6 +238,12 @@ def link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tuple[tarfile
     return file(name, 0, type=kind, linkname=target)
 
 
+@pytest.mark.attack(
+    "image_with_the_console_behind_a_winding_link",
+    family="images",
+    tries="Gives the console where nobody sees it a second name by a link to console/x/.., which the engine shortens.",
+    outcome="invalid",
+)
 @pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 @pytest.mark.parametrize(
     "other",
@@ -245,6 +251,7 @@ def link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tuple[tarfile
         link("dev", "/seen"), link("./dev", "seen", tarfile.LNKTYPE), link("a/../dev", "/seen"), link("dev/.", "/seen"),
         link("seen", "dev/console", tarfile.LNKTYPE), link("seen", "./dev/console/.", tarfile.LNKTYPE),
         link("seen", "d/" * 45 + "../" * 4 + "a/dev/console", tarfile.LNKTYPE), link("./" * 49 + "./dev", "/seen"),
+        link("seen", "dev/console/x/..", tarfile.LNKTYPE), link("seen", f"dev/console/{'x' * 120}/..", tarfile.LNKTYPE),
         link("a/" * 49 + "../dev/x/..", "/seen"),
     ],
 )  # fmt: skip
@@ -433,6 +440,36 @@ def test_an_old_file_called_like_a_folder_has_no_bytes(spelling: str, tmp_path: 
 
     assert "a folder with bytes" in fault(old_file_called_like_a_folder(spelling, hidden), tmp_path)
     assert examined(old_file_called_like_a_folder(spelling, b""), tmp_path)[1] >= 1
+
+
+@pytest.mark.attack(
+    "layer_with_a_folder_named_in_two_fields",
+    family="images",
+    tries="Hides headers in a folder whose name gets its slash from a second part, or from times that are no numbers.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize("fields", [{257: b"ustar\x0000", 345: b"d"}, {257: b"ustar  \0", 345: b"1 2"}])
+def test_an_old_file_whose_name_gets_its_slash_from_a_second_field(fields: dict[int, bytes], tmp_path: Path) -> None:
+    layer = bytearray(raw(b"\0", b"1000", bytes(512), b""))
+    for place, value in fields.items():
+        layer[place : place + len(value)] = value
+
+    assert fault(bytes(layer), tmp_path)
+
+
+@pytest.mark.attack(
+    "layer_with_a_record_of_ten_digits",
+    family="images",
+    tries="Hides the size of a file behind a record whose length is written with zeros in front of it.",
+    outcome="invalid",
+)
+def test_a_record_whose_length_is_written_with_zeros(tmp_path: Path) -> None:
+    """By its first nine digits it is one of 100 bytes, by all of them one of 1001, and a size follows that."""
+    data = b"0000001001 a=".ljust(99, b"A") + b"\n"
+    data += b"916 b=".ljust(900, b"B") + b"\n" + b"15 size=000000\n"
+    header = raw(b"x", b"%o" % len(data), data.ljust(1024, b"\0"))[:1536]
+
+    assert "cannot be read" in fault(header + raw(b"0", b"1000", bytes(512)), tmp_path)
 
 
 @pytest.mark.attack(

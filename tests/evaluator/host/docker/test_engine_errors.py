@@ -50,7 +50,10 @@ def test_what_a_machine_lacks_is_not_the_images_fault() -> None:
         'Error processing tar file(exit status 1): invalid symlink "a" -> "../no space left on device"',
         '500 Server Error ("failed to create shim task: mkdir /a b: file exists: unknown")',
         "lstat /layers/diff/dddd: file name too long",
+        "lstat /layers/merged/file/workdir: not a directory",
         '500 Server Error ("failed to create shim task: SecureJoin /merged: too many levels of symbolic links: unknown")',
+        "error during container init: error reopening /dev/null inside container: open /dev/null: is a directory: unknown",
+        'error mounting "/docker-init" to rootfs at "/sbin/docker-init": open /merged/sys/docker-init: permission denied',
         '500 Server Error ("\\"/merged/proc/self/a\\" cannot be mounted because it is inside /proc: unknown")',
     ],
 )

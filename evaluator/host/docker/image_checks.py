@@ -254,6 +254,8 @@ _CONSOLE, _CONSOLE_PLACES, _LINKS, _HARD = (5, 1), (b"dev/console", b"./dev/cons
 _HIDING = re.compile(rb"(^|[/=])(dev|console)[/.]*(\0|$)", re.MULTILINE)
 _MAX_NAMES = 1 << 14
 _LONG_NAME = re.compile(rb"^(\d+ )?path=", re.MULTILINE)
+# A link into this folder is a file of its own, with all bytes, to engines that do not unpack into overlays.
+_COPIES = b".wh..wh.plnk"
 _ATTRIBUTE = b"SCHILY.xattr."
 # By these the engine's own file system keeps how layers lie above each other; by the second where it has no root's rights.
 _OF_THE_ENGINE = (_ATTRIBUTE + b"trusted.", _ATTRIBUTE + b"user.overlay.")
@@ -374,15 +376,16 @@ def _walk(stream: _Unpacked, entries: int) -> int:
                 raise _layer_fault("has an extended header of more than a mebibyte")
             if kind in (_EXTENDED, _GLOBAL):
                 override, pax_name = _overridden(data, everywhere=kind == _GLOBAL)
-            if kind == _GLOBAL:  # To the engine it is an entry: what came before it is forgotten.
-                gnu_name = pax_name = b""
-            continue
-        if kind == _SPARSE:
-            raise _sparse()
+            if kind != _GLOBAL:
+                continue
+            gnu_name = b""  # To the engine it is an entry: what came before it is forgotten.
         name, kind = _name_and_kind(header, gnu_name, pax_name)
         parts = posixpath.normpath(b"/" + name).split(b"/")
         count += _unlisted(parts[:-1], folders)
         _check_count(count, entries)
+        if kind == _GLOBAL:  # Some engines make its folders, and nothing else.
+            pax_name, folders = b"", parts
+            continue
         size = size if override is None else override
         override, gnu_name, pax_name, folders = None, b"", b"", parts
         if kind == _SYMBOLIC:
@@ -415,8 +418,12 @@ def _unlisted(folders: list[bytes], before: list[bytes]) -> int:
 
 
 def _name_and_kind(header: bytes, gnu_name: bytes, pax_name: bytes) -> tuple[bytes, bytes]:
-    """As the engine chooses among an entry's names, and what it takes the entry for."""
+    """As the engine chooses among an entry's names, and what it takes the entry for; refused if no layer needs such."""
     names, kind = (gnu_name, pax_name, _own_name(header)), header[156:157]
+    if kind == _SPARSE:
+        raise _sparse()
+    if any(_COPIES in name for name in names):
+        raise _layer_fault("holds files of AUFS, of which an engine makes a copy for each link; leave them out")
     is_folder = kind == _OLD_FILE and any(name.endswith(b"/") for name in names)
     return next(filter(None, names), b""), _FOLDER if is_folder else kind
 

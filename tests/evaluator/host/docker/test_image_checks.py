@@ -473,6 +473,33 @@ def test_a_record_whose_length_is_written_with_zeros(tmp_path: Path) -> None:
 
 
 @pytest.mark.attack(
+    "layer_of_links_that_are_copies",
+    family="images",
+    tries="Has links into a folder of AUFS: to an engine without overlays each is a copy, so kilobytes become gigabytes.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize("name", [".wh..wh.plnk/a", "./d/../.wh..wh.plnk/a", ".wh..wh.plnk-a"])
+def test_links_that_an_engine_copies_are_refused(name: str, tmp_path: Path) -> None:
+    assert "holds files of AUFS" in fault(tar(file(name), link("b", name, tarfile.LNKTYPE)), tmp_path)
+    assert examined(tar(file("d/.wh..wh..opq", 0), file(".wh.a", 0)), tmp_path)[1] == 3
+
+
+@pytest.mark.attack(
+    "layer_of_folders_that_global_headers_name",
+    family="images",
+    tries="Names long rows of folders in global headers only: an engine without overlays makes them, millions in a layer.",
+    outcome="invalid",
+)
+def test_folders_of_global_headers_count(tmp_path: Path) -> None:
+    own = raw(b"g", b"0", name=b"a/b/c/d")[:512] + raw(b"g", b"0", name=b"a/b/c/e")[:512]
+    record = b"14 path=a/b/c\n"
+    extended = raw(b"g", b"%o" % len(record), record.ljust(512, b"\0"))[:1024]
+
+    assert examined(own + tar(file()), tmp_path)[1] == 6
+    assert examined(extended + tar(file()), tmp_path)[1] == 4
+
+
+@pytest.mark.attack(
     "layer_of_folders_that_it_does_not_list",
     family="images",
     tries="Has files each below a hundred folders that no header names: the engine makes them, 420 MB for 500 files.",

@@ -128,15 +128,24 @@ def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
     return ImageConfig(diff_ids=diff_ids, document=json.dumps(document, sort_keys=True).encode())
 
 
+# Where the engine mounts, and their modes: it gives what it mounts at /tmp that of the folder. With a file, a pipe or a link
+# of the image's there it fails as if by itself, or mounts elsewhere.
+_MOUNTED = {"channel": 0o755, "submission": 0o755, "tmp": 0o1777}
+
+
 def _users_layer() -> bytes:
     """A layer with lists of users and groups that nobody needs: an agent's own user stands in none."""
+    lists = {"etc/passwd": b"root:x:0:0:root:/:\n", "etc/group": b"root:x:0:\n"}
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for name, content in {"etc": None, "etc/passwd": b"root:x:0:0:root:/:\n", "etc/group": b"root:x:0:\n"}.items():
+        for name, mode in {"etc": 0o755, **_MOUNTED}.items():
             member = tarfile.TarInfo(name)
-            member.type, member.mode = (tarfile.DIRTYPE, 0o755) if content is None else (tarfile.REGTYPE, 0o644)
-            member.size = len(content or b"")
-            tar.addfile(member, io.BytesIO(content or b""))
+            member.type, member.mode = tarfile.DIRTYPE, mode
+            tar.addfile(member)
+        for name, content in lists.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
     return buffer.getvalue()
 
 

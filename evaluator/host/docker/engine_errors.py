@@ -26,7 +26,7 @@ _VERSIONS = re.compile(r"\(from versions: ([^,)]+),[^)]*, ([^,)]+)\)")
 _OF_AN_IMAGE = re.compile(
     r"Cannot mkdir|too many links|mkdir /.*: (read-only|file exists)|tar file\(exit status 1\)|unhandled tar"
     r"|lstat /.*: not a directory|too many levels of symbolic links|file name too long|inside /proc|duplicates of file paths"
-    r"|ApplyLayer exit status 1|reopening /dev/null|rootfs at \W*/sbin/docker-init"
+    r"|archive/tar: |ApplyLayer exit status 1|reopening /dev/null|rootfs at \W*/sbin/docker-init"
 )
 # Only at the end: before it stand names of the image's own files.
 _OF_THE_MACHINE = re.compile(

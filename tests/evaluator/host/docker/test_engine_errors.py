@@ -46,7 +46,8 @@ def test_what_a_machine_lacks_is_not_the_images_fault() -> None:
     "error",
     [
         "Error processing tar file(duplicates of file paths not supported): ",
-        "ApplyLayer exit status 1 stdout: stderr: archive/tar: invalid tar header",
+        "ApplyLayer exit status 1 stdout: stderr: link /nothing /b: no such file or directory",
+        "could not unpack the image: archive/tar: invalid tar header",
         "Error processing tar file(exit status 1): link /nothing /no space left on device: no such file or directory",
         'Error processing tar file(exit status 1): invalid symlink "a" -> "../no space left on device"',
         '500 Server Error ("failed to create shim task: mkdir /a b: file exists: unknown")',

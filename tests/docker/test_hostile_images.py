@@ -493,6 +493,20 @@ def test_mount_points_that_lead_elsewhere(hub: Hub, docker: SelectedSandbox, mis
     assert not Path("/tmp/agent.sock").exists()
 
 
+@pytest.mark.attack(
+    "image_with_pipes_at_mount_points",
+    family="images",
+    tries="Is an image with a pipe at the channel, the submission and /tmp, at which gVisor fails as if by itself.",
+    outcome="never seen: folders of ours lie above them",
+)
+@pytest.mark.parametrize("box", ["docker", "gvisor"])
+def test_folders_of_ours_lie_above_mount_points(box: str, hub: Hub, misfit: bytes, request: pytest.FixtureRequest) -> None:
+    pipes = entries(*((name, tarfile.FIFOTYPE, "") for name in ("channel", "submission", "tmp")))
+    entry = hub.image("mallory/pipes", [misfit, pipes], {"Entrypoint": ["/misfit", "leave"]})
+
+    assert "ended with exit code 4" in ended(entry, request.getfixturevalue(box)).message
+
+
 def test_what_is_not_there_or_not_for_everybody(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     entry = f"{hub.address}/nobody/nothing@sha256:{'1' * 64}"
 

@@ -32,17 +32,21 @@ LEAST_IMAGE_MIB = 256
 _image_lock = multiprocessing.get_context("fork").Lock()
 
 
-def _users_layer() -> Layer:
-    """A layer with lists of users and groups that nobody needs: an agent's own user stands in none."""
-    folder = tarfile.TarInfo("etc")
-    folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+def _top_layer() -> Layer:
+    """Lists of users and groups, in which no agent's user stands, and the folders that are mounted at."""
+    members = []
+    for name, mode in {"etc": 0o755, "channel": 0o755, "submission": 0o755, "tmp": 0o1777}.items():
+        folder = tarfile.TarInfo(name)
+        folder.type, folder.mode = tarfile.DIRTYPE, mode
+        members.append((folder, b""))
     lists = {"etc/passwd": b"root:x:0:0:root:/:\n", "etc/group": b"root:x:0:\n"}
-    return layer_of([(folder, b""), *((tarfile.TarInfo(name), content) for name, content in lists.items())])
+    return layer_of([*members, *((tarfile.TarInfo(name), content) for name, content in lists.items())])
 
 
 # Lies above an image's own layers. The engine reads both lists itself whenever it starts a container: gigabytes of empty
-# lines take it minutes.
-USERS_LAYER = _users_layer()
+# lines take it minutes. Where the image has a file or a link in place of a folder it fails as if by itself, or mounts
+# elsewhere; and what it mounts at /tmp has the mode of the folder.
+TOP_LAYER = _top_layer()
 
 
 def local_name(reference: ImageReference) -> str:
@@ -118,7 +122,7 @@ def _fetch(engine: Engine, reference: ImageReference, image_mib: int, wait: Call
         try:
             registry = Registry(reference, PULL_SECONDS)
             manifest, config = _fetch_manifest(registry, reference, engine.platform, image_mib)
-            layers = [*_fetch_layers(registry, manifest, config, Path(folder), image_mib), USERS_LAYER]
+            layers = [*_fetch_layers(registry, manifest, config, Path(folder), image_mib), TOP_LAYER]
         finally:
             if wait is not None:
                 try:

@@ -21,11 +21,12 @@ _SYSTEM_ERROR = re.compile(r"\b\w+Error\(\d+, '([^']+)'\)")
 # The versions that an index has, in pip's words: all but the first and the last are left out.
 _VERSIONS = re.compile(r"\(from versions: ([^,)]+),[^)]*, ([^,)]+)\)")
 # What the engine reports as its own failure though the image is at fault: a WORKDIR that leads nowhere, layers that it
-# cannot unpack, and places to mount at that lead in circles or into /proc. The same messages may end with what a machine
-# lacks.
+# cannot unpack, and places to mount at that lead in circles, into /proc, or in place of a device. The same messages may end
+# with what a machine lacks.
 _OF_AN_IMAGE = re.compile(
     r"Cannot mkdir|too many links|mkdir /.*: (read-only|file exists)|tar file\(exit status 1\)|unhandled tar"
-    r"|too many levels of symbolic links|file name too long|inside /proc"
+    r"|lstat /.*: not a directory|too many levels of symbolic links|file name too long|inside /proc|duplicates of file paths"
+    r"|archive/tar: |ApplyLayer exit status 1|reopening /dev/null|rootfs at \W*/sbin/docker-init"
 )
 # Only at the end: before it stand names of the image's own files.
 _OF_THE_MACHINE = re.compile(

@@ -204,12 +204,13 @@ class _LayerReader:
         self._check_folders(name)
         if kind in (_HARD, _SYMBOLIC) and target.count(b"/") > _MAX_LINK_SLASHES:
             raise _fault(f"has a link through more than {_MAX_LINK_SLASHES} folders; lead it there by a shorter way")
-        is_bookkeeping = any(part.startswith(_BOOKKEEPING) and part != _OPAQUE for part in name.split(b"/"))
+        if kind == _HARD:
+            target = posixpath.normpath(b"/" + target).lstrip(b"/")
+        places = name.split(b"/") + (target.split(b"/") if kind == _HARD else [])
+        is_bookkeeping = any(part.startswith(_BOOKKEEPING) and part != _OPAQUE for part in places)
         if kind in _LEFT_OUT or is_bookkeeping or name == b".":  # the root is written already, and engines take it once
             self._skip(size)
             return
-        if kind == _HARD:
-            target = posixpath.normpath(b"/" + target).lstrip(b"/")
         mode, time = _number(header[100:108]) & _PERMISSIONS, min(_number(header[136:148]), _LAST_TIME)
         yield _header(tarfile.REGTYPE if kind in _FILES else kind, name, target=target, size=size, mode=mode, time=time)
         yield from self._data(size)

@@ -6,6 +6,7 @@ here: by digest, with a deadline, and never more bytes than announced.
 
 import contextlib
 import hashlib
+import http.client
 import os
 import re
 import socket
@@ -49,6 +50,16 @@ _CHALLENGE_CHARACTERS = 4096
 _CHALLENGE_FIELD = re.compile(r'(\w+)="([^"]*)"')
 _REDIRECTS, _UNAUTHORISED = (301, 302, 303, 307, 308), 401
 _PRIVATE_STATUS = (401, 403, 404)
+
+
+class _Answer(http.client.HTTPResponse):
+    """An answer without its cookies: the library would parse those of a registry for hours, deaf to any clock."""
+
+    def begin(self) -> None:
+        """Read the status and the headers."""
+        super().begin()
+        for name in ("Set-Cookie", "Set-Cookie2"):
+            del self.headers[name]
 
 
 class _Clock:
@@ -99,7 +110,7 @@ class _Clock:
         pools = {}
         for scheme, pool in pool_classes_by_scheme.items():
             usual: Any = pool.ConnectionCls  # type: ignore[attr-defined]
-            kind = type(usual.__name__, (usual,), {"_new_conn": opened(usual._new_conn)})
+            kind = type(usual.__name__, (usual,), {"_new_conn": opened(usual._new_conn), "response_class": _Answer})
             pools[scheme] = type(pool.__name__, (pool,), {"ConnectionCls": kind})
         adapter.poolmanager.pool_classes_by_scheme = pools
         return adapter
@@ -158,7 +169,8 @@ class Registry:
 
     def _read(self, response: requests.Response, most: int, take: Callable[[bytes], object]) -> int:
         got = 0
-        while piece := response.raw.read(_READ_BYTES, decode_content=False):
+        # Not by `read`: a piece of "-1" bytes, which a registry may announce, it reads to the end before it returns.
+        while piece := response.raw.read1(_READ_BYTES, decode_content=False):
             got += len(piece)
             self.check_deadline()
             if got > most:

@@ -36,14 +36,26 @@ def test_what_a_machine_lacks_is_not_the_images_fault() -> None:
     assert not is_of_an_image('500 Server Error ("runc failed: mkdir /a: read-only: cannot allocate memory: unknown")')
 
 
+@pytest.mark.attack(
+    "layer_with_one_name_twice",
+    family="images",
+    tries="Has two files of one name, which the engine refuses as if it had failed itself: tried again for ever.",
+    outcome="invalid",
+)
 @pytest.mark.parametrize(
     "error",
     [
+        "Error processing tar file(duplicates of file paths not supported): ",
+        "ApplyLayer exit status 1 stdout: stderr: link /nothing /b: no such file or directory",
+        "could not unpack the image: archive/tar: invalid tar header",
         "Error processing tar file(exit status 1): link /nothing /no space left on device: no such file or directory",
         'Error processing tar file(exit status 1): invalid symlink "a" -> "../no space left on device"',
         '500 Server Error ("failed to create shim task: mkdir /a b: file exists: unknown")',
         "lstat /layers/diff/dddd: file name too long",
+        "lstat /layers/merged/file/workdir: not a directory",
         '500 Server Error ("failed to create shim task: SecureJoin /merged: too many levels of symbolic links: unknown")',
+        "error during container init: error reopening /dev/null inside container: open /dev/null: is a directory: unknown",
+        'error mounting "/docker-init" to rootfs at "/sbin/docker-init": open /merged/sys/docker-init: permission denied',
         '500 Server Error ("\\"/merged/proc/self/a\\" cannot be mounted because it is inside /proc: unknown")',
     ],
 )

@@ -445,6 +445,51 @@ def test_an_old_file_called_like_a_folder_has_no_bytes(spelling: str, tmp_path: 
 
 
 @pytest.mark.attack(
+    "layer_with_a_folder_named_in_two_fields",
+    family="images",
+    tries="Hides headers in a folder whose name gets its slash from a second part, or from times that are no numbers.",
+    outcome="the engine gets a file",
+)
+@pytest.mark.parametrize("fields", [{257: b"ustar\x0000", 345: b"d"}, {0: b"d", 257: b"ustar  \0", 345: b"1 2"}])
+def test_an_old_file_whose_name_gets_its_slash_from_a_second_field(fields: dict[int, bytes], tmp_path: Path) -> None:
+    layer = bytearray(raw(b"\0", b"1000", bytes(512), b""))
+    for place, value in fields.items():
+        layer[place : place + len(value)] = value
+
+    assert [(one.name, one.type, one.size) for one in written(bytes(layer), tmp_path).values()] == [
+        ("d", tarfile.REGTYPE, 512)
+    ]
+
+
+@pytest.mark.attack(
+    "layer_with_a_record_of_ten_digits",
+    family="images",
+    tries="Hides the size of a file behind a record whose length is written with zeros in front of it.",
+    outcome="invalid",
+)
+def test_a_record_whose_length_is_written_with_zeros(tmp_path: Path) -> None:
+    """By its first nine digits it is one of 100 bytes, by all of them one of 1001, and a size follows that."""
+    data = b"0000001001 a=".ljust(99, b"A") + b"\n"
+    data += b"916 b=".ljust(900, b"B") + b"\n" + b"15 size=000000\n"
+    header = raw(b"x", b"%o" % len(data), data.ljust(1024, b"\0"))[:1536]
+
+    assert "cannot be read" in fault(header + raw(b"0", b"1000", bytes(512)), tmp_path)
+
+
+@pytest.mark.attack(
+    "layer_of_links_that_are_copies",
+    family="images",
+    tries="Has links into a folder of AUFS: to an engine without overlays each is a copy, so kilobytes become gigabytes.",
+    outcome="left out",
+)
+@pytest.mark.parametrize("name", [".wh..wh.plnk/a", "./d/../.wh..wh.plnk/a", ".wh..wh.plnk-a"])
+def test_links_that_an_engine_copies_are_left_out(name: str, tmp_path: Path) -> None:
+    links = [file(f"b{number}", 0, type=tarfile.LNKTYPE, linkname=name) for number in range(3)]
+
+    assert list(written(tar(file(name), *links, file("c")), tmp_path)) == ["c"]
+
+
+@pytest.mark.attack(
     "layer_of_folders_that_it_does_not_list",
     family="images",
     tries="Has files each below a hundred folders that no header names: the engine makes them, 420 MB for 500 files.",

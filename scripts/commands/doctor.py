@@ -11,7 +11,7 @@ from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.github.api.client import GitHub
-from scripts.github.doctor.actions_checks import ACTIONS_CHECKS, check_runners
+from scripts.github.doctor.actions_checks import ACTIONS_CHECKS, runner_checks
 from scripts.github.doctor.protection_checks import PROTECTION_CHECKS, season_checks
 from scripts.github.doctor.repository_checks import REPOSITORY_CHECKS, check_identity
 from scripts.github.doctor.setting_checks import Check, SettingFinding, SettingState, apply_repairs
@@ -41,8 +41,8 @@ def run(
     if not token:
         raise CommandError(USAGE, "doctor needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank doctor")
     github = GitHub(token, api, name)
-    runners = check_runners(checkout.challenge.runners.labels)
-    checks = (check_identity(named), *CHECKS, runners, *season_checks(checkout.challenge))
+    runners = runner_checks(checkout.challenge.runners.labels)
+    checks = (check_identity(named), *CHECKS, *runners, *season_checks(checkout.challenge))
     refusals = apply_repairs(github, checks) if fix else {}
     findings = [check(github) for check in checks]
     if as_json:

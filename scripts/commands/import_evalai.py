@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, nearest_line, parse_challenge, parse_yaml
+from leaderboard.core.store import write_atomically
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.import_evalai.config_reader import ImportFaultError
 from scripts.import_evalai.conversion_report import KeyFate
@@ -89,8 +90,7 @@ def _write(imported: ImportedChallenge, text: str, source: Path, out: Path, *, f
         if (content := _read_beside(source, picture)) is not None:
             files[Path("site/assets") / Path(picture).name] = content
     for path, content in files.items():
-        (out / path).parent.mkdir(parents=True, exist_ok=True)
-        (out / path).write_bytes(content)
+        write_atomically(out / path, content)  # A link there is replaced: in somebody else's folder it may lead anywhere.
     return [str(path) for path in files]
 
 

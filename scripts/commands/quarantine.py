@@ -105,8 +105,14 @@ def _begin(checkout: Checkout, clone: GitRepository, sha: str) -> str:
 
 def _merged_by(clone: GitRepository, sha: str) -> str:
     """The commit of main that brought a commit: whoever made a pull request chose the times of its commits."""
-    brought = clone.run("rev-list", "--first-parent", "--ancestry-path", f"{sha}..HEAD").decode().split()
-    return sha if sha in clone.first_parent(clone.resolve("HEAD") or sha) or not brought else brought[-1]
+    main = clone.first_parent(clone.resolve("HEAD") or sha)
+    if sha in main:
+        return sha
+    # By all ways to it: along first parents git finds the merge of a pull request's last commit only.
+    later = set(clone.run("rev-list", "--ancestry-path", f"{sha}..HEAD").decode().split())
+    if brought := [commit for commit in main if commit in later]:
+        return brought[-1]
+    raise CommandError(USAGE, f"{sha[:12]} is not on main here, so its time is its author's word; name main's commit")
 
 
 def _document(quarantine: Quarantine, hidden: Sequence[HiddenRecord]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from evaluator.host import public_https
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.loading import submission_folder
 from evaluator.host.loading.submission_folder import assemble, stage
-from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_submission
+from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_challenge, parse_submission
 from evaluator.host.public_https import is_public
 from evaluator.host.sandboxes import sandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
@@ -25,8 +25,16 @@ from evaluator.model.config.submission import SubmissionFile, WeightsFile
 from evaluator.model.records.result import ASKED_AGAIN, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE, printable_line
+from scripts.git.data_branches import BranchCommit, open_branches
+from scripts.git.main_entries import read_entries
+from scripts.github.official.publish_round import weights_to_keep
+from scripts.github.official.shard_jobs import ShardAssignment
+from scripts.repository.layout import record_store
 from tests.hostile.arena import order, world_of
 from tests.hostile.test_folders import SOURCE
+from tests.leaderboard import make
+from tests.scripts.github.remotes import CHALLENGE, agent_files, make_board
+from tests.scripts.github.rounds import open_run
 from tests.weights_server import Answer, WeightsServer, drips, gives, sends_to, serving, weights
 
 CONTENT = bytes(range(256)) * 40
@@ -686,3 +694,28 @@ def test_the_digest_is_of_the_bytes_and_the_name_and_not_of_the_address() -> Non
     assert len({digest(), digest(MINE), digest(weights(CONTENT, file="b")), digest(weights(b"x" + CONTENT))}) == 4
     # As it was before there were `weights`.
     assert digest() == "aa8a3ddf47ef446532e12f3222d59a37ef4aa97c7f5abc3e57d4f7d4dcd8c168"
+
+
+@pytest.mark.attack(
+    "weights_beyond_the_quota", family="supply", outcome="kept for versions that were measured, no others",
+    tries="Brings hundreds of agents with large weights by one merge: copies of all fill the board's repository.",
+)  # fmt: skip
+def test_only_of_measured_versions_are_copies_kept(tmp_path: Path) -> None:
+    files = {name: weights(name.encode()) for name in ("accepted", "recorded", "failed", "waiting", "late")}
+    folders = [agent_files("mallory", name, manifest=manifest(one)) for name, one in files.items()]
+    clone = make_board(tmp_path, {path: content for folder in folders for path, content in folder.items()})
+    entries = {one.agent: one for one in read_entries(clone.repository, clone.head, parse_challenge(CHALLENGE))[0]}
+    ours = make.result(entries["failed"], on=(task := make.task()), verdict="internal_error")
+    before = [make.result(entries["recorded"], (1.0,), on=task), ours]
+    names = [f"{before[0].path()}.json", f"{ours.path()}.try1.json"]
+    with open_branches(clone.repository, "1") as branches:
+        recorded = tuple((name, one.serialised()) for name, one in zip(names, before, strict=True))
+        results_sha = branches.build(None, BranchCommit(message="record", files=recorded), datetime.now(UTC))
+        branches.push({"results": results_sha})
+    record_store(tmp_path).write(make.result(entries["accepted"], (1.0,), on=task), None)
+    round_of = ShardAssignment(sha=clone.head, results_sha=results_sha, shards=1)
+
+    kept = weights_to_keep(open_run(clone), round_of, tmp_path, entries.values())
+
+    assert kept == [files["accepted"], files["recorded"]]
+    assert weights_to_keep(open_run(clone), round_of, tmp_path, ()) == []

@@ -6,6 +6,7 @@ PyGithub provides the connection, the token, pacing, errors and rate limits; eve
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -182,9 +183,12 @@ class GitHub:
         return [responses.parse_run(answer) for answer in self._all("/actions/runs", head_sha=head_sha)]
 
     def runs_of_workflow(self, workflow: str, branch: str | None, at_most: int) -> Iterator[WorkflowRun]:
-        """The latest runs of a workflow file on a branch, or on any, newest first; pages are read as they are needed."""
+        """The latest runs of a workflow file on a branch of ours, or on any, newest first; pages are read as needed."""
         path = f"/actions/workflows/{url_segment(workflow)}/runs"
-        return (responses.parse_run(answer) for answer in self._all(path, at_most=at_most, branch=branch))
+        listed = self._all(path, at_most=max(at_most, PAGE_ENTRIES), branch=branch)
+        runs = map(responses.parse_run, listed)
+        # The branch of a pull request's run is the fork's, and may have the name of ours.
+        return islice((run for run in runs if branch is None or not run.event.startswith("pull_request")), at_most)
 
     def attempts(self, run_id: int) -> int:
         """How often a run was started."""

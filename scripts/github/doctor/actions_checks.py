@@ -31,6 +31,7 @@ USED_ACTIONS = (
 _PERMISSIONS = "/actions/permissions"
 _SELECTED_ACTIONS = "/actions/permissions/selected-actions"
 _FORK_WORKFLOWS = "/actions/permissions/fork-pr-workflows-private-repos"
+_APPROVAL, _EVERYBODY = "/actions/permissions/fork-pr-contributor-approval", "all_external_contributors"
 
 
 @check("Actions", "settings/actions", "Actions permissions › Allow all actions, or select GitHub's own")
@@ -176,7 +177,7 @@ def check_runners(labels: tuple[str, ...]) -> Check:
 
     @check("Runners", "settings/actions/runners", click)
     def look(asks: GitHub, place: SettingLocation) -> SettingFinding:
-        if labels[0].startswith(_HOSTED) and len(labels) == 1:
+        if is_hosted(labels):
             return place.finding(SettingState.GOOD, f"Official runs play on GitHub's machines: {shown}.")
         fitting = [runner for runner in _runners(asks) if _has_labels(runner, labels)]
         if any(runner.get("status") == "online" for runner in fitting):
@@ -190,6 +191,32 @@ def check_runners(labels: tuple[str, ...]) -> Check:
         return place.finding(SettingState.CHOICE, f"{message} {scale_set}")
 
     return look
+
+
+def is_hosted(labels: tuple[str, ...]) -> bool:
+    """Whether jobs with these labels run on GitHub's own machines."""
+    return labels[0].startswith(_HOSTED) and len(labels) == 1
+
+
+@check("Strangers and runners", "settings/actions", "Approval for running fork pull request workflows › all external ones")
+def check_reach(asks: GitHub, place: SettingLocation) -> SettingFinding:
+    """Whether a pull request's own workflow reaches a machine of the host's before anybody has looked at it."""
+    is_private = (asks.setting("") or {}).get("private")
+    path = _FORK_WORKFLOWS if is_private else _APPROVAL
+    wanted = {"require_approval_for_fork_pr_workflows": True} if is_private else {"approval_policy": _EVERYBODY}
+    setting = asks.setting(path) or {}
+    return place.judged(
+        wanted.items() <= setting.items(),
+        "A stranger's workflow runs on your machines only after a click: look at what it changes below .github first.",
+        "A stranger's pull request may change its workflow to run on your machines, outside of any sandbox, and nobody is "
+        "asked: what official runs play there later is then in its hands, too.",
+        SettingChange("PUT", path, {**setting, **wanted}),
+    )
+
+
+def runner_checks(labels: tuple[str, ...]) -> tuple[Check, ...]:
+    """The checks of the machines with the labels of challenge.yml."""
+    return (check_runners(labels),) if is_hosted(labels) else (check_runners(labels), check_reach)
 
 
 def _runners(asks: GitHub) -> list[Any]:
@@ -228,7 +255,7 @@ def check_token(asks: GitHub, place: SettingLocation) -> SettingFinding:
 
 
 _APPROVALS = {
-    "all_external_contributors": "Every stranger's push waits for a maintainer's click: nobody burns your minutes, and "
+    _EVERYBODY: "Every stranger's push waits for a maintainer's click: nobody burns your minutes, and "
     "nobody sees a score before you came by.",
     "first_time_contributors": "A stranger's first pull request waits for a click, later pushes show a score in minutes. "
     "With 'all external contributors' each push costs you a click, and nobody can burn your minutes.",
@@ -240,11 +267,11 @@ _APPROVALS = {
 @check("Strangers' runs", "settings/actions", "Approval for running fork pull request workflows")
 def check_approval(asks: GitHub, place: SettingLocation) -> SettingFinding:
     """Whose pull requests wait for an approval before anything runs."""
-    setting = asks.setting("/actions/permissions/fork-pr-contributor-approval") or {}
+    setting = asks.setting(_APPROVAL) or {}
     policy = setting.get("approval_policy", "")
     state = SettingState.CHOICE if policy in _APPROVALS else SettingState.MISSING
     message = _APPROVALS.get(policy, "GitHub does not say whose runs wait for approval; look for yourself.")
-    return place.finding(SettingState.GOOD if policy == "all_external_contributors" else state, message)
+    return place.finding(SettingState.GOOD if policy == _EVERYBODY else state, message)
 
 
 @check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")

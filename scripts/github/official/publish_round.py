@@ -1,11 +1,17 @@
 """Publishes a round of the official run: checks what its shards hand in, records it, and says whether another is needed."""
 
 import enum
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
+from evaluator.model.config.submission import WeightsFile
+from evaluator.model.records.parse import parse_record
+from evaluator.model.records.verdict import Verdict
+from leaderboard.core.entry import Entry
 from scripts.console import say
+from scripts.git.data_branches import read_recorded
 from scripts.git.main_entries import read_entries
 from scripts.github.official import publish_report
 from scripts.github.official.check_shards import check_shards
@@ -16,6 +22,7 @@ from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import write_output, write_summary
 from scripts.github.workflow.step_access import open_github
 from scripts.repository.checkout import open_checkout
+from scripts.repository.layout import record_store
 from scripts.runs.weights_branch import keep_weights
 
 
@@ -48,7 +55,7 @@ def publish_round(
             _check(environment, official, assignment, paths, accepted)
         if PublishStep.RECORD not in steps:
             return
-        recorded = _record(environment, official, accepted)
+        recorded = _record(environment, official, assignment, accepted)
         if not recorded:
             publish_report.refuse_empty_round(publish_report.missing_items(official, assignment, accepted))
     publish_report.close_publish_issue(github, environment)
@@ -74,12 +81,31 @@ def _check(
     write_output(environment.output_path, "manifests", list(range(checked.manifests)))
 
 
-def _record(environment: WorkflowEnvironment, official: OfficialRun, accepted: Path) -> int:
+def weights_to_keep(
+    official: OfficialRun, assignment: ShardAssignment, accepted: Path, entries: Iterable[Entry]
+) -> list[WeightsFile]:
+    """The files of versions that were measured: a quota bounds them, and not what one merge brings to main."""
+    named = [entry for entry in entries if entry.submission.weights]
+    if not named:
+        return []
+    store = record_store(accepted)
+    brought = (parse_record(path.read_bytes(), quick=True) for path in (*store.files(), *store.duel_files()))
+    measured = {
+        (side.login.casefold(), side.submission_digest)
+        for record in chain(*read_recorded(official.clone, assignment.results_sha), brought)
+        if record.verdict is not Verdict.INTERNAL_ERROR
+        for side in record.sides
+    }
+    kept = (entry for entry in named if (entry.login.casefold(), entry.digest) in measured)
+    return [file for entry in kept for file in entry.submission.weights]
+
+
+def _record(environment: WorkflowEnvironment, official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> int:
     """Record what is accepted; returns how many records are new."""
     challenge = open_checkout(environment.workspace.resolve()).challenge
     entries, _ = read_entries(official.clone, official.clone.resolve("HEAD") or "", challenge)
     # Before anything is recorded: what ranks can then be played again, whatever becomes of its address.
-    keep_weights(official.clone, (file for entry in entries for file in entry.submission.weights), datetime.now(UTC))
+    keep_weights(official.clone, weights_to_keep(official, assignment, accepted, entries), datetime.now(UTC))
     published = record_accepted(official, challenge.season, accepted, datetime.now(UTC))
     recorded, already_recorded = len(published.recorded), published.known
     write_summary(environment.summary_path, publish_report.publish_summary(accepted, recorded, already_recorded))

@@ -83,7 +83,7 @@ def loose_folder_lines(paths: Iterable[Path]) -> list[str]:
 
 
 def shard_number(folder: Path) -> int:
-    """The shard's number by its folder's name, which the workflow gave and not the shard."""
+    """The shard's number by its folder's name, which the workflow gives, and whoever took one of the run's machines over."""
     match = _SHARD_NAME.fullmatch(folder.name)
     assert match is not None
     return int(match[1])

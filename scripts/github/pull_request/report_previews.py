@@ -65,7 +65,8 @@ HOUR_SECONDS = 3600.0
 PREVIEW_FILE = PREVIEW_WORKFLOW.rpartition("/")[2]
 # A head can be made so that reading it lasts until git is stopped, for minutes. After this many seconds for the heads of one
 # author everybody else's come first. After this many seconds in all a report reads no further ones, and tells what was
-# read. The hourly run has less time, and more to do.
+# read. The hourly run has less time, and more to do. Scoring takes turns, too, in what is left and half as long: all duels
+# of a preview are replayed, and in a slow game the longest matches take minutes.
 AUTHOR_SECONDS, READING_SECONDS, HOURLY_READING_SECONDS = 30.0, 1200.0, 150.0
 
 
@@ -316,14 +317,18 @@ _Item = TypeVar("_Item")
 
 
 class ReadingTime:
-    """The time for reading heads, shared by the authors of pull requests."""
+    """The time for reading heads, or for scoring previews, shared by the authors of pull requests."""
 
     def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
+        self._seconds, self._end = seconds, time.monotonic() + seconds
         self._used: Counter[int] = Counter()
 
+    def scoring(self) -> "ReadingTime":
+        """The time for what follows: what is left, and half as long as there was."""
+        return ReadingTime(max(0.0, self._end - time.monotonic()) + self._seconds / 2)
+
     def turns(self, items: Iterable[_Item], pull_of: Callable[[_Item], PullRequest]) -> Iterator[_Item]:
-        """The items whose heads there is time to read, in order; last those of authors who took more than their share."""
+        """The items that there is time for, in order; last those of authors who took more than their share."""
         waiting = list(items)
         while waiting and time.monotonic() < self._end:
             light = (item for item in waiting if self._used[pull_of(item).author_id] < AUTHOR_SECONDS)
@@ -371,15 +376,16 @@ def settle_ended(
         left = context.github.requests_left
         told_now = scored if left is None else scored[: max(1, (left - REQUESTS_RESERVED) // 2)]
         context.github.list_artifacts(PREVIEW_ARTIFACT, [case.run.id for case, _ in told_now])
-    for begin in range(0, len(scored), DELIVERED_AT_ONCE):
-        part = scored[begin : begin + DELIVERED_AT_ONCE]
-        if is_short(context, REQUESTS_RESERVED + 2 * len(part)):
-            break
+    turns, waiting = reading.scoring().turns(scored, lambda one: one[0].pull), len(scored)
+    while (size := min(DELIVERED_AT_ONCE, waiting)) and not is_short(context, REQUESTS_RESERVED + 2 * size):
         ready: list[DecidedCase] = []
-        for case, paths in part:
+        looked_at = 0
+        for case, paths in islice(turns, size):
+            looked_at += 1
             with isolated(case.pull, faults):
                 ready.append((case, adjust(scored_outcome(context, case, paths))))
         delivered += _tell_decided(context, ready, faults, is_last_word=is_last_word)
+        waiting -= looked_at or waiting  # Without a further turn the time is up.
     if (left := len(cases) - len(delivered)) > 0:
         say(f"{left} previews are reported by a later run.")
     return delivered

@@ -219,12 +219,15 @@ def test_the_pages_commands_do_what_it_says(board: Path) -> None:
     tries="Gives the commit of a pull request a time of its own, so that a quarantine since that commit begins too late.",
 )  # fmt: skip
 @pytest.mark.parametrize("forged", ["2026-05-02T10:00:00Z", "2099-01-01T00:00:00Z"])
-def test_the_time_of_a_participants_commit_begins_no_quarantine(board: Path, forged: str) -> None:
+@pytest.mark.parametrize("later", [0, 1, 2])
+def test_the_time_of_a_participants_commit_begins_no_quarantine(board: Path, forged: str, later: int) -> None:
     git(board, "switch", "-q", "-c", "pull")
     (board / "submissions" / "bob" / "agent" / "notes.txt").write_text("mine")
     git(board, "add", "-A")
     git(board, "commit", "-q", "-m", "An agent", date=forged)
     pull = git(board, "rev-parse", "HEAD")
+    for _ in range(later):
+        git(board, "commit", "-q", "--allow-empty", "-m", "Another word", date=forged)
     git(board, "switch", "-q", "main")
     git(board, "merge", "-q", "--no-ff", "-m", "Merge", "pull", date="2026-05-02T08:00:00Z")
 
@@ -232,6 +235,19 @@ def test_the_time_of_a_participants_commit_begins_no_quarantine(board: Path, for
 
     assert (code, "bob/agent on CartPole-v1" in err) == (0, True), err
     assert parse_moderation((board / "moderation.yml").read_bytes()).quarantines[0].since == "2026-05-02T08:00:00Z"
+
+
+def test_a_commit_that_main_does_not_have_begins_none(board: Path) -> None:
+    git(board, "switch", "-q", "-c", "pull")
+    git(board, "commit", "-q", "--allow-empty", "-m", "An agent", date="2026-05-02T10:00:00Z")
+    pull = git(board, "rev-parse", "HEAD")
+    git(board, "switch", "-q", "main")
+
+    code, _, err = run(board, "quarantine", "--since", pull, *WHY)
+
+    assert (code, err) == (
+        2, f"{pull[:12]} is not on main here, so its time is its author's word; name main's commit\n",
+    )  # fmt: skip
 
 
 @pytest.mark.attack(

@@ -252,6 +252,31 @@ def test_what_keeps_failing_is_tried_less_and_less_often_and_never_given_up(
     assert look(scene) is begins
 
 
+@pytest.mark.attack(
+    "runs_of_a_fork_whose_branch_is_called_main", family="bot", outcome="not looked at",
+    tries="Has official.yml run on its pull request from a branch called main, and wait or fail: no hourly run begins.",
+)  # fmt: skip
+@pytest.mark.parametrize("conclusion", [None, "action_required", "failure"])
+@pytest.mark.parametrize("event", ["pull_request", "pull_request_review"])
+@pytest.mark.parametrize("count", [1, 6, 60])
+def test_a_strangers_runs_of_the_official_workflow_keep_none_from_beginning(
+    scene: Scene, conclusion: str | None, event: str, count: int
+) -> None:
+    ran(scene, *[conclusion] * count)
+    for run in scene.world.runs.values():
+        run.event = event
+
+    assert look(scene)
+
+
+def test_a_run_under_way_is_seen_behind_a_strangers(scene: Scene) -> None:
+    ran(scene, *["action_required"] * 60, None)
+    for number, run in scene.world.runs.items():
+        run.event = "push" if number == min(scene.world.runs) else "pull_request"
+
+    assert not look(scene)
+
+
 def test_what_one_job_hands_on_the_next_one_reads() -> None:
     built = SiteInputs(main="a" * 40, results=None, address="", dated=("no end date", "a: open"))
 

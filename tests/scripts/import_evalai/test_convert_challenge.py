@@ -159,6 +159,22 @@ def test_nothing_is_overwritten_without_being_asked(original: Path, tmp_path: Pa
     assert run(tmp_path, path, "--force").returncode == 0
 
 
+@pytest.mark.attack(
+    "links_where_an_import_writes", family="supply", outcome="replaced, what they lead to stays",
+    tries="Gives away an EvalAI challenge whose folder has links in the places that the import writes to.",
+)  # fmt: skip
+def test_nothing_is_written_through_a_link(original: Path) -> None:
+    (original / "keys").write_text("mine")
+    (original / "site" / "pages").mkdir(parents=True)
+    for name, target in (("challenge.yml", "profile"), ("site/pages/about.md", "../../keys")):
+        (original / name).symlink_to(target)
+
+    assert run(original, "challenge_config.yaml").returncode == 0
+    assert (original / "keys").read_text() == "mine"
+    assert not (original / "profile").exists()
+    assert (original / "challenge.yml").read_text().startswith("# yaml-language-server")
+
+
 def test_without_an_environment_one_is_asked_for() -> None:
     imported = convert_challenge(CONFIG, lambda name: None)
 

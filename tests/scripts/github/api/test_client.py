@@ -85,7 +85,7 @@ def test_runs_are_read(github: GitHub, standin: GitHubStandIn) -> None:
 
     assert github.run(31) == expected
     assert github.runs_of(SHA) == [expected]
-    assert list(github.runs_of_workflow("preview.yml", "patch", 5)) == [expected]
+    assert list(github.runs_of_workflow("preview.yml", None, 5)) == [expected]
     assert github.attempts(31) == 1
 
 

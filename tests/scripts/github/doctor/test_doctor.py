@@ -13,11 +13,12 @@ from scripts.commands.doctor import CHECKS
 from scripts.console import CommandError
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor import actions_checks
-from scripts.github.doctor.actions_checks import USED_ACTIONS, WORKFLOW_EVENTS, check_runners
+from scripts.github.doctor.actions_checks import USED_ACTIONS, WORKFLOW_EVENTS, check_reach, check_runners, runner_checks
 from scripts.github.doctor.protection_checks import season_checks
 from scripts.github.doctor.repository_checks import check_identity
 from scripts.github.doctor.setting_checks import Check, SettingFinding, SettingState, apply_repairs
 from tests.github.server import GitHubStandIn
+from tests.github.settings import FRESH
 from tests.github.world import NAME, OWNER, Fault, World
 from tests.workflows.files import NAMES, workflow
 
@@ -475,6 +476,28 @@ class ForbiddenLists(SettingsTable):
 
 def test_runners_that_the_token_may_not_see_are_unknown() -> None:
     assert check_runners(ARENA)(ForbiddenLists()).state is SettingState.UNKNOWN
+
+
+@pytest.mark.attack(
+    "workflow_that_names_the_hosts_machine", family="bot", outcome="found by doctor, which can have it wait",
+    tries="Has the workflow of its pull request run on the host's own machine, where official runs play afterwards.",
+)  # fmt: skip
+@pytest.mark.parametrize("about", [{}, PRIVATE])
+def test_no_strangers_workflow_reaches_the_hosts_machines_unseen(
+    github: GitHub, standin: GitHubStandIn, about: dict[str, Any]
+) -> None:
+    path, checks = "/actions/permissions/fork-pr-workflows-private-repos", (check_reach,)
+    unasked = {**FRESH[path], "run_workflows_from_fork_pull_requests": True, "require_approval_for_fork_pr_workflows": False}
+    standin.world.settings |= {"about": about, path: unasked}
+    before = check_reach(github)
+    assert apply_repairs(github, checks) == {before.name: ""}
+
+    assert before.state is SettingState.MISSING
+    assert check_reach(github).state is SettingState.GOOD
+    assert standin.world.settings[path]["run_workflows_from_fork_pull_requests"]
+    assert check_reach in runner_checks(ARENA)
+    assert check_reach in runner_checks(("arena",))
+    assert check_reach not in runner_checks(("ubuntu-24.04",))
 
 
 @pytest.fixture

@@ -150,6 +150,40 @@ def test_heads_that_take_minutes_keep_nobody_else_from_being_told(scene: Scene, 
     assert sum(bool(scene.bodies(number)) for number in range(3, 18)) > before
 
 
+@pytest.mark.attack(
+    "duels_that_take_minutes_to_replay", family="bot", outcome="everybody else is told first",
+    tries="Hands in previews with the longest matches of a slow game, whose replays take all the time of every report.",
+)  # fmt: skip
+def test_previews_that_take_minutes_to_score_keep_nobody_else_from_being_told(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.world.person("mallory", 666)
+    heavy, honest = range(3, 18), range(20, 23)
+    for number in (*heavy, *honest):
+        author = "mallory" if number in heavy else f"person{number}"
+        scene.world.person(author, 666 if number in heavy else 1000 + number)
+        sha = scene.push(agent_files(author, f"a{number}", f"x = {number}\n".encode()), number, author)
+        scene.ran(100 + number, number, zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40)))
+    now, usual = [0.0], report_previews.scored_outcome
+
+    def score(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:
+        now[0] += 400 if case.pull.author == "mallory" else 1
+        return usual(context, case, paths)
+
+    monkeypatch.setattr(report_previews, "scored_outcome", score)
+    monkeypatch.setattr(report_previews.time, "monotonic", lambda: now[0])
+
+    tell(scene, 120)
+
+    assert all(len(scene.bodies(number)) == 1 for number in honest)
+    assert now[0] < 40 * 60  # the job has 45 minutes
+    assert 0 < (before := sum(bool(scene.bodies(number)) for number in heavy)) < len(heavy)
+    now[0] = 0.0
+    assert reconcile_pulls(scene.context("schedule", {})) == 0
+    assert now[0] < 12 * 60  # the step has 12 minutes
+    assert sum(bool(scene.bodies(number)) for number in heavy) > before
+
+
 def test_no_runs_are_listed_from_before_a_pull_request_was_opened(scene: Scene) -> None:
     """A pull request without a run costs no more pages than there were runs since it came."""
     scene.bring(8)

@@ -350,7 +350,7 @@ def _official_games(now: Standings, entry: Entry) -> tuple[GameReport, ...]:
     games = []
     for board in now.games:
         failure = next((failure for failure in board.failures if failure.entry.name == entry.name), None)
-        duels = [crossing.duel for (name, _), crossing in board.crosstable.items() if name == entry.name]
+        duels = [meeting.duel for (name, _), meeting in board.crosstable.items() if name == entry.name]
         if failure:
             games.append(
                 GameReport(

@@ -235,12 +235,12 @@ def test_no_match_is_shown_where_there_is_none():
     full = game_samples.full()
     lost = {
         pair: dataclasses.replace(
-            crossing,
-            duel=crossing.duel.model_copy(
-                update={"matches": tuple(m.model_copy(update={"end": MatchEnd.TOO_LONG}) for m in crossing.duel.matches)}
+            meeting,
+            duel=meeting.duel.model_copy(
+                update={"matches": tuple(m.model_copy(update={"end": MatchEnd.TOO_LONG}) for m in meeting.duel.matches)}
             ),
         )
-        for pair, crossing in full.games[0].crosstable.items()
+        for pair, meeting in full.games[0].crosstable.items()
     }
 
     undrawn = game_samples.undrawn()[0].games[0]

@@ -13,7 +13,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import EXTRAS, memory_mib
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord
-from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, is_place
+from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, may_lie_at
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
@@ -42,7 +42,7 @@ class RecordPlace:
 
 def claim_faults(record: AnyRecord, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
     """What is wrong in a record's statements about itself, apart from main's history."""
-    if not is_place(place.path, record.path(), record.verdict):
+    if not may_lie_at(place.path, record.path(), record.verdict):
         yield f"it lies at {place.path}, but belongs at {record.path()}"
     yield from _tier_faults(record, challenge)
     yield from _cost_faults(record)

@@ -18,7 +18,7 @@ from evaluator.model import canonical_json
 from evaluator.model.base import EpisodeReturn, Frozen, is_none
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.training_script import ScriptRecord
-from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
+from evaluator.model.identifiers import Digest, FolderName, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import SealedPart
@@ -178,7 +178,7 @@ class Result(StoredRecord):
     login: Login
     login_id: int | None = None
     """GitHub's number for the owner: logins can be registered again."""
-    agent: AgentName
+    agent: FolderName
     submission_digest: Digest
     season: Line
     beacon: Beacon
@@ -285,12 +285,12 @@ def result_path(task_id: str, login: str, agent: str, key: str) -> str:
     return f"{safe_path_segment(task_id)}/{login}/{agent}/{key[:12]}"
 
 
-def is_place(place: str, path: str, verdict: Verdict) -> bool:
-    """Whether a record with the path `path` may be stored at `place`, both without the ending.
+def may_lie_at(where: str, path: str, verdict: Verdict) -> bool:
+    """Whether a record with the path `path` may be stored at `where`, both without the ending.
 
     An attempt that failed on our side is stored beside the others, with a number in its name.
     """
-    return place == path or (verdict is Verdict.INTERNAL_ERROR and _TRY.sub("", place) == path)
+    return where == path or (verdict is Verdict.INTERNAL_ERROR and _TRY.sub("", where) == path)
 
 
 def with_self_hash(fields: dict[str, Any]) -> Result:

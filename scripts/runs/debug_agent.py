@@ -101,7 +101,7 @@ def _play_move(pool: MatchPool, match: LiveMatch, server: AgentServer) -> None:
         move = int(np.frombuffer(server.answer(memoryview(b"".join(parts))), "<i8")[0])
     if move == wire.MALFORMED:
         raise DebuggedFault(f"match {match.spec.index}, {malformed_move(match)}")
-    if move not in pool.game.legal(match.position.see()):
+    if move not in pool.game.legal(match.position.observe()):
         raise DebuggedFault(f"match {match.spec.index}, {illegal_move(pool.game, match, move)}")
     if match.play(move, 0, leaves, 0):
         pool.settle(match)

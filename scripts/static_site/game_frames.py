@@ -123,7 +123,7 @@ def replay_positions(
     board = game.start(seed)
     shown, players = [show(board, 0)], []
     for ply, move in enumerate(moves, 1):
-        if board.over or move not in game.legal(board.see()):
+        if board.over or move not in game.legal(board.observe()):
             break
         players.append(board.mover)
         board.play(move)

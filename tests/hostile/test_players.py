@@ -164,7 +164,7 @@ def without_a_sandbox(order: DuelRequest, sources: tuple[str, str]) -> list[list
         for move in moves:
             board.play(move)
         while not board.over:
-            moves.append(players[board.mover ^ spec.index % 2].act(board.see()))
+            moves.append(players[board.mover ^ spec.index % 2].act(board.observe()))
             board.play(moves[-1])
         games.append(moves)
     return games

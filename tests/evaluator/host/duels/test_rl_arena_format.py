@@ -173,7 +173,7 @@ def test_connect_four_follows_the_arenas_own_rules(seed: int) -> None:
     expected = [list(board)]
     current = game.start(SEED)
     while not current.over:
-        move = chance.choice(game.legal(current.see()))
+        move = chance.choice(game.legal(current.observe()))
         moves.append(move)
         cell = max(7 * row + move for row in range(6) if board[7 * row + move] == 0)
         board[cell] = board[42]
@@ -210,10 +210,10 @@ def test_another_game_shows_what_the_mover_sees() -> None:
     game = open_game(RPS)
     moves = [0, 1, 2, 2]
     board = game.start(SEED)
-    expected = [int(board.see())]
+    expected = [int(board.observe())]
     for move in moves:
         board.play(move)
-        expected.append(int(board.seen_by(board.mover)))
+        expected.append(int(board.observe_as(board.mover)))
 
     assert rl_arena_states(game, SEED, moves) == expected
 

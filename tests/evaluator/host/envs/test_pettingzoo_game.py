@@ -175,4 +175,4 @@ def test_a_board_shows_either_player_its_own_view_also_at_the_end() -> None:
     board.play(2)
 
     assert board.over
-    assert [board.seen_by(player)["observation"].tolist() for player in (0, 1)] == [[0, 1, 2], [1, 1, 2]]
+    assert [board.observe_as(player)["observation"].tolist() for player in (0, 1)] == [[0, 1, 2], [1, 1, 2]]

@@ -36,7 +36,7 @@ from scripts.processes import bounded_process
 from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from scripts.static_site import local_build, search_index
-from scripts.static_site.game_frames import frames
+from scripts.static_site.game_frames import rendered_frames
 from scripts.static_site.render_episodes import middle_frame, pictures, poster_files, rendered_replays
 
 PAGE = "index.html"
@@ -66,7 +66,7 @@ def gather_site_inputs(checkout: Checkout, *, official: bool) -> tuple[Standings
         results=shown.results,
         generated_at=now.strftime("%Y-%m-%d %H:%M UTC"),
         former_entries=former_entries(shown.entries, shown.results, shown.moderation, checkout.challenge.season),
-        frames=frames(standings, checkout.root / "build" / "frames"),
+        frames=rendered_frames(standings, checkout.root / "build" / "frames"),
         networks=networks(checkout, standings),
         episodes=rendered_replays(checkout, standings),
         pulls=pull_numbers_by_agent(checkout.root),

@@ -14,7 +14,7 @@ from leaderboard.comments import samples
 from leaderboard.core.standings import Standings, TaskStandings
 from leaderboard.health import health
 from leaderboard.history import BestScore, BoardHistory, RankHistory
-from leaderboard.pages import all_agents, episode_replays, game_page, home_page, html_frame, ledger
+from leaderboard.pages import all_agents, episode_replays, game_page, home_page, ledger, page_shell
 from leaderboard.pages.page_templates import TemplateRenderer, template_environment
 from leaderboard.scoring.metrics import any_sealed, digits
 from leaderboard.scoring.significance import smallest_difference
@@ -116,7 +116,7 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
     """
     past = past or BoardHistory(standings, context.results)
     renderer = TemplateRenderer(standings, context)
-    pages = {html_frame.FRAME_PAGE: html_frame.FRAME_SOURCE}
+    pages = {page_shell.SHELL_PAGE: page_shell.SHELL_SOURCE}
     pages[urls.HOME_PAGE] = renderer.page(
         urls.HOME_PAGE, "home.md.jinja", events=past.events(home_page.NEWS), leads=past.leads()[:home_page.NEWS],
         health=health(standings, context.results),

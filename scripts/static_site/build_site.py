@@ -22,7 +22,7 @@ from leaderboard.games.onnx_reader import NetworkRefused
 from leaderboard.games.opening_book import has_book
 from leaderboard.games.playable_network import playable_document
 from leaderboard.history import BoardHistory
-from leaderboard.pages import html_frame
+from leaderboard.pages import page_shell
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.episode_replays import posters, typical_episode
 from leaderboard.pages.page_renderer import render_pages
@@ -84,8 +84,8 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
     MkDocs and the documents of the agents, which the other one writes; MkDocs runs beside them. Then they write half of the
     agents' pages each.
     """
-    site, fresh, framed = (root / "build" / name for name in ("site", "site-new", "site-framed"))
-    for old in (fresh, framed):
+    site, fresh, from_mkdocs = (root / "build" / name for name in ("site", "site-new", "site-mkdocs"))
+    for old in (fresh, from_mkdocs):
         shutil.rmtree(old, ignore_errors=True)
     fresh.mkdir(parents=True)
 
@@ -96,7 +96,7 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
     history = BoardHistory(standings, context.results)
     with run_in_background(boards) as written:
         write_pages(standings, context, history, root)
-        with _mkdocs(standings, context, root, framed):
+        with _mkdocs(standings, context, root, from_mkdocs):
             made = chain(
                 documents.feed_and_status_files(standings, context, history),
                 documents.agent_document_files(standings, context),
@@ -104,14 +104,14 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
             drawn = pictures(context.episodes, root / "build")
             first_frames = poster_files(posters(standings, context.episodes), root / "build")
             pages = _write(fresh, chain(made, drawn, first_frames))
-        pages += [*_folders_with_pages(framed, ""), *written()]
-    search_index.write(framed / search_index.FILE, standings)
-    _move(framed, fresh)
-    frame = html_frame.parse_frame((fresh / html_frame.FRAME_ADDRESS / PAGE).read_text("utf-8"))
-    shutil.rmtree(fresh / html_frame.FRAME_ADDRESS.split("/_/")[0])
-    pages.remove(html_frame.FRAME_ADDRESS)
-    with run_in_background(lambda: _write_agents(frame, standings, context, fresh, Partition(1, 2))) as written:
-        pages += _write_agents(frame, standings, context, fresh, Partition(0, 2)) + written()
+        pages += [*_folders_with_pages(from_mkdocs, ""), *written()]
+    search_index.write(from_mkdocs / search_index.FILE, standings)
+    _move(from_mkdocs, fresh)
+    shell = page_shell.parse_shell((fresh / page_shell.SHELL_ADDRESS / PAGE).read_text("utf-8"))
+    shutil.rmtree(fresh / page_shell.SHELL_ADDRESS.split("/_/")[0])
+    pages.remove(page_shell.SHELL_ADDRESS)
+    with run_in_background(lambda: _write_agents(shell, standings, context, fresh, Partition(1, 2))) as written:
+        pages += _write_agents(shell, standings, context, fresh, Partition(0, 2)) + written()
     for name in ("sitemap.xml", "sitemap.xml.gz"):
         (fresh / name).unlink(missing_ok=True)
     addresses = sorted(map(quote, pages))  # in one order on every machine
@@ -121,11 +121,11 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
 
 
 def _write_agents(
-    frame: html_frame.PageFrame, standings: Standings, context: SiteContext, fresh: Path, share: Partition
+    shell: page_shell.PageShell, standings: Standings, context: SiteContext, fresh: Path, share: Partition
 ) -> list[str]:
     """The pages of the agents of a share; returns their addresses."""
     pages = agent_page.render_agent_pages(standings, context, share)
-    return _write(fresh, ((path, frame.page(page).encode()) for path, page in pages))
+    return _write(fresh, ((path, shell.page(page).encode()) for path, page in pages))
 
 
 def _move(source: Path, target: Path) -> None:

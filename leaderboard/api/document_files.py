@@ -23,7 +23,7 @@ from leaderboard.api.task_leaderboards import RowJson, task_leaderboard, task_ro
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Standings, TaskStandings, listed_by_agent
-from leaderboard.history import BoardHistory
+from leaderboard.history import LeaderboardHistory
 from leaderboard.site_context import SiteContext
 from leaderboard.text import serialise, urls
 
@@ -81,12 +81,12 @@ def _by_date(task_id: str, rows: Sequence[RowJson | GameRowJson]) -> Iterator[tu
 
 
 def feed_and_status_files(
-    standings: Standings, context: SiteContext, history: BoardHistory | None = None
+    standings: Standings, context: SiteContext, history: LeaderboardHistory | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """The state of every submission, feeds and counters; `history` may be given where it is at hand."""
     inputs = api_inputs(standings, context)
     yield "api/status.json", serialise.json_document(status_document(inputs))
-    yield from feed_files(inputs, history or BoardHistory(standings, tuple(inputs.results)))
+    yield from feed_files(inputs, history or LeaderboardHistory(standings, tuple(inputs.results)))
     yield "metrics.txt", openmetrics_document(inputs).encode("utf-8", "replace")
 
 

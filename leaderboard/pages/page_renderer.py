@@ -13,7 +13,7 @@ from leaderboard.charts import history_charts, table_bars
 from leaderboard.comments import samples
 from leaderboard.core.standings import Standings, TaskStandings
 from leaderboard.health import health
-from leaderboard.history import BestScore, BoardHistory, RankHistory
+from leaderboard.history import BestScore, LeaderboardHistory, RankHistory
 from leaderboard.pages import all_agents, episode_replays, game_page, home_page, ledger, page_shell
 from leaderboard.pages.page_templates import TemplateRenderer, template_environment
 from leaderboard.scoring.metrics import any_sealed, digits
@@ -93,7 +93,7 @@ def significant_difference(board: TaskStandings) -> str | None:
     return number(difference, digits(board.task))
 
 
-def task_history(board: TaskStandings, history: BoardHistory) -> TaskHistory | None:
+def task_history(board: TaskStandings, history: LeaderboardHistory) -> TaskHistory | None:
     """The history of a leaderboard; None before it has results of two days."""
     records, tracks = history.progress(board), history.places_over_time(board)
     times = [record.at for record in records] + [at for track in tracks for at, _ in track.places]
@@ -108,13 +108,13 @@ def task_history(board: TaskStandings, history: BoardHistory) -> TaskHistory | N
     )
 
 
-def render_pages(standings: Standings, context: SiteContext, past: BoardHistory | None = None) -> dict[str, str]:
+def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHistory | None = None) -> dict[str, str]:
     """All pages that MkDocs builds or copies: path below the folder of pages to Markdown; the pages of duels are HTML.
 
     The pages of agents are too many for MkDocs: `leaderboard.pages.agent` makes them. `past` saves computing the history
     again.
     """
-    past = past or BoardHistory(standings, context.results)
+    past = past or LeaderboardHistory(standings, context.results)
     renderer = TemplateRenderer(standings, context)
     pages = {page_shell.SHELL_PAGE: page_shell.SHELL_SOURCE}
     pages[urls.HOME_PAGE] = renderer.page(

@@ -21,7 +21,7 @@ from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.onnx_reader import NetworkRefused
 from leaderboard.games.opening_book import has_book
 from leaderboard.games.playable_network import playable_document
-from leaderboard.history import BoardHistory
+from leaderboard.history import LeaderboardHistory
 from leaderboard.pages import page_shell
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.episode_replays import posters, typical_episode
@@ -93,7 +93,7 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
         made = chain(card_pictures(standings, context, root / "build"), documents.leaderboard_files(standings, context))
         return _write(fresh, made)
 
-    history = BoardHistory(standings, context.results)
+    history = LeaderboardHistory(standings, context.results)
     with run_in_background(boards) as written:
         write_pages(standings, context, history, root)
         with _mkdocs(standings, context, root, from_mkdocs):
@@ -138,7 +138,7 @@ def _move(source: Path, target: Path) -> None:
     shutil.rmtree(source)
 
 
-def write_pages(standings: Standings, context: SiteContext, history: BoardHistory, root: Path) -> None:
+def write_pages(standings: Standings, context: SiteContext, history: LeaderboardHistory, root: Path) -> None:
     """Everything that MkDocs reads."""
     pages = root / "build" / "pages"
     shutil.rmtree(pages, ignore_errors=True)

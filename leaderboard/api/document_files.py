@@ -16,7 +16,7 @@ from leaderboard.api.game_leaderboards import (
 )
 from leaderboard.api.openapi import openapi_document
 from leaderboard.api.openmetrics import openmetrics_document
-from leaderboard.api.site_documents import index_files
+from leaderboard.api.site_documents import site_document_files
 from leaderboard.api.submission_status import status_document
 from leaderboard.api.table_columns import game_csv, game_table, task_csv, task_table
 from leaderboard.api.task_leaderboards import RowJson, task_leaderboard, task_rows
@@ -34,7 +34,7 @@ MAX_ROWS_BY_DATE = 500
 def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
     """The documents of the whole site and of each task."""
     inputs = api_inputs(standings, context)
-    yield from index_files(inputs)
+    yield from site_document_files(inputs)
     yield "api/openapi.json", serialise.json_document(openapi_document(inputs))
     for board in standings.tasks:
         rows = task_rows(board, inputs)

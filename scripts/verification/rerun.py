@@ -25,7 +25,7 @@ MatchSummary = tuple[MatchEnd, int | None, list[int]]
 """How a match ended, which side won, and its moves."""
 ResultAndTrace = tuple[Result, bytes | None]
 """Neither of them sealed."""
-Record = TypeVar("Record", ResultAndTrace, Duel)
+Rerunnable = TypeVar("Rerunnable", ResultAndTrace, Duel)
 RerunOutcome = tuple[VerificationStatus | None, list[str]]
 """The status after playing again, None where that failed on our side, and the reasons."""
 RerunJob = ParallelJob[RerunOutcome]
@@ -48,11 +48,11 @@ class _RerunError(Exception):
 
 
 def compare_runs(
-    recorded: Record,
-    play: Callable[[], Record],
-    differences: Callable[[Record, Record], list[str]],
-    excuse: Callable[[Record], str | None],
-    machine: Callable[[Record], object],
+    recorded: Rerunnable,
+    play: Callable[[], Rerunnable],
+    differences: Callable[[Rerunnable, Rerunnable], list[str]],
+    excuse: Callable[[Rerunnable], str | None],
+    machine: Callable[[Rerunnable], object],
 ) -> tuple[VerificationStatus, list[str]]:
     """The status of a verified record after its agents are played again, and the reasons.
 

@@ -21,7 +21,6 @@ from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.season_commits import season_commits
 
-AnyRecord = Result | Duel
 # How far another machine's clock may be ahead.
 MAX_CLOCK_LEAD = timedelta(days=1)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -40,7 +39,7 @@ class RecordPlace:
     now: datetime
 
 
-def claim_faults(record: AnyRecord, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
+def claim_faults(record: Result | Duel, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
     """What is wrong in a record's statements about itself, apart from main's history."""
     if not may_lie_at(place.path, record.path(), record.verdict):
         yield f"it lies at {place.path}, but belongs at {record.path()}"
@@ -58,7 +57,7 @@ def claim_faults(record: AnyRecord, challenge: Challenge, place: RecordPlace) ->
         yield from _metric_faults(record, task)
 
 
-def limit_fault(record: AnyRecord, challenge: Challenge) -> str | None:
+def limit_fault(record: Result | Duel, challenge: Challenge) -> str | None:
     """The fault of a record whose limits are not the challenge's; extras may add memory."""
     memory_sizes = {challenge.limits.memory_mib}
     if isinstance(record, Result):  # a duel's limits never include extras
@@ -67,7 +66,7 @@ def limit_fault(record: AnyRecord, challenge: Challenge) -> str | None:
     return None if record.limits in allowed else "the limits are not those that challenge.yml gives"
 
 
-def _tier_faults(record: AnyRecord, challenge: Challenge) -> Iterator[str]:
+def _tier_faults(record: Result | Duel, challenge: Challenge) -> Iterator[str]:
     """What an official record lacks, or what a record of another tier must not have."""
     if record.tier is Tier.PREVIEW:
         yield "it is a preview, which is never recorded"
@@ -85,7 +84,7 @@ def _tier_faults(record: AnyRecord, challenge: Challenge) -> Iterator[str]:
         yield "it is official, and names no commit that was evaluated"
 
 
-def _unofficial_faults(record: AnyRecord) -> Iterator[str]:
+def _unofficial_faults(record: Result | Duel) -> Iterator[str]:
     if record.beacon != PREVIEW_BEACON:
         yield f"it is {record.tier}, and its seeds come from '{record.beacon}' instead of '{PREVIEW_BEACON}'"
     if record.tier is Tier.LOCAL and any(side.login_id is not None for side in record.sides):
@@ -96,7 +95,7 @@ def _unofficial_faults(record: AnyRecord) -> Iterator[str]:
         yield "it is local, and names a commit or a workflow run"
 
 
-def _cost_faults(record: AnyRecord) -> Iterator[str]:
+def _cost_faults(record: Result | Duel) -> Iterator[str]:
     amounts = [amount for side in record.sides for amount in side.cost.model_dump().values() if amount is not None]
     if any(math.copysign(1.0, amount) < 0 for amount in amounts):
         yield "its cost is negative"
@@ -175,7 +174,7 @@ class MainHistory:
         shas = self._clone.first_parent(self._main)[::-1]
         return dict(zip(shas, enumerate(commit_times(self._clone, shas)), strict=True))
 
-    def check(self, record: AnyRecord) -> HistoryFindings:
+    def check(self, record: Result | Duel) -> HistoryFindings:
         """Check a record; history says nothing of records that are not official."""
         if record.tier is not Tier.OFFICIAL:
             return HistoryFindings()
@@ -201,7 +200,7 @@ class MainHistory:
         text = f"its seeds come from {record.beacon[:12]}, and the version came to main with {oldest[:12]}"
         return HistoryFindings(faults=(text,))
 
-    def _side(self, side: Result | PlayerRecord, record: AnyRecord) -> "_SideHistory":
+    def _side(self, side: Result | PlayerRecord, record: Result | Duel) -> "_SideHistory":
         """What main says of one side. If its owner was erased, it may have been anybody's."""
         is_erased = bool(record.erased_sha256 and ERASED_LOGIN.search(side.login))
         logins = self._history.logins() if is_erased else [side.login]
@@ -247,7 +246,7 @@ class MainHistory:
         """The latest of these states' commits: of two players' beacons the later one counts."""
         return max((state.sha for state in states), key=lambda sha: self._commits[sha][0])
 
-    def _commit_faults(self, record: AnyRecord, beacon: str) -> Iterator[str]:
+    def _commit_faults(self, record: Result | Duel, beacon: str) -> Iterator[str]:
         """What does not fit the commit that the record claims was evaluated."""
         commit = record.provenance.commit or ""
         position_and_time = self._commits.get(commit)
@@ -304,7 +303,7 @@ class MainHistory:
                 self._rules[commit] = None
         return self._rules[commit]
 
-    def knows_rules_of(self, record: AnyRecord) -> bool:
+    def knows_rules_of(self, record: Result | Duel) -> bool:
         """Whether challenge.yml at the record's commit can be read, so that `check` compared the limits with it."""
         return record.tier is Tier.OFFICIAL and self._challenge(record.provenance.commit or "") is not None
 

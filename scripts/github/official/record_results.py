@@ -27,7 +27,6 @@ from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_unasked
 from scripts.github.official.commit_facts import CommitFacts
-from scripts.github.official.expected_records import ResultOrDuel
 from scripts.github.official.workload import OfficialRun, Workload, read_moderation_at
 from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
 from scripts.runs.play_duels import duel_outcome, player_names
@@ -114,7 +113,7 @@ MESSAGE_LINES = 200
 class PublishedRound:
     """What was recorded."""
 
-    recorded: tuple[ResultOrDuel, ...]
+    recorded: tuple[Result | Duel, ...]
     known: int = 0
     """Records that another run had recorded before; those stay."""
     amended: int = 0
@@ -160,9 +159,9 @@ def record_accepted(
     return PublishedRound(recorded=recorded, known=known, amended=amended)
 
 
-AcceptedFile = tuple[Path, ResultOrDuel]
+AcceptedFile = tuple[Path, Result | Duel]
 """An accepted file and its record."""
-NewFile = tuple[Path, ResultOrDuel, str]
+NewFile = tuple[Path, Result | Duel, str]
 """An accepted file, its record, and its path on the results branch."""
 
 
@@ -256,7 +255,7 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
     return fresh
 
 
-def _commit_line(record: ResultOrDuel, *, is_amended: bool) -> str:
+def _commit_line(record: Result | Duel, *, is_amended: bool) -> str:
     verb = "fill in" if is_amended else "record"
     outcome = duel_outcome(record) if isinstance(record, Duel) else record.verdict
     return f"{verb}: {player_names(record)} {outcome} on {record.task}"

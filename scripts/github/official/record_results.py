@@ -126,7 +126,7 @@ def _wait(attempt: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PushPatience:
+class PushRetries:
     """How often to push again when others pushed first."""
 
     tries: int = 100
@@ -135,7 +135,7 @@ class PushPatience:
 
 
 def record_accepted(
-    official: OfficialRun, season: str, accepted: Path, now: datetime, patience: PushPatience = PushPatience()
+    official: OfficialRun, season: str, accepted: Path, now: datetime, retries: PushRetries = PushRetries()
 ) -> PublishedRound:
     """Record what `check` accepted: both branches in one push, again if others pushed first.
 
@@ -152,7 +152,7 @@ def record_accepted(
     moderation = read_moderation_at(official.clone, official.clone.resolve("HEAD") or "")
     with open_branches(official.clone, season) as branches:
         for part in _parts(store, files):
-            fresh += _push_part(branches, store, part, (replaced, moderation), now, patience)
+            fresh += _push_part(branches, store, part, (replaced, moderation), now, retries)
     recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in replaced)
     amended = len(fresh) - len(recorded)
     known = len(files) - len(replaced) - len(recorded)
@@ -201,18 +201,18 @@ def _push_part(
     part: Sequence[AcceptedFile],
     replacing: tuple[Mapping[str, str], Moderation],
     now: datetime,
-    patience: PushPatience,
+    retries: PushRetries,
 ) -> list[NewFile]:
     """Push one part; returns the new files in it. `replacing`: replaced objects by path, and what is in quarantine."""
     replaced, moderation = replacing
-    for attempt in range(patience.tries):
+    for attempt in range(retries.tries):
         tips = branches.tips()
         existing = branches.objects(tips.get(RESULTS_BRANCH))
         fresh = _new_files(part, _without_replayed(branches, part, existing, moderation), replaced)
         if not fresh or branches.push(_build_commits(branches, tips, store, fresh, replaced, now)):
             return fresh
-        patience.pause(attempt + 1)
-    raise CommandError(OUR_FAULT, f"others pushed first {patience.tries} times; nothing is lost, the next run records it")
+        retries.pause(attempt + 1)
+    raise CommandError(OUR_FAULT, f"others pushed first {retries.tries} times; nothing is lost, the next run records it")
 
 
 def _without_replayed(

@@ -37,7 +37,7 @@ def answers(signed: Callable[[str], bool] = lambda sha: True) -> AskGitHub:
     return lambda shas: {sha: CommitFacts(verified=signed(sha), login_id=11, login="Alice") for sha in shas}
 
 
-ALONE = record_results.PushPatience(tries=1, pause=no_pause)
+ALONE = record_results.PushRetries(tries=1, pause=no_pause)
 
 
 @functools.cache

@@ -139,7 +139,7 @@ def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHi
         pages[path] = renderer.page(
             path, "task.md.jinja", board=board, task=board.task, scale=scale, history=task_history(board, past),
             shown_columns=task_columns(board.task), lines=task_lines(board, context.reproduced),
-            difference=significant_difference(board), films=episode_replays.leader_first(board, context.episodes),
+            difference=significant_difference(board), films=episode_replays.task_films(board, context.episodes),
         )  # fmt: skip
     for game in standings.games:
         pages |= game_page.render_game_pages(game, renderer.page, context.frames, context.networks)

@@ -37,7 +37,7 @@ from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from scripts.static_site import local_build, search_index
 from scripts.static_site.game_frames import rendered_frames
-from scripts.static_site.render_episodes import middle_frame, pictures, poster_files, rendered_replays
+from scripts.static_site.render_episodes import middle_frame, picture_files, poster_files, rendered_replays
 
 PAGE = "index.html"
 # The build's job ends after 50 minutes, of which rendering may take 25.
@@ -101,7 +101,7 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
                 documents.feed_and_status_files(standings, context, history),
                 documents.agent_document_files(standings, context),
             )
-            drawn = pictures(context.episodes, root / "build")
+            drawn = picture_files(context.episodes, root / "build")
             first_frames = poster_files(posters(standings, context.episodes), root / "build")
             pages = _write(fresh, chain(made, drawn, first_frames))
         pages += [*_folders_with_pages(from_mkdocs, ""), *written()]

@@ -41,7 +41,6 @@ from evaluator.model.records.duel_record import (
     PlayerRecord,
     Side,
     WantedDuel,
-    duel_with_self_hash,
     side_order,
 )
 from evaluator.model.records.result import Cost, SandboxKind
@@ -238,7 +237,7 @@ def _to_duel(request: DuelRequest, end: _DuelEnd, kind: SandboxKind, now: dateti
         "image_digest": _our_image(request, end),
         "first_attempt": end.first,
     }
-    return duel_with_self_hash(fields)
+    return Duel.with_self_hash(fields)
 
 
 def _our_image(request: DuelRequest, end: _DuelEnd) -> str | None:

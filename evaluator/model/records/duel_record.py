@@ -246,12 +246,6 @@ def _player_segment(name: str) -> str:
     return f"{login.replace('--', '-%2D')}{plus}{agent}"
 
 
-def duel_with_self_hash(fields: dict[str, Any]) -> Duel:
-    """Make a duel, and fill in its `self_sha256`."""
-    draft = Duel.model_validate({**fields, "self_sha256": "0" * 64})
-    return Duel.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
-
-
 class WantedDuel(WantedRecord):
     """All that a duel depends on: duels with the same key need only one run."""
 

@@ -145,6 +145,12 @@ class StoredRecord(Frozen):
         """The file's bytes: one fixed form, so that any change is seen."""
         return json.dumps(self.document(), indent=1, ensure_ascii=False).encode() + b"\n"
 
+    @classmethod
+    def with_self_hash(cls, fields: dict[str, Any]) -> Self:
+        """Make a record, and fill in its `self_sha256`."""
+        draft = cls.model_validate({**fields, "self_sha256": "0" * 64})
+        return cls.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
+
     def self_hash(self) -> str:
         """The correct value of `self_sha256`."""
         return canonical_json.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
@@ -291,12 +297,6 @@ def may_lie_at(where: str, path: str, verdict: Verdict) -> bool:
     An attempt that failed on our side is stored beside the others, with a number in its name.
     """
     return where == path or (verdict is Verdict.INTERNAL_ERROR and _TRY.sub("", where) == path)
-
-
-def with_self_hash(fields: dict[str, Any]) -> Result:
-    """Make a result, and fill in its `self_sha256`."""
-    draft = Result.model_validate({**fields, "self_sha256": "0" * 64})
-    return Result.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
 
 
 class WantedResult(WantedRecord):

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from evaluator.host.seeds.derived_seeds import episode_seeds, opening_seeds
-from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel, duel_with_self_hash
+from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel
 from evaluator.model.records.parse import parse_duel, parse_result
-from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier, with_self_hash
+from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
@@ -113,9 +113,9 @@ class ExpectedRound:
         """A record that passed, with what only GitHub knows: shards have no token and cannot decide it."""
         document = {**record.document(), "beacon_verified": self._signed(item)}
         if isinstance(item, WorkItem):
-            return with_self_hash({**document, "login_id": self._login_id(item.entry)})
+            return Result.with_self_hash({**document, "login_id": self._login_id(item.entry)})
         players = zip(document["players"], item.entries, strict=True)
-        return duel_with_self_hash(
+        return Duel.with_self_hash(
             {**document, "players": [{**player, "login_id": self._login_id(entry)} for player, entry in players]}
         )
 
@@ -146,13 +146,13 @@ class ExpectedRound:
             ]
             digests = item.wanted.submission_digests
             seeds = opening_seeds(wanted.season, wanted.beacon, digests, task.id, task.matches)
-            return duel_with_self_hash({**failed, "schema": DUEL_SCHEMA, "players": players, "seeds": seeds})
+            return Duel.with_self_hash({**failed, "schema": DUEL_SCHEMA, "players": players, "seeds": seeds})
         if secret := season_secret(self.official.secret, self.work.challenge):
             seeds = secret.episode_seeds(wanted.season, task.id, task.counted)
         else:
             seeds = episode_seeds(wanted.season, wanted.beacon, item.wanted.submission_digest, task.id, task.counted)
         login_id = self._login_id(item.entry)
-        return with_self_hash({**failed, "schema": RESULT_SCHEMA, "login_id": login_id, "seeds": seeds, "cost": {}})
+        return Result.with_self_hash({**failed, "schema": RESULT_SCHEMA, "login_id": login_id, "seeds": seeds, "cost": {}})
 
 
 def _other(name: str) -> str:

@@ -16,9 +16,9 @@ from evaluator.host.seeds.encryption import with_new_provenance as amended_seale
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.moderation import Moderation
-from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import quarantine_of
 from leaderboard.core.parallel import run_in_background
@@ -63,12 +63,12 @@ def _with_facts(
         players = [
             {**player.model_dump(mode="json"), "login_id": _login_id(work, player, facts)} for player in record.players
         ]
-        return duel_with_self_hash({**record.document(), "players": players, "beacon_verified": signed})
+        return Duel.with_self_hash({**record.document(), "players": players, "beacon_verified": signed})
     login_id = _login_id(work, record, facts)
     fields = {"login_id": login_id, "beacon_verified": signed}
     if record.sealed is not None and secret is not None:
         return amended_sealed(record, fields, secret)
-    return with_self_hash({**record.document(), **fields})
+    return Result.with_self_hash({**record.document(), **fields})
 
 
 def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, CommitFacts]) -> int | None:

@@ -10,7 +10,7 @@ from pettingzoo.classic import tictactoe_v3
 from evaluator.host.duels.rl_arena_format import rl_arena_document, rl_arena_states
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 TICTACTOE = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6)
@@ -38,7 +38,7 @@ def honest() -> Duel:
 def changed(duel: Duel, rows: list[dict[str, Any]], **changes: Any) -> Duel:
     """A duel whose matches say something else: the document is about what is recorded."""
     matches = [{**match, **row} for match, row in zip(duel.document()["matches"], rows, strict=True)]
-    return duel_with_self_hash({**duel.document(), "matches": matches, **changes})
+    return Duel.with_self_hash({**duel.document(), "matches": matches, **changes})
 
 
 def test_the_fields_are_the_arenas(honest: Duel, game: PettingZooGame) -> None:
@@ -131,7 +131,7 @@ def test_where_both_fail_the_arena_knows_only_an_error(honest: Duel, game: Petti
 
 def test_a_failure_of_ours_is_an_error_without_matches(honest: Duel, game: PettingZooGame) -> None:
     failed = {"verdict": "internal_error", "message": "the engine is gone", "matches": [], "moves": None}
-    duel = duel_with_self_hash({**honest.document(), **failed, "milliseconds": None})
+    duel = Duel.with_self_hash({**honest.document(), **failed, "milliseconds": None})
     document = rl_arena_document(duel, game)
 
     assert (document["result"], document["error_msg"], document["num_matches"]) == ("ERROR", "the engine is gone", 0)

@@ -18,12 +18,11 @@ from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
 from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, commit_times, folder_of
-from scripts.git.git_repository import GitError, GitRepository
+from scripts.git.git_repository import OBJECT_NAME, GitError, GitRepository
 from scripts.git.season_commits import season_commits
 
 # How far another machine's clock may be ahead.
 MAX_CLOCK_LEAD = timedelta(days=1)
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # The names that `pullrank erase` gives; no account of GitHub has one.
 ERASED_LOGIN = re.compile(r"(^|_)erased_[0-9a-f]{8}$")
 # The only metric besides a host's own ones.
@@ -73,14 +72,14 @@ def _tier_faults(record: Result | Duel, challenge: Challenge) -> Iterator[str]:
     if record.tier is not Tier.OFFICIAL:
         yield from _unofficial_faults(record)
         return
-    is_public = bool(_COMMIT.fullmatch(record.beacon))
+    is_public = bool(OBJECT_NAME.fullmatch(record.beacon))
     if not is_public and secret_hash(record.beacon) is None:
         yield f"it is official, and its seeds come from '{record.beacon}', which is no commit and no sealed secret"
     if challenge.sealed_beacon and record.season == challenge.season and record.beacon != challenge.sealed_beacon:
         yield "its seeds do not come from the secret of this sealed season"
     if not record.sandbox.is_official:
         yield f"it is official, and was played in the sandbox '{record.sandbox}', which does not rank"
-    if not _COMMIT.fullmatch(record.provenance.commit or ""):
+    if not OBJECT_NAME.fullmatch(record.provenance.commit or ""):
         yield "it is official, and names no commit that was evaluated"
 
 

@@ -87,7 +87,7 @@ def duelled(
             sandboxes.append(chosen.opener(cell))
             stack.callback(sandboxes[-1].close)
         seats = (ConnectedPlayer(sandbox=sandboxes[0]), ConnectedPlayer(sandbox=sandboxes[1]))
-        tally = play_duel(DuelSetup(game=game, specs=specs(game), limits=limits, seats=seats))
+        tally = play_duel(DuelSetup(game=game, specs=specs(game), limits=limits, players=seats))
         if logs is not None:
             for sandbox in sandboxes:
                 sandbox.end()

@@ -84,7 +84,7 @@ def play_match_here(request: DuelRequest, folder: Path, count: int) -> Iterator[
     factory = _factory(folder, request.contenders[0].folder.submission, hello)
     servers = [_server(folder, factory, {**hello, "seed": seed}) for seed in specs[0].agent_seeds]
     pool = MatchPool(game, specs, 1)
-    while (match := pool.seat(0)) is not None:
+    while (match := pool.start_next(0)) is not None:
         while not match.over:
             _play_move(pool, match, servers[match.side])
         for side, server in enumerate(servers):

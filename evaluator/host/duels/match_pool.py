@@ -156,7 +156,7 @@ class MatchPool:
         while len(self._ahead) < count and (match := self._next()) is not None:
             self._ahead.append(match)
 
-    def seat(self, lane: int) -> LiveMatch | None:
+    def start_next(self, lane: int) -> LiveMatch | None:
         """Put the next waiting match on a lane."""
         match = self._ahead.popleft() if self._ahead else self._next()
         if match is not None:
@@ -228,6 +228,6 @@ class MatchPool:
         for match in list(self.live.values()):
             self.offence(match, MatchEnd.FORFEIT, offenders, why)
             match.position.close()
-        while (waiting := self.seat(0)) is not None:
+        while (waiting := self.start_next(0)) is not None:
             self.offence(waiting, MatchEnd.FORFEIT, offenders, why)
             waiting.position.close()

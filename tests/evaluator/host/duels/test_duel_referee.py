@@ -238,7 +238,7 @@ def test_a_side_whose_sandbox_could_not_be_opened_loses() -> None:
     fault = AgentFault(Verdict.TIMEOUT, "the sandbox did not start within 60 s")
     seats = (ConnectedPlayer(fault=fault), ConnectedPlayer(fault=fault))
 
-    tally = play_duel(DuelSetup(game=game, specs=specs(game), limits=Limits(), seats=seats))
+    tally = play_duel(DuelSetup(game=game, specs=specs(game), limits=Limits(), players=seats))
 
     assert tally.faults == (fault, fault)
     assert ends(tally) == {(MatchEnd.FORFEIT, None, (0, 1)): 2}

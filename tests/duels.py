@@ -14,7 +14,7 @@ from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.seeds.derived_seeds import opening_seeds, player_seeds
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
-from tests.rooms import DIGEST, SEASON
+from tests.evaluations import DIGEST, SEASON
 
 TINY = "tests.evaluator.tiny_games"
 

@@ -16,9 +16,9 @@ from evaluator.model.records.result import Result
 from evaluator.model.visible_text import INVISIBLE
 from leaderboard.core.entry import Entry
 from scripts.repository.checkout import Checkout
+from tests.evaluations import evaluated
 from tests.leaderboard.pages import game_samples, samples
 from tests.leaderboard.text.test_escape_markdown import HOSTILE
-from tests.rooms import evaluated
 
 ROOT = Path(__file__).parents[2]
 EPISODES = 20

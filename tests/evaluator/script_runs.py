@@ -10,7 +10,7 @@ from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import Verification
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
-from tests.rooms import evaluate, folder, order
+from tests.evaluations import evaluate, folder, order
 
 MANIFEST = b"name: Test\nalgorithm: none\nkind: script\nentry: submission.py\n"
 LAKE = Task.model_validate(

@@ -36,9 +36,9 @@ from leaderboard.core.entry import AgentName
 from leaderboard.core.store import ResultStore
 from scripts.git.version_origins import version_origins
 from scripts.verification.verify_records import verify_files
+from tests.evaluations import ANGLE_RULE, DIGEST, order, process
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
 from tests.evaluator.script_runs import PLAY
-from tests.rooms import ANGLE_RULE, DIGEST, order, process
 from tests.scripts.github.games import FIRST, MIDDLE
 from tests.scripts.github.remotes import MANIFEST, Clone, agent_files, make_board
 

@@ -41,11 +41,11 @@ from leaderboard.build_standings import build_standings
 from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
 from scripts.runs.parallel_jobs import FreeResources, ParallelJob, run_jobs
+from tests.evaluations import FIRST_LEGAL, duelled, evaluated, folder, order, played, process
 from tests.evaluator.host.training_scripts.test_script_env_server import Wire
 from tests.evaluator.script_runs import script
 from tests.hostile.arena import order_of, write_agent
 from tests.leaderboard import make
-from tests.rooms import FIRST_LEGAL, duelled, evaluated, folder, order, played, process
 
 
 class Open(gymnasium.Env[Any, Any]):

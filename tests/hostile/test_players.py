@@ -28,11 +28,11 @@ from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
 from leaderboard.ratings.validations import validation_fault
+from tests.evaluations import folder
 from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams, sandboxes_for
 from tests.hostile.catalogue import AGENTS
 from tests.hostile.test_attacks import processes_named
 from tests.needs import without_gvisor
-from tests.rooms import folder
 
 pytestmark = pytest.mark.docker
 HERE = AGENTS / "games"

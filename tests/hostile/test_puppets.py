@@ -16,8 +16,8 @@ from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from leaderboard.ratings.fit_ratings import PairedTotals, fit_ratings
+from tests.evaluations import FIRST_LEGAL, duelled
 from tests.leaderboard import make
-from tests.rooms import FIRST_LEGAL, duelled
 
 GAME = make.game(opponents=50)
 RULES: Challenge = make.challenge(GAME).model_copy(update={"baselines": ("anchor/agent",)})

@@ -18,7 +18,7 @@ from evaluator.model.records.duel_record import MatchEnd
 from evaluator.sandbox.adapters import kaggle_connectx, rl_arena
 from evaluator.sandbox.load_agent import AgentError, AgentFactory
 from tests.duels import RANDOM, duelled
-from tests.rooms import process
+from tests.evaluations import process
 
 SEED = "00" * 16
 GAMES = {

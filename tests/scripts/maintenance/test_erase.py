@@ -21,10 +21,10 @@ from leaderboard.core.store import ResultStore
 from scripts.maintenance.erase_person import Renaming
 from scripts.repository.checkout import Checkout
 from scripts.repository.moderation_file import with_entry
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.samples import returns_around
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.scripts.checkouts import put, run
 
 BOARD = "title: Board\nseason: '2026'\ntasks:\n  - {id: CartPole-v1, bounds: [1, 500]}\n"

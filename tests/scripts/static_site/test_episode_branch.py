@@ -14,7 +14,7 @@ from scripts.standings.recorded_standings import recorded_standings
 from scripts.static_site import episode_branch as keeping
 from scripts.static_site import render_episodes as rendering
 from scripts.static_site.render_episodes import ReplayedResult, episodes_folder, replayed_results
-from tests.rooms import evaluated
+from tests.evaluations import evaluated
 from tests.scripts.github.remotes import Clone, agent_files, git, make_board
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

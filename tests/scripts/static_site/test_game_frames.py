@@ -21,7 +21,7 @@ from leaderboard.core.standings import Standings
 from leaderboard.site_context import AllFrames
 from scripts.static_site import game_frames
 from scripts.static_site.game_frames import downscaled, png_data_url, rendered_frames, rendered_matches
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder
 
 FIVE = Task(id="five", game="pettingzoo.classic.rps_v2", kwargs={"num_actions": 5, "max_cycles": 3}, opening=0, matches=4)
 ROCK = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 0\n"

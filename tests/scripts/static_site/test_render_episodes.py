@@ -33,7 +33,7 @@ from scripts.static_site.render_episodes import (
     stored_rendering,
     text_picture,
 )
-from tests.rooms import evaluated
+from tests.evaluations import evaluated
 
 CHALLENGE = """title: Test
 season: test

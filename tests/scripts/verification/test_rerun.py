@@ -25,9 +25,9 @@ from scripts.verification.rerun import (
     rerun,
 )
 from scripts.verification.verify_records import verify_files
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.evaluator.host.solo.test_partial_record import interrupted, partials
 from tests.evaluator.host.solo.test_partial_record import played as finished
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.scripts.checkouts import game_board, run, submit
 
 __all__ = ["partials"]

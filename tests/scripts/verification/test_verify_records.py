@@ -10,7 +10,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.store import ResultStore
 from scripts.verification.verify_records import SeenRecords, verify_files
-from tests.rooms import ANGLE_RULE, FIRST_LEGAL, RANDOM_PLAYER, duelled, evaluated
+from tests.evaluations import ANGLE_RULE, FIRST_LEGAL, RANDOM_PLAYER, duelled, evaluated
 
 POLE = Task(id="CartPole-v1", episodes=2)
 GAME = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=4)

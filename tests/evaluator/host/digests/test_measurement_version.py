@@ -18,7 +18,7 @@ from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import Result, WantedResult
-from tests.rooms import ANGLE_RULE, FIRST_LEGAL, duelled, evaluated
+from tests.evaluations import ANGLE_RULE, FIRST_LEGAL, duelled, evaluated
 
 BEFORE = Path(__file__).parents[3] / "scripts" / "verification" / "schema_1"
 POLE = Task(id="CartPole-v1", episodes=2, max_episode_steps=30)

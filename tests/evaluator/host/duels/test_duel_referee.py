@@ -13,7 +13,7 @@ from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import RANDOM, TINY, ZERO, duelled, specs
-from tests.rooms import process
+from tests.evaluations import process
 
 CONNECT_FOUR = "pettingzoo.classic.connect_four_v3"
 

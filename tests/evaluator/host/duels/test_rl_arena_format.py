@@ -11,7 +11,7 @@ from evaluator.host.duels.rl_arena_format import rl_arena_document, rl_arena_sta
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 TICTACTOE = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6)
 CONNECT_FOUR = Task(id="connect_four", game="pettingzoo.classic.connect_four_v3", matches=4)

@@ -13,7 +13,7 @@ from evaluator.model.config.task import ClockSettings, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, WantedDuel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 TASK = Task(id="connect_four", game="pettingzoo.classic.connect_four_v3", matches=6)
 TICTACTOE = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=4)

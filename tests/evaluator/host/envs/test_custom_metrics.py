@@ -12,7 +12,7 @@ from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
-from tests.rooms import ANGLE_RULE, evaluated
+from tests.evaluations import ANGLE_RULE, evaluated
 
 HERE = "tests.evaluator.own_metrics"
 EPISODES = 12

@@ -13,7 +13,7 @@ from evaluator.host.loading.yaml_loader import parse_challenge, parse_submission
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import MatchEnd
 from tests.duels import RANDOM, duelled
-from tests.rooms import process
+from tests.evaluations import process
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "site/pages/games.md").read_text()

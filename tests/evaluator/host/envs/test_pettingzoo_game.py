@@ -77,7 +77,7 @@ def test_a_player_who_is_done_is_stepped_over_and_the_other_goes_on() -> None:
     [
         ("tests.evaluator.no_such_game", "which is not here"),
         (f"{TINY}:nothing", "has no nothing"),
-        ("tests.rooms", "has no raw_env and no env"),
+        ("tests.evaluations", "has no raw_env and no env"),
         (f"{TINY}:Three", "has 3 players"),
         (f"{TINY}:Uneven", "different spaces"),
         (f"{TINY}:Shifted", "a number from 0"),

@@ -16,7 +16,7 @@ from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
-from tests.rooms import evaluated
+from tests.evaluations import evaluated
 
 ANYTHING = spaces.Box(-np.inf, np.inf, (1,), np.float64)
 

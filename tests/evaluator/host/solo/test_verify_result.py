@@ -15,7 +15,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.trace import Trace, TraceLeaf
-from tests.rooms import ANGLE_RULE, evaluated
+from tests.evaluations import ANGLE_RULE, evaluated
 
 TASK = Task(id="CartPole-v1", episodes=4)
 

@@ -134,8 +134,8 @@ def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, Graph
 
 def _labels_named(current: Sequence[tuple[Delivery, PullSnapshot]]) -> set[str]:
     """The labels that pull requests have to get or lose."""
-    verdicts = {delivery.outcome.label for delivery, _ in current if delivery.outcome.label}
-    return verdicts | {name for _, snapshot in current for name in snapshot.pull.labels if name in PREVIEW_LABELS}
+    wanted = {delivery.outcome.label for delivery, _ in current if delivery.outcome.label}
+    return wanted | {name for _, snapshot in current for name in snapshot.pull.labels if name in PREVIEW_LABELS}
 
 
 def label_nodes_of(github: GitHub, labels: set[str]) -> dict[str, str]:
@@ -172,12 +172,12 @@ def sticky_changes(context: BotContext, snapshot: PullSnapshot, body: str) -> It
 
 
 def _label_changes(delivery: Delivery, snapshot: PullSnapshot, nodes: dict[str, str]) -> Iterator[GraphQLChange]:
-    labels, verdict = snapshot.pull.labels, delivery.outcome.label
-    gone = [nodes[name] for name in PREVIEW_LABELS if name in labels and name != verdict and name in nodes]
+    labels, wanted = snapshot.pull.labels, delivery.outcome.label
+    gone = [nodes[name] for name in PREVIEW_LABELS if name in labels and name != wanted and name in nodes]
     if gone:
         yield GraphQLChange(name="removeLabelsFromLabelable", input={"labelableId": snapshot.node_id, "labelIds": gone})
-    if verdict is not None and verdict not in labels:
-        yield label_change(snapshot, nodes[verdict])
+    if wanted is not None and wanted not in labels:
+        yield label_change(snapshot, nodes[wanted])
 
 
 def label_change(snapshot: PullSnapshot, label_node: str) -> GraphQLChange:

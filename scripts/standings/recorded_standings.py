@@ -90,7 +90,7 @@ def with_presence_beacons(clone: GitRepository, commit: str, challenge: Challeng
         main = None if challenge.sealed else clone.resolve(commit)
         if main is None:
             return entries
-        digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
+        digests = {entry.spelled_name: entry.digest for entry in entries}
         since = season_commits(clone, main, challenge.season).began
         beacons_of = presence_beacons(clone, main, digests, tasks_by_name(challenge, entries), since)
     except CommandError:  # Not a clone, or a shallow one.

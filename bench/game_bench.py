@@ -104,7 +104,7 @@ def contained(source: str, chosen: SelectedSandbox) -> tuple[float, DuelTally, D
             sandbox = chosen.opener(cell)
             stack.callback(sandbox.close)
             seats.append(ConnectedPlayer(sandbox=Up(sandbox)))
-        contest = DuelSetup(game=game, specs=specs(game), limits=LIMITS, seats=(seats[0], seats[1]))
+        contest = DuelSetup(game=game, specs=specs(game), limits=LIMITS, players=(seats[0], seats[1]))
         begun = time.perf_counter()
         tally = play_duel(contest)
         seconds = time.perf_counter() - begun

@@ -32,8 +32,8 @@ from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.usage import MIB
 from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
+from tests.evaluations import RANDOM_PLAYER, duel_order
 from tests.hostile.arena import attacks, base, order_of, play
-from tests.rooms import RANDOM_PLAYER, duel_order
 
 EXAMPLES = Path("example_agents")
 GOOD = {

@@ -17,7 +17,7 @@ from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
-from evaluator.model.records.result import RESULT_SCHEMA, WantedResult, result_path, with_self_hash
+from evaluator.model.records.result import RESULT_SCHEMA, Result, WantedResult, result_path
 from leaderboard.core.store import RESULT, TRACE
 
 ROOT = Path(__file__).parents[1]
@@ -132,7 +132,7 @@ def _document(challenge: Challenge, task_id: str) -> dict[str, Any]:
         "versions": {"python": "3.12.1", "numpy": "2.4.6"}, "platform": "linux x86_64", "trace_sha256": "c" * 64,
         "provenance": {"evaluated_at": _moment(0)},
     }  # fmt: skip
-    return with_self_hash(fields).document()
+    return Result.with_self_hash(fields).document()
 
 
 def _moment(number: int) -> str:

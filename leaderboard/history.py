@@ -52,7 +52,7 @@ class RankHistory:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoardEvent:
+class LeaderboardEvent:
     """A version of an entry got a score, and with it a place."""
 
     entry: Entry
@@ -110,7 +110,7 @@ class _HistoryStep(NamedTuple):
     place: int | None
 
 
-class BoardHistory:
+class LeaderboardHistory:
     """The history of all leaderboards; each is computed once, when it is first needed."""
 
     def __init__(self, standings: Standings, results: Sequence[Result]) -> None:
@@ -175,11 +175,11 @@ class BoardHistory:
                 history.append((last, row.place))
         return tuple(RankHistory(entry=row.entry, places=tuple(changes[row.entry.name])) for row in rows)
 
-    def events(self, limit: int) -> tuple[BoardEvent, ...]:
+    def events(self, limit: int) -> tuple[LeaderboardEvent, ...]:
         """The newest `limit` events of all leaderboards, newest first, of entries that are on them now."""
         return _newest((event for board in self._standings.boards for event in self.events_of(board, limit)), limit)
 
-    def events_of(self, board: TaskStandings | GameStandings, limit: int) -> tuple[BoardEvent, ...]:
+    def events_of(self, board: TaskStandings | GameStandings, limit: int) -> tuple[LeaderboardEvent, ...]:
         """The newest `limit` events of one task or game, newest first."""
         if isinstance(board, GameStandings):
             return _newest(_first_ratings(board), limit)
@@ -209,11 +209,11 @@ class BoardHistory:
         return self._versions[board.task.id]
 
 
-def _newest(events: Iterable[BoardEvent], limit: int) -> tuple[BoardEvent, ...]:
+def _newest(events: Iterable[LeaderboardEvent], limit: int) -> tuple[LeaderboardEvent, ...]:
     return tuple(sorted(events, key=lambda event: (event.at, event.task.id, event.entry.name), reverse=True)[:limit])
 
 
-def _task_events(board: TaskStandings, steps: Sequence[_HistoryStep], limit: int) -> Iterator[BoardEvent]:
+def _task_events(board: TaskStandings, steps: Sequence[_HistoryStep], limit: int) -> Iterator[LeaderboardEvent]:
     """Newest first: `limit` events, and others of the same second."""
     entries = {row.entry.name: row.entry for row in board.rows}
     count, oldest = 0, ""
@@ -221,7 +221,7 @@ def _task_events(board: TaskStandings, steps: Sequence[_HistoryStep], limit: int
         if count >= limit and version.at < oldest:
             return
         if version.score is not None and place is not None and (entry := entries.get(version.name)):
-            yield BoardEvent(
+            yield LeaderboardEvent(
                 entry=entry, task=board.task, at=version.at, score=version.score, place=place, place_before=before
             )
             count, oldest = count + 1, version.at
@@ -262,7 +262,7 @@ def _game_leads(board: GameStandings) -> Iterator[LeadChange]:
             leader = best
 
 
-def _first_ratings(board: GameStandings) -> Iterator[BoardEvent]:
+def _first_ratings(board: GameStandings) -> Iterator[LeaderboardEvent]:
     """Each player's first rating; players of one day in the order of their ratings."""
     rows = {row.entry.name: row for row in board.rows if not row.is_unranked}
     empty = RatingSnapshot(day="", elo={})
@@ -272,7 +272,7 @@ def _first_ratings(board: GameStandings) -> Iterator[BoardEvent]:
             if row := rows.get(name):
                 place = 1 + bisect_left(order, -after.elo[name])
                 at = row.since if row.since[:10] == after.day else f"{after.day}T00:00:00Z"
-                yield BoardEvent(
+                yield LeaderboardEvent(
                     entry=row.entry, task=board.task, at=at, score=after.elo[name], place=place, place_before=None
                 )
 

@@ -104,7 +104,7 @@ def with_host_flags(entries: Iterable[Entry], challenge: Challenge, moderation: 
 
 def _masked(standings: StandingsInput) -> StandingsInput:
     challenge = standings.challenge
-    names = {AgentName(entry.login, entry.agent) for entry in standings.entries}
+    names = {entry.spelled_name for entry in standings.entries}
     names |= {AgentName(result.login, result.agent) for result in standings.results}
     names |= {AgentName(player.login, player.agent) for duel in standings.duels for player in duel.players}
     mask = {
@@ -113,7 +113,7 @@ def _masked(standings: StandingsInput) -> StandingsInput:
         if not is_known(challenge, *name)
     }
     folders = version_folders(standings.entries)
-    spelled = {entry.name: AgentName(entry.login, entry.agent) for entry in standings.entries}
+    spelled = {entry.name: entry.spelled_name for entry in standings.entries}
 
     def masked(side: Result | PlayerRecord) -> AgentName | None:
         return mask.get(spelled.get(folders.of(side), AgentName(side.login, side.agent)))
@@ -122,7 +122,7 @@ def _masked(standings: StandingsInput) -> StandingsInput:
     groups = owner_groups(standings.entries, standings.duels)
     return replace(
         standings,
-        entries=tuple(_entry(entry, mask.get(AgentName(entry.login, entry.agent))) for entry in standings.entries),
+        entries=tuple(_entry(entry, mask.get(entry.spelled_name)) for entry in standings.entries),
         results=tuple(_result(result, masked(result)) for result in standings.results),
         duels=tuple(_duel(duel, masked) for duel in standings.duels if not groups.is_within_one_owner(duel)),
         moderation=_moderation(standings, mask, names - mask.keys()),
@@ -184,7 +184,7 @@ def _moderation(standings: StandingsInput, mask: Mapping[AgentName, AgentName], 
     Exclusions of agents that have neither an entry nor a record are left out: they have no replaced name.
     """
     moderation, replaced = standings.moderation, list[object]()
-    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in standings.entries}
+    digests = {entry.spelled_name: entry.digest for entry in standings.entries}
     for (login, agent), (other, folder) in mask.items():
         if exclusion := moderation.exclusion_of(login, agent, digests.get(AgentName(login, agent))):
             waiting = {"login": other, "agent": folder, "digest": None, "why": "named when the names are", "link": ""}

@@ -14,7 +14,7 @@ from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.seeds.derived_seeds import opening_seeds, player_seeds
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
-from tests.rooms import DIGEST, SEASON
+from tests.evaluations import DIGEST, SEASON
 
 TINY = "tests.evaluator.tiny_games"
 
@@ -87,7 +87,7 @@ def duelled(
             sandboxes.append(chosen.opener(cell))
             stack.callback(sandboxes[-1].close)
         seats = (ConnectedPlayer(sandbox=sandboxes[0]), ConnectedPlayer(sandbox=sandboxes[1]))
-        tally = play_duel(DuelSetup(game=game, specs=specs(game), limits=limits, seats=seats))
+        tally = play_duel(DuelSetup(game=game, specs=specs(game), limits=limits, players=seats))
         if logs is not None:
             for sandbox in sandboxes:
                 sandbox.end()

@@ -53,7 +53,7 @@ def _matching(pattern: re.Pattern[str], rule: str) -> AfterValidator:
 
 
 Login = Annotated[str, _matching(LOGIN, "a GitHub login: letters, digits, inner hyphens and '_', at most 39 characters")]
-AgentName = Annotated[str, _matching(AGENT, AGENT_RULE)]
+FolderName = Annotated[str, _matching(AGENT, AGENT_RULE)]
 TaskId = Annotated[str, _matching(TASK, "1 to 80 letters, digits or '_.:/-', beginning with a letter or digit")]
 Line = Annotated[str, StringConstraints(max_length=60), AfterValidator(_one_line)]
 LongLine = Annotated[str, StringConstraints(max_length=300), AfterValidator(_one_line)]

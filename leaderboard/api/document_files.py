@@ -16,14 +16,14 @@ from leaderboard.api.game_leaderboards import (
 )
 from leaderboard.api.openapi import openapi_document
 from leaderboard.api.openmetrics import openmetrics_document
-from leaderboard.api.site_documents import index_files
+from leaderboard.api.site_documents import site_document_files
 from leaderboard.api.submission_status import status_document
 from leaderboard.api.table_columns import game_csv, game_table, task_csv, task_table
 from leaderboard.api.task_leaderboards import RowJson, task_leaderboard, task_rows
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Standings, TaskStandings, listed_by_agent
-from leaderboard.history import BoardHistory
+from leaderboard.history import LeaderboardHistory
 from leaderboard.site_context import SiteContext
 from leaderboard.text import serialise, urls
 
@@ -34,7 +34,7 @@ MAX_ROWS_BY_DATE = 500
 def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tuple[str, bytes]]:
     """The documents of the whole site and of each task."""
     inputs = api_inputs(standings, context)
-    yield from index_files(inputs)
+    yield from site_document_files(inputs)
     yield "api/openapi.json", serialise.json_document(openapi_document(inputs))
     for board in standings.tasks:
         rows = task_rows(board, inputs)
@@ -81,12 +81,12 @@ def _by_date(task_id: str, rows: Sequence[RowJson | GameRowJson]) -> Iterator[tu
 
 
 def feed_and_status_files(
-    standings: Standings, context: SiteContext, history: BoardHistory | None = None
+    standings: Standings, context: SiteContext, history: LeaderboardHistory | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """The state of every submission, feeds and counters; `history` may be given where it is at hand."""
     inputs = api_inputs(standings, context)
     yield "api/status.json", serialise.json_document(status_document(inputs))
-    yield from feed_files(inputs, history or BoardHistory(standings, tuple(inputs.results)))
+    yield from feed_files(inputs, history or LeaderboardHistory(standings, tuple(inputs.results)))
     yield "metrics.txt", openmetrics_document(inputs).encode("utf-8", "replace")
 
 

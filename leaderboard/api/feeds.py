@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.shared_json import ClosedObject, UtcTime
-from leaderboard.history import BoardEvent, BoardHistory
+from leaderboard.history import LeaderboardEvent, LeaderboardHistory
 from leaderboard.scoring import metrics
 from leaderboard.text import format, serialise, urls
 
@@ -77,11 +77,11 @@ class Feed:
     title: str
     page: str
     """The address below the site's root of the page it belongs to."""
-    events: Sequence[BoardEvent]
+    events: Sequence[LeaderboardEvent]
     """Newest first."""
 
 
-def feed_files(inputs: ApiInputs, past: BoardHistory) -> Iterator[tuple[str, bytes]]:
+def feed_files(inputs: ApiInputs, past: LeaderboardHistory) -> Iterator[tuple[str, bytes]]:
     """Two files for all tasks together and two for each task."""
     title = inputs.standings.challenge.title
     for board in inputs.standings.boards:
@@ -97,13 +97,13 @@ def _both(feed: Feed, inputs: ApiInputs) -> Iterator[tuple[str, bytes]]:
     yield f"{feed.path}.json", serialise.json_document(json_feed(feed, inputs))
 
 
-def feed_headline(event: BoardEvent) -> str:
+def feed_headline(event: LeaderboardEvent) -> str:
     """What happened, in a line."""
     before = "" if event.place_before in (None, event.place) else f", before {event.place_before}"
     return f"{event.entry.submission.name}: place {event.place} in {event.task.title or event.task.id}{before}"
 
 
-def event_words(event: BoardEvent) -> str:
+def event_words(event: LeaderboardEvent) -> str:
     """What happened, in a sentence."""
     digits = 0 if event.task.game else metrics.digits(event.task)
     measure = "rating" if event.task.game else metrics.ranking_metric(event.task).name
@@ -122,7 +122,7 @@ def _stable_id(inputs: ApiInputs, *parts: str) -> str:
     return uuid.uuid5(uuid.NAMESPACE_URL, "\n".join((board, inputs.standings.challenge.season, *parts))).urn
 
 
-def _event_id(event: BoardEvent, inputs: ApiInputs) -> str:
+def _event_id(event: LeaderboardEvent, inputs: ApiInputs) -> str:
     return _stable_id(inputs, event.task.id, event.entry.login, event.entry.agent, event.at)
 
 
@@ -143,7 +143,7 @@ def atom(feed: Feed, inputs: ApiInputs) -> str:
     )
 
 
-def _atom_entry(event: BoardEvent, base: str, inputs: ApiInputs) -> str:
+def _atom_entry(event: LeaderboardEvent, base: str, inputs: ApiInputs) -> str:
     page = urls.agent_address(event.entry.login, event.entry.agent)
     return (
         f"<entry><id>{_event_id(event, inputs)}</id><title>{serialise.xml(feed_headline(event))}</title>"
@@ -171,7 +171,7 @@ def _links(feed: Feed, inputs: ApiInputs) -> FeedLinksJson:
     return {"home_page_url": site + feed.page, "feed_url": f"{site}{quote(feed.path)}.json"}
 
 
-def _item(event: BoardEvent, inputs: ApiInputs) -> FeedItemJson:
+def _item(event: LeaderboardEvent, inputs: ApiInputs) -> FeedItemJson:
     site, entry = inputs.context.site_url, event.entry
     link: FeedItemLinkJson = {"url": site + urls.agent_address(entry.login, entry.agent)} if site else {}
     return {

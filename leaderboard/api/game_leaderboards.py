@@ -128,9 +128,9 @@ class HeadToHeadJson(CountJson):
     key: str
 
 
-def _head_to_head(pair: tuple[AgentName, AgentName], pairing: HeadToHead) -> HeadToHeadJson:
+def _head_to_head(pair: tuple[AgentName, AgentName], meeting: HeadToHead) -> HeadToHeadJson:
     return {
-        "row": _agent_path(pair[0]), "column": _agent_path(pair[1]), **_count(pairing.count), "key": pairing.duel.key,
+        "row": _agent_path(pair[0]), "column": _agent_path(pair[1]), **_count(meeting.count), "key": meeting.duel.key,
     }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def openmetrics_document(inputs: ApiInputs) -> str:
 def _counters(inputs: ApiInputs) -> Iterator[str]:
     results, duels = list(inputs.results), [duel for game in inputs.standings.games for duel in shown_duels(game)]
     yield from _family(
-        "submissions_received", "counter", "Versions of agents that were entered, by the door they came through.",
+        "submissions_received", "counter", "Versions of agents that were entered, by the way they came.",
         {(("mode", mode),): count for mode, count in sorted(_received(inputs).items())},
     )  # fmt: skip
     invalid = Counter(r.verdict.value for r in results if r.verdict is Verdict.INVALID)

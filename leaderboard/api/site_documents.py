@@ -158,8 +158,8 @@ class HealthJson(SiteHeadJson):
     tasks: list[TaskHealthJson]
 
 
-def index_files(inputs: ApiInputs) -> Iterator[tuple[str, bytes]]:
-    """These documents."""
+def site_document_files(inputs: ApiInputs) -> Iterator[tuple[str, bytes]]:
+    """The documents of this module."""
     yield "api/index.json", serialise.json_document(index_document(inputs))
     yield "api/tasks.json", serialise.json_document(tasks_document(inputs))
     yield "api/overall.json", serialise.json_document(overall_document(inputs))

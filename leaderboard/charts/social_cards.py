@@ -95,8 +95,8 @@ def chosen_cards(standings: Standings) -> tuple[Entry, ...]:
 def chosen_duels(board: GameStandings) -> tuple[Duel, ...]:
     """The duels that have their own cards: those among the first players."""
     names = [row.entry.name for row in board.rows[:TASK_CARDS]]
-    crossings = (board.crosstable.get(pair) for pair in combinations(names, 2))
-    return tuple(crossing.duel for crossing in crossings if crossing and crossing.duel.matches)
+    meetings = (board.crosstable.get(pair) for pair in combinations(names, 2))
+    return tuple(meeting.duel for meeting in meetings if meeting and meeting.duel.matches)
 
 
 def duel_card(board: GameStandings, duel: Duel) -> str:

@@ -24,11 +24,11 @@ from leaderboard.comments.states import (
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings
+from leaderboard.core.match_count import count_matches
 from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskRow, TaskStandings, entries_of
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.refusal_reasons import Reason, reason_in_words
-from leaderboard.ratings.counting_duels import count_matches
 from leaderboard.ratings.validations import side_fault, validation_fault
 from leaderboard.scoring.counting_results import counting_results
 from leaderboard.scoring.intervals import intervals, measured_estimate
@@ -350,7 +350,7 @@ def _official_games(now: Standings, entry: Entry) -> tuple[GameReport, ...]:
     games = []
     for board in now.games:
         failure = next((failure for failure in board.failures if failure.entry.name == entry.name), None)
-        duels = [crossing.duel for (name, _), crossing in board.crosstable.items() if name == entry.name]
+        duels = [meeting.duel for (name, _), meeting in board.crosstable.items() if name == entry.name]
         if failure:
             games.append(
                 GameReport(

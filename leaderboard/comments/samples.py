@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import (
@@ -98,7 +98,7 @@ def _digest(text: str) -> str:
 
 def _result(task: Task, verdict: Verdict = Verdict.OK, **fields: Any) -> Result:
     played = task.episodes if verdict is Verdict.OK else 0
-    return with_self_hash(
+    return Result.with_self_hash(
         {
             "schema": 1, "key": _digest(task.id), "class": "preview", "task": task.id, "task_digest": task.digest(),
             "login": "alice", "agent": "angle-rule", "submission_digest": _digest("alice"), "season": "2026",

@@ -126,5 +126,5 @@ class GameStandings:
 
 def shown_duels(board: GameStandings) -> Iterator[Duel]:
     """Every duel that has a page: one for each pair, and the validations that refused a player."""
-    yield from {crossing.duel.key: crossing.duel for crossing in board.crosstable.values()}.values()
+    yield from {meeting.duel.key: meeting.duel for meeting in board.crosstable.values()}.values()
     yield from (failure.duel for failure in board.failures)

@@ -1,8 +1,10 @@
 """How many matches a player won, drew and lost, and the points that they are worth in a game's table."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from evaluator.model.records.duel_record import MatchRecord
 
 WIN_POINTS, DRAW_POINTS = 2, 1
 
@@ -43,3 +45,14 @@ class MatchCount:
             lost=sum(count.lost for count in counts), errors=sum(count.errors for count in counts),
             score=math.fsum(count.score for count in counts),
         )  # fmt: skip
+
+
+def count_matches(matches: Sequence[MatchRecord], side: int) -> MatchCount:
+    """What one side did in these matches."""
+    won = drawn = errors = 0
+    for match in matches:
+        won += match.winner == side
+        drawn += match.winner is None and not match.offenders
+        errors += side in match.offenders
+    score = math.fsum(match.scores[side] for match in matches)
+    return MatchCount(won=won, drawn=drawn, lost=len(matches) - won - drawn, errors=errors, score=score)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, TypeVar
 from evaluator.model.base import error_in_words
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import Record, parse_duel, parse_result
-from evaluator.model.records.result import Cost, Provenance, Result, is_place
+from evaluator.model.records.result import Cost, Provenance, Result, may_lie_at
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.parallel import Partition, run_in_background
 
@@ -212,7 +212,7 @@ def _read(
     for path in files:
         try:
             record = parse(Path(path).read_bytes())
-            if not is_place(path[len(root) + 1 : -len(RESULT)], record.path(), record.verdict):
+            if not may_lie_at(path[len(root) + 1 : -len(RESULT)], record.path(), record.verdict):
                 raise ValueError(f"it belongs at {record.path()}{RESULT} and lies elsewhere")
             records.append(convert(record))
         except (ValueError, OSError) as error:

@@ -35,10 +35,10 @@ def opening_book(board: GameStandings) -> str:
 
 def _matches(board: GameStandings, leader: GameRow) -> Iterator[tuple[int, str]]:
     for row in board.rows:
-        crossing = board.crosstable.get((leader.entry.name, row.entry.name))
-        if crossing is None:
+        meeting = board.crosstable.get((leader.entry.name, row.entry.name))
+        if meeting is None:
             continue
-        for index, moves in enumerate(moves_of(crossing.duel)):
+        for index, moves in enumerate(moves_of(meeting.duel)):
             if moves and all(0 <= move <= 9 for move in moves):
                 # Sides take turns in beginning.
-                yield crossing.side ^ index % 2, "".join(map(str, moves))
+                yield meeting.side ^ index % 2, "".join(map(str, moves))

@@ -40,7 +40,7 @@ def typical_episode(episodes: Sequence[EpisodeReplay]) -> EpisodeReplay | None:
     return next((one for one in episodes if one.which == "median"), next(iter(episodes), None))
 
 
-def leader_first(board: TaskStandings, episodes: Episodes) -> tuple[Film, ...]:
+def task_films(board: TaskStandings, episodes: Episodes) -> tuple[Film, ...]:
     """The films of a task's entries in the order of the table, those with a place of their own first."""
     films = [
         Film(row=row, episode=episode)
@@ -53,10 +53,10 @@ def leader_first(board: TaskStandings, episodes: Episodes) -> tuple[Film, ...]:
 def posters(standings: Standings, episodes: Episodes) -> Iterator[EpisodeReplay]:
     """The episodes that pages show by a poster: the first film of each task."""
     for board in standings.tasks:
-        yield from (film.episode for film in leader_first(board, episodes)[:1])
+        yield from (film.episode for film in task_films(board, episodes)[:1])
 
 
-def chosen_results(result: Result, task: Task) -> tuple[tuple[str, int], ...]:
+def chosen_episodes(result: Result, task: Task) -> tuple[tuple[str, int], ...]:
     """The best, median and worst episode by return, without duplicates; of equal returns the earlier one."""
     returns = result.returns
     order = sorted(_finished(result), key=lambda index: (-oriented_return(task, returns[index]), index))

@@ -11,11 +11,10 @@ from leaderboard.charts import history_charts, table_bars
 from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, shown_duels
-from leaderboard.core.match_count import MatchCount
+from leaderboard.core.match_count import MatchCount, count_matches
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import match_replay, side_names
 from leaderboard.games.opening_book import has_book, opening_book
-from leaderboard.ratings.counting_duels import count_matches
 from leaderboard.site_context import AllFrames
 from leaderboard.text import format, urls
 
@@ -26,7 +25,7 @@ FIRST_MATCHES = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pairing:
+class CrosstableCell:
     """One cell of a crosstable."""
 
     count: MatchCount
@@ -41,24 +40,24 @@ class Opponent:
     """One opponent of a player."""
 
     entry: Entry
-    pairing: Pairing
+    cell: CrosstableCell
     duel: Duel
 
 
-def pairing_of(board: GameStandings, crossing: HeadToHead) -> Pairing:
+def crosstable_cell(board: GameStandings, meeting: HeadToHead) -> CrosstableCell:
     """A head-to-head record as a cell of a crosstable."""
-    count = crossing.count
+    count = meeting.count
     tint = "won" if count.points_share > 0.55 else "lost" if count.points_share < 0.45 else "even"
-    return Pairing(count=count, page=urls.duel_page(board.task.id, crossing.duel), tint=tint)
+    return CrosstableCell(count=count, page=urls.duel_page(board.task.id, meeting.duel), tint=tint)
 
 
-def crosstable(board: GameStandings) -> list[tuple[GameRow, list[Pairing | None]]]:
+def crosstable(board: GameStandings) -> list[tuple[GameRow, list[CrosstableCell | None]]]:
     """The first players against each other; None for pairs without a duel."""
     shown = board.rows[:CROSSTABLE_PLAYERS]
     table = []
     for row in shown:
-        crossings = (board.crosstable.get((row.entry.name, other.entry.name)) for other in shown)
-        table.append((row, [None if crossing is None else pairing_of(board, crossing) for crossing in crossings]))
+        meetings = (board.crosstable.get((row.entry.name, other.entry.name)) for other in shown)
+        table.append((row, [None if meeting is None else crosstable_cell(board, meeting) for meeting in meetings]))
     return table
 
 
@@ -66,9 +65,9 @@ def opponents_of(board: GameStandings, name: AgentName) -> list[Opponent]:
     """A player's opponents, the strongest first."""
     opponents = []
     for row in board.rows:
-        crossing = board.crosstable.get((name, row.entry.name))
-        if crossing is not None:
-            opponents.append(Opponent(entry=row.entry, pairing=pairing_of(board, crossing), duel=crossing.duel))
+        meeting = board.crosstable.get((name, row.entry.name))
+        if meeting is not None:
+            opponents.append(Opponent(entry=row.entry, cell=crosstable_cell(board, meeting), duel=meeting.duel))
     return opponents
 
 

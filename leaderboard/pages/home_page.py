@@ -109,10 +109,10 @@ def leaders_win(board: GameStandings) -> WonMatch | None:
 
 def _best_win(board: GameStandings, entry: Entry) -> WonMatch | None:
     for row in board.rows:
-        crossing = board.crosstable.get((entry.name, row.entry.name)) if row.entry.name != entry.name else None
-        index = _won_match(crossing.duel, crossing.side) if crossing else None
-        if crossing and index is not None:
-            return WonMatch(entry=entry, opponent=row.entry, duel=crossing.duel, index=index)
+        meeting = board.crosstable.get((entry.name, row.entry.name)) if row.entry.name != entry.name else None
+        index = _won_match(meeting.duel, meeting.side) if meeting else None
+        if meeting and index is not None:
+            return WonMatch(entry=entry, opponent=row.entry, duel=meeting.duel, index=index)
     return None
 
 

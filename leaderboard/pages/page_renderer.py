@@ -13,8 +13,8 @@ from leaderboard.charts import history_charts, table_bars
 from leaderboard.comments import samples
 from leaderboard.core.standings import Standings, TaskStandings
 from leaderboard.health import health
-from leaderboard.history import BestScore, BoardHistory, RankHistory
-from leaderboard.pages import all_agents, episode_replays, game_page, home_page, html_frame, ledger
+from leaderboard.history import BestScore, LeaderboardHistory, RankHistory
+from leaderboard.pages import all_agents, episode_replays, game_page, home_page, ledger, page_shell
 from leaderboard.pages.page_templates import TemplateRenderer, template_environment
 from leaderboard.scoring.metrics import any_sealed, digits
 from leaderboard.scoring.significance import smallest_difference
@@ -93,7 +93,7 @@ def significant_difference(board: TaskStandings) -> str | None:
     return number(difference, digits(board.task))
 
 
-def task_history(board: TaskStandings, history: BoardHistory) -> TaskHistory | None:
+def task_history(board: TaskStandings, history: LeaderboardHistory) -> TaskHistory | None:
     """The history of a leaderboard; None before it has results of two days."""
     records, tracks = history.progress(board), history.places_over_time(board)
     times = [record.at for record in records] + [at for track in tracks for at, _ in track.places]
@@ -108,15 +108,15 @@ def task_history(board: TaskStandings, history: BoardHistory) -> TaskHistory | N
     )
 
 
-def render_pages(standings: Standings, context: SiteContext, past: BoardHistory | None = None) -> dict[str, str]:
+def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHistory | None = None) -> dict[str, str]:
     """All pages that MkDocs builds or copies: path below the folder of pages to Markdown; the pages of duels are HTML.
 
     The pages of agents are too many for MkDocs: `leaderboard.pages.agent` makes them. `past` saves computing the history
     again.
     """
-    past = past or BoardHistory(standings, context.results)
+    past = past or LeaderboardHistory(standings, context.results)
     renderer = TemplateRenderer(standings, context)
-    pages = {html_frame.FRAME_PAGE: html_frame.FRAME_SOURCE}
+    pages = {page_shell.SHELL_PAGE: page_shell.SHELL_SOURCE}
     pages[urls.HOME_PAGE] = renderer.page(
         urls.HOME_PAGE, "home.md.jinja", events=past.events(home_page.NEWS), leads=past.leads()[:home_page.NEWS],
         health=health(standings, context.results),
@@ -139,7 +139,7 @@ def render_pages(standings: Standings, context: SiteContext, past: BoardHistory 
         pages[path] = renderer.page(
             path, "task.md.jinja", board=board, task=board.task, scale=scale, history=task_history(board, past),
             shown_columns=task_columns(board.task), lines=task_lines(board, context.reproduced),
-            difference=significant_difference(board), films=episode_replays.leader_first(board, context.episodes),
+            difference=significant_difference(board), films=episode_replays.task_films(board, context.episodes),
         )  # fmt: skip
     for game in standings.games:
         pages |= game_page.render_game_pages(game, renderer.page, context.frames, context.networks)

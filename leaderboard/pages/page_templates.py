@@ -148,7 +148,7 @@ def _refused(board: TaskStandings | GameStandings) -> list[Entry]:
 
 def filmed_tasks(standings: Standings, context: SiteContext) -> set[str]:
     """The tasks and games whose pages show a film, to which others link."""
-    tasks = {board.task.id for board in standings.tasks if episode_replays.leader_first(board, context.episodes)}
+    tasks = {board.task.id for board in standings.tasks if episode_replays.task_films(board, context.episodes)}
     return tasks | {board.task.id for board in standings.games if home_page.won_matches(board)}
 
 

@@ -44,10 +44,7 @@ class AdmissionContext:
 
 def tasks_by_name(challenge: Challenge, entries: Iterable[Entry]) -> dict[AgentName, list[str]]:
     """The ids of the tasks that each folder enters."""
-    return {
-        AgentName(entry.login, entry.agent): [task.id for task in challenge.tasks if entry.submission.plays(task)]
-        for entry in entries
-    }
+    return {entry.spelled_name: [task.id for task in challenge.tasks if entry.submission.plays(task)] for entry in entries}
 
 
 def authors_by_owner(challenge: Challenge, entries: Iterable[Entry]) -> dict[str, set[str]]:

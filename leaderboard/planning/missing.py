@@ -151,7 +151,7 @@ class MeasurementContext:
 
     def draws_of(self, entry: Entry, task_id: str) -> tuple[str, ...]:
         """The beacon of each of an entry's draws on a task, the newest last."""
-        return self.beacons.get((AgentName(entry.login, entry.agent), task_id), (self.beacon,))
+        return self.beacons.get((entry.spelled_name, task_id), (self.beacon,))
 
     def later(self, first: Entry, second: Entry, task_id: str) -> str:
         """The later beacon of two players, which the seeds of their duel come from: the earlier one could not foresee it.

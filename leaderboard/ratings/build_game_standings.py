@@ -275,8 +275,8 @@ def _crosstable(now: RatedPlayers) -> dict[tuple[AgentName, AgentName], HeadToHe
     for pair, counted in now.duels.items():
         names = [now.players[i].name for i in pair]
         for side in (0, 1):
-            crossing = HeadToHead(count=counted.totals.counts[side], duel=counted.duel, side=side)
-            crosstable[names[side], names[1 - side]] = crossing
+            meeting = HeadToHead(count=counted.totals.counts[side], duel=counted.duel, side=side)
+            crosstable[names[side], names[1 - side]] = meeting
     return crosstable
 
 

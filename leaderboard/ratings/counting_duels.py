@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord
+from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.match_count import MatchCount
+from leaderboard.core.match_count import MatchCount, count_matches
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
 
@@ -172,17 +172,6 @@ def duel_totals(*duels: Duel, simultaneous: bool = False, opening: int = 0) -> D
             for first in ((0,) if simultaneous else (1, -1))
         },
     )
-
-
-def count_matches(matches: Sequence[MatchRecord], side: int) -> MatchCount:
-    """What one side did in them."""
-    won = drawn = errors = 0
-    for match in matches:
-        won += match.winner == side
-        drawn += match.winner is None and not match.offenders
-        errors += side in match.offenders
-    score = math.fsum(match.scores[side] for match in matches)
-    return MatchCount(won=won, drawn=drawn, lost=len(matches) - won - drawn, errors=errors, score=score)
 
 
 def _beginnings(duel: Duel, opening: int) -> list[tuple[object, ...]]:

@@ -3,7 +3,7 @@
 from urllib.parse import quote, urlsplit
 
 from evaluator.model.identifiers import safe_path_segment
-from evaluator.model.records.duel_record import Duel, sides
+from evaluator.model.records.duel_record import Duel, pair_segment
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import Entry, Excluded
 from leaderboard.core.standings import WithdrawnScore
@@ -45,7 +45,7 @@ def task_anchor(task_id: str) -> str:
 def duel_page(task_id: str, duel: Duel) -> str:
     """The page of a duel. MkDocs only copies it: there are too many to render."""
     # In an address "%" would have to be encoded again.
-    pair = sides(*(player.name_as_written for player in duel.players)).replace("%", "~")
+    pair = pair_segment(*(player.name_as_written for player in duel.players)).replace("%", "~")
     return f"{task_page(task_id).removesuffix('.md')}/duels/{pair}/index.html"
 
 

@@ -95,10 +95,10 @@ def _watch_episode(checkout: Checkout, entry: AgentFolder, task: str | None, epi
     number = episode_number(result, played, episode)
     target = out or checkout.root / "build/watch" / f"{entry.agent}-{played.id}-{number}.webp"
     # Imported late: pictures take long to import.
-    from scripts.static_site.render_episodes import WantedEpisode, save_episode
+    from scripts.static_site.render_episodes import ReplayedResult, save_episode
 
     path = checkout.store.result_path(result)
-    wanted = WantedEpisode(
+    wanted = ReplayedResult(
         task=played, key=result.key, result=path, trace=checkout.store.trace_of(path), path=result.path(),
         chosen=((episode, number),),
     )  # fmt: skip

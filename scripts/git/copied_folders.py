@@ -2,7 +2,7 @@
 
 Two folders are the same agent if the same code of theirs runs and their files are the same, apart from modes, line ends,
 empty files and headers with manifests, whether they lie in the folder or are fetched. Which version a folder holds is
-another question: there every byte counts. What everybody starts from, unchanged and with nothing fetched, is nobody's.
+another question: there every byte counts. What everybody starts from, unchanged and with nothing fetched, is no copy.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from scripts.repository.unchanged_starters import is_starter
 # Only the line ends of files up to this size are looked at; weights are compared as they are.
 _TEXT_BYTES = 128 << 10
 # Bytes of others that are read for one changed folder: a pull request cannot make the guard read all of main.
-_OTHERS_BYTES = 64 << 20
+_READ_BYTES = 64 << 20
 # Line ends that a copy may have more before its first line and after its last, in bytes.
 _OUTER_LINE_ENDS = 4
 
@@ -53,7 +53,7 @@ class _Folder:
     empty: frozenset[bytes]
 
 
-class AlikeFolders:
+class FoldersByNames:
     """Folders by the names of their files, since a copy has the same ones or fetches them."""
 
     def __init__(self, folders: Mapping[str, Iterable[TreeLeaf]]) -> None:
@@ -71,7 +71,7 @@ class AlikeFolders:
 
 def copy_faults(
     repository: GitRepository,
-    on_main: AlikeFolders,
+    on_main: FoldersByNames,
     changed: Mapping[str, Sequence[TreeLeaf]],
     *,
     removed: Collection[str],
@@ -81,7 +81,7 @@ def copy_faults(
     `changed`: folder of the pull request to its files. `removed`: the folders on main that will not be there any more, or
     not with the same files.
     """
-    faults, here, objects = [], AlikeFolders(changed), _Objects(repository)
+    faults, here, objects = [], FoldersByNames(changed), _Objects(repository)
     for path, leaves in sorted(changed.items()):
         if folder := _folder(path, leaves):
             manifest = objects.manifests([folder.manifest])[0]
@@ -109,29 +109,29 @@ def _folder(path: str, leaves: Iterable[TreeLeaf]) -> _Folder | None:
 
 
 def _faults_of(objects: "_Objects", folder: _Folder, manifest: "_Manifest", others: Iterable[_Folder]) -> Iterator[str]:
-    others = [other for other in others if all(starmap(_may_be_text, _pairs(folder, other)))]
+    others = [other for other in others if all(starmap(_are_readable, _pairs(folder, other)))]
     objects.read_lines(ours for other in others for ours, theirs in _pairs(folder, other) if ours.key != theirs.key)
-    others = _within(_OTHERS_BYTES, folder, [o for o in others if all(starmap(objects.may_be, _pairs(folder, o)))])
+    others = _smallest(_READ_BYTES, folder, [o for o in others if all(starmap(objects.may_equal, _pairs(folder, o)))])
     objects.read_lines(theirs for other in others for ours, theirs in _pairs(folder, other) if ours.key != theirs.key)
     alike = [other for other in others if all(starmap(objects.are_equal, _pairs(folder, other)))]
     alike.sort(key=lambda other: other.path)
-    is_nobodys = bool(alike) and manifest.lies_here and objects.are_a_starters(folder.files.values())
+    is_starters = bool(alike) and manifest.lies_here and objects.are_starter_files(folder.files.values())
     for other, other_manifest in zip(alike, objects.manifests([other.manifest for other in alike]), strict=True):
-        if is_nobodys and not _is_same_owner(folder, other):
+        if is_starters and not _is_same_owner(folder, other):
             continue
         if other_manifest is None or manifest.code != other_manifest.code:
             continue
-        if _elsewhere(objects, folder, manifest, other) == _elsewhere(objects, other, other_manifest, folder):
+        if _other_hashes(objects, folder, manifest, other) == _other_hashes(objects, other, other_manifest, folder):
             yield _fault(folder, other, _differences(folder, other, manifest, other_manifest))
 
 
-def _elsewhere(objects: "_Objects", one: _Folder, manifest: "_Manifest", other: _Folder) -> dict[bytes, str]:
+def _other_hashes(objects: "_Objects", one: _Folder, manifest: "_Manifest", other: _Folder) -> dict[bytes, str]:
     """The hashes of a folder's files, fetched ones included, that do not lie in both folders."""
     oids = {name: file.leaf.oid for name, file in one.files.items() if name not in other.files}
     return {**manifest.fetched, **dict(zip(oids, objects.hashes(oids.values()), strict=True))}
 
 
-def _within(most: int, folder: _Folder, others: Iterable[_Folder]) -> list[_Folder]:
+def _smallest(most: int, folder: _Folder, others: Iterable[_Folder]) -> list[_Folder]:
     """As many of the others as may be read, the smallest first."""
     sizes = [
         (sum(theirs.leaf.size for ours, theirs in _pairs(folder, other) if ours.key != theirs.key), other)
@@ -211,7 +211,7 @@ class _Objects:
             text = _lines(content, has_header=key[1])
             self._texts[key] = _Text(len(text), text.count(b"\n"), hashlib.sha256(text).hexdigest())
 
-    def may_be(self, ours: _AgentFile, theirs: _AgentFile) -> bool:
+    def may_equal(self, ours: _AgentFile, theirs: _AgentFile) -> bool:
         """Whether a size leaves open that a file has the lines of one that was read: each ends in one byte or two."""
         if ours.key == theirs.key:
             return True
@@ -223,7 +223,7 @@ class _Objects:
         """Whether two files have the same lines."""
         return ours.key == theirs.key or self._texts[ours.key] == self._texts[theirs.key]
 
-    def are_a_starters(self, files: Collection[_AgentFile]) -> bool:
+    def are_starter_files(self, files: Collection[_AgentFile]) -> bool:
         """Whether these are the files of an agent that everybody starts from."""
         if any(file.leaf.size > _TEXT_BYTES for file in files):
             return False
@@ -246,7 +246,7 @@ def _pairs(one: _Folder, other: _Folder) -> list[tuple[_AgentFile, _AgentFile]]:
     return [(file, other.files[name]) for name, file in one.files.items() if name in other.files]
 
 
-def _may_be_text(ours: _AgentFile, theirs: _AgentFile) -> bool:
+def _are_readable(ours: _AgentFile, theirs: _AgentFile) -> bool:
     """Whether two files are one object, or small enough to be read for their line ends."""
     return ours.key == theirs.key or max(ours.leaf.size, theirs.leaf.size) <= _TEXT_BYTES
 

@@ -15,7 +15,7 @@ from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, error_in_words
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
-from evaluator.model.records.result import Result, is_place
+from evaluator.model.records.result import Result, may_lie_at
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.urls import traces_branch as traces_branch
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
@@ -177,7 +177,7 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
             return
         try:
             record = parse_record(content, quick=True)
-            if not is_place(path.removesuffix(RESULT), record.path(), record.verdict):
+            if not may_lie_at(path.removesuffix(RESULT), record.path(), record.verdict):
                 raise ValueError(f"it says that it is {record.path()}{RESULT}, and lies elsewhere")
         except ValueError as error:
             damaged.append(f"{path}: is not a result ({error_in_words(error)}); it is left out")

@@ -19,7 +19,7 @@ from evaluator.host.usage import MIB
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.identifiers import AGENT, AGENT_RULE, new_agent_fault
-from scripts.git.copied_folders import AlikeFolders, copy_faults
+from scripts.git.copied_folders import FoldersByNames, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
 from scripts.git.tree_diff import (
     TreeChange,
@@ -44,7 +44,7 @@ VERSIONS_KEPT = 4
 UNPACKED_TIMES, LISTS_BYTES, UNPACKED_BYTES = 4, 64 * MIB, 2048 * MIB
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
 LOST = "main has it no longer, so that a merge could change another file instead; merge main into the branch"
-_NOBODYS = {LOCAL: "the example agents", GHOST: "deleted accounts"}
+_RESERVED_LOGINS = {LOCAL: "the example agents", GHOST: "deleted accounts"}
 _MODE_FAULTS = {
     "120000": "is a symbolic link; put the file itself there",
     "160000": "is another repository; put its files there",
@@ -117,7 +117,7 @@ def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, 
 
 def _path_fault(change: TreeChange, parts: list[str], folder: str) -> str | None:
     """What is wrong with a changed path in the author's folder; deleting is always allowed."""
-    if stands_for := _NOBODYS.get(folder.casefold()):
+    if stands_for := _RESERVED_LOGINS.get(folder.casefold()):
         return f"the login {folder.casefold()} stands for {stands_for}; submit under another account"
     if parts[1] != folder:
         return f"the folder is spelled {SUBMISSIONS}/{folder}; rename it"
@@ -222,10 +222,10 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
 
 
 @lru_cache(maxsize=2)
-def _agents_on_main(repository: GitRepository, base: str) -> tuple[Mapping[str, str], AlikeFolders]:
+def _agents_on_main(repository: GitRepository, base: str) -> tuple[Mapping[str, str], FoldersByNames]:
     """The owners and the agents on main: listed once for all pull requests that a report looks at."""
     leaves = repository.leaves(base, SUBMISSIONS)
-    return owners_on(leaves), AlikeFolders(by_folder(leaves))
+    return owners_on(leaves), FoldersByNames(by_folder(leaves))
 
 
 def uncommitted_copy_faults(repository: GitRepository, base: str, path: str, files: Iterable[SubmissionFile]) -> list[str]:

@@ -12,8 +12,8 @@ from itertools import chain
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.model.config.moderation import Erasure
 from evaluator.model.config.submission import SubmissionKind
-from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_with_self_hash
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.duel_record import Duel, PlayerRecord
+from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
@@ -44,7 +44,7 @@ class Renaming:
         document = {**result.document(), "login": self.mark, "login_id": None, "agent": self.agents[result.agent],
                     "log_tail": "", "message": ERASED_MESSAGE if result.message else "",
                     "erased_sha256": result.erased_sha256 or result.self_sha256}  # fmt: skip
-        return with_self_hash(_without_words(document))
+        return Result.with_self_hash(_without_words(document))
 
     def duel(self, duel: Duel) -> Duel:
         """A duel without the person's name and words; one of others is unchanged."""
@@ -54,7 +54,7 @@ class Renaming:
         document["players"] = [self._player(player) for player in duel.players]
         document["erased_sha256"] = duel.erased_sha256 or duel.self_sha256
         document["message"] = ERASED_MESSAGE if duel.message else ""
-        return duel_with_self_hash(_without_words(document))
+        return Duel.with_self_hash(_without_words(document))
 
     def _player(self, player: PlayerRecord) -> dict[str, object]:
         document = player.model_dump(mode="json")

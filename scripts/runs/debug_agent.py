@@ -84,7 +84,7 @@ def play_match_here(request: DuelRequest, folder: Path, count: int) -> Iterator[
     factory = _factory(folder, request.contenders[0].folder.submission, hello)
     servers = [_server(folder, factory, {**hello, "seed": seed}) for seed in specs[0].agent_seeds]
     pool = MatchPool(game, specs, 1)
-    while (match := pool.seat(0)) is not None:
+    while (match := pool.start_next(0)) is not None:
         while not match.over:
             _play_move(pool, match, servers[match.side])
         for side, server in enumerate(servers):
@@ -101,7 +101,7 @@ def _play_move(pool: MatchPool, match: LiveMatch, server: AgentServer) -> None:
         move = int(np.frombuffer(server.answer(memoryview(b"".join(parts))), "<i8")[0])
     if move == wire.MALFORMED:
         raise DebuggedFault(f"match {match.spec.index}, {malformed_move(match)}")
-    if move not in pool.game.legal(match.position.see()):
+    if move not in pool.game.legal(match.position.observe()):
         raise DebuggedFault(f"match {match.spec.index}, {illegal_move(pool.game, match, move)}")
     if match.play(move, 0, leaves, 0):
         pool.settle(match)

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.errors import EnvironmentFault, SandboxError
 from evaluator.host.loading.submission_folder import SubmissionFolder
 from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import Record, parse_result
 from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
     from evaluator.host.solo.evaluation_request import EvaluationRequest
     from evaluator.host.solo.partial_record import PartialFolder
-
-_Record = TypeVar("_Record", Result, Duel)
 
 
 def choose_sandbox(sandbox: str, gpus: int = 0) -> "SelectedSandbox":
@@ -207,8 +205,6 @@ def ended_in_words(result: Result) -> str:
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:
     """The recorded result of a request; None without one, or where another attempt may end differently."""
-    from evaluator.model.records.parse import parse_result
-
     key = request.wanted().key()
     path = store.results / (result_path(request.gym_task.task.id, request.login, request.agent, key) + RESULT)
     result = read_record(path, parse_result, "evaluated")
@@ -229,7 +225,7 @@ def may_end_differently(verdict: Verdict, folder: SubmissionFolder) -> bool:
     return verdict is Verdict.INVALID and bool(folder.submission.weights)
 
 
-def read_record(path: Path, parse: Callable[[bytes], _Record], verb: str) -> _Record | None:
+def read_record(path: Path, parse: Callable[[bytes], Record], verb: str) -> Record | None:
     """The record in a file; None without one, or where it is damaged, which is reported with what is done again."""
     if not path.exists():
         return None

@@ -9,7 +9,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.pages.episode_replays import chosen_results
+from leaderboard.pages.episode_replays import chosen_episodes
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.repository.checkout import AgentFolder, Checkout
 
@@ -66,7 +66,7 @@ def episode_number(result: Result, task: Task, choice: str) -> int:
     Raises:
         CommandError: there is no such episode.
     """
-    chosen = dict(chosen_results(result, task))
+    chosen = dict(chosen_episodes(result, task))
     if choice in ("best", "median", "worst") and chosen:
         return chosen.get(choice, chosen["best"])  # all are equal where one is missing
     if choice.isdecimal() and int(choice) < len(result.returns):
@@ -78,7 +78,7 @@ def episode_number(result: Result, task: Task, choice: str) -> int:
 
 def marked_episodes(result: Result, task: Task, *, every: bool) -> Sequence[tuple[int, str]]:
     """Episodes to list, each with what it is: the best, the median and the worst, or all of them."""
-    marks: dict[int, str] = {index: which for which, index in chosen_results(result, task)}
+    marks: dict[int, str] = {index: which for which, index in chosen_episodes(result, task)}
     return [(index, marks.get(index, "")) for index in (range(len(result.returns)) if every else sorted(marks))]
 
 

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import Record
 from evaluator.model.records.result import Result, Tier
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
@@ -24,8 +24,6 @@ from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits, season_commits
 from scripts.git.version_origins import admission_context, presence_beacons
 from scripts.repository.checkout import Checkout, say_damaged
-
-Record = TypeVar("Record", Result, Duel)
 
 
 def recorded_standings(
@@ -92,7 +90,7 @@ def with_presence_beacons(clone: GitRepository, commit: str, challenge: Challeng
         main = None if challenge.sealed else clone.resolve(commit)
         if main is None:
             return entries
-        digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
+        digests = {entry.spelled_name: entry.digest for entry in entries}
         since = season_commits(clone, main, challenge.season).began
         beacons_of = presence_beacons(clone, main, digests, tasks_by_name(challenge, entries), since)
     except CommandError:  # Not a clone, or a shallow one.

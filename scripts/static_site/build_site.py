@@ -21,8 +21,8 @@ from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.onnx_reader import NetworkRefused
 from leaderboard.games.opening_book import has_book
 from leaderboard.games.playable_network import playable_document
-from leaderboard.history import BoardHistory
-from leaderboard.pages import html_frame
+from leaderboard.history import LeaderboardHistory
+from leaderboard.pages import page_shell
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.episode_replays import posters, typical_episode
 from leaderboard.pages.page_renderer import render_pages
@@ -36,8 +36,8 @@ from scripts.processes import bounded_process
 from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from scripts.static_site import local_build, search_index
-from scripts.static_site.game_frames import frames
-from scripts.static_site.render_episodes import middle_frame, pictures, poster_files, rendered_replays
+from scripts.static_site.game_frames import rendered_frames
+from scripts.static_site.render_episodes import middle_frame, picture_files, poster_files, rendered_replays
 
 PAGE = "index.html"
 # The build's job ends after 50 minutes, of which rendering may take 25.
@@ -66,7 +66,7 @@ def gather_site_inputs(checkout: Checkout, *, official: bool) -> tuple[Standings
         results=shown.results,
         generated_at=now.strftime("%Y-%m-%d %H:%M UTC"),
         former_entries=former_entries(shown.entries, shown.results, shown.moderation, checkout.challenge.season),
-        frames=frames(standings, checkout.root / "build" / "frames"),
+        frames=rendered_frames(standings, checkout.root / "build" / "frames"),
         networks=networks(checkout, standings),
         episodes=rendered_replays(checkout, standings),
         pulls=pull_numbers_by_agent(checkout.root),
@@ -84,8 +84,8 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
     MkDocs and the documents of the agents, which the other one writes; MkDocs runs beside them. Then they write half of the
     agents' pages each.
     """
-    site, fresh, framed = (root / "build" / name for name in ("site", "site-new", "site-framed"))
-    for old in (fresh, framed):
+    site, fresh, from_mkdocs = (root / "build" / name for name in ("site", "site-new", "site-mkdocs"))
+    for old in (fresh, from_mkdocs):
         shutil.rmtree(old, ignore_errors=True)
     fresh.mkdir(parents=True)
 
@@ -93,25 +93,25 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
         made = chain(card_pictures(standings, context, root / "build"), documents.leaderboard_files(standings, context))
         return _write(fresh, made)
 
-    history = BoardHistory(standings, context.results)
+    history = LeaderboardHistory(standings, context.results)
     with run_in_background(boards) as written:
         write_pages(standings, context, history, root)
-        with _mkdocs(standings, context, root, framed):
+        with _mkdocs(standings, context, root, from_mkdocs):
             made = chain(
                 documents.feed_and_status_files(standings, context, history),
                 documents.agent_document_files(standings, context),
             )
-            drawn = pictures(context.episodes, root / "build")
+            drawn = picture_files(context.episodes, root / "build")
             first_frames = poster_files(posters(standings, context.episodes), root / "build")
             pages = _write(fresh, chain(made, drawn, first_frames))
-        pages += [*_folders_with_pages(framed, ""), *written()]
-    search_index.write(framed / search_index.FILE, standings)
-    _move(framed, fresh)
-    frame = html_frame.parse_frame((fresh / html_frame.FRAME_ADDRESS / PAGE).read_text("utf-8"))
-    shutil.rmtree(fresh / html_frame.FRAME_ADDRESS.split("/_/")[0])
-    pages.remove(html_frame.FRAME_ADDRESS)
-    with run_in_background(lambda: _write_agents(frame, standings, context, fresh, Partition(1, 2))) as written:
-        pages += _write_agents(frame, standings, context, fresh, Partition(0, 2)) + written()
+        pages += [*_folders_with_pages(from_mkdocs, ""), *written()]
+    search_index.write(from_mkdocs / search_index.FILE, standings)
+    _move(from_mkdocs, fresh)
+    shell = page_shell.parse_shell((fresh / page_shell.SHELL_ADDRESS / PAGE).read_text("utf-8"))
+    shutil.rmtree(fresh / page_shell.SHELL_ADDRESS.split("/_/")[0])
+    pages.remove(page_shell.SHELL_ADDRESS)
+    with run_in_background(lambda: _write_agents(shell, standings, context, fresh, Partition(1, 2))) as written:
+        pages += _write_agents(shell, standings, context, fresh, Partition(0, 2)) + written()
     for name in ("sitemap.xml", "sitemap.xml.gz"):
         (fresh / name).unlink(missing_ok=True)
     addresses = sorted(map(quote, pages))  # in one order on every machine
@@ -121,11 +121,11 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
 
 
 def _write_agents(
-    frame: html_frame.PageFrame, standings: Standings, context: SiteContext, fresh: Path, share: Partition
+    shell: page_shell.PageShell, standings: Standings, context: SiteContext, fresh: Path, share: Partition
 ) -> list[str]:
     """The pages of the agents of a share; returns their addresses."""
     pages = agent_page.render_agent_pages(standings, context, share)
-    return _write(fresh, ((path, frame.page(page).encode()) for path, page in pages))
+    return _write(fresh, ((path, shell.page(page).encode()) for path, page in pages))
 
 
 def _move(source: Path, target: Path) -> None:
@@ -138,7 +138,7 @@ def _move(source: Path, target: Path) -> None:
     shutil.rmtree(source)
 
 
-def write_pages(standings: Standings, context: SiteContext, history: BoardHistory, root: Path) -> None:
+def write_pages(standings: Standings, context: SiteContext, history: LeaderboardHistory, root: Path) -> None:
     """Everything that MkDocs reads."""
     pages = root / "build" / "pages"
     shutil.rmtree(pages, ignore_errors=True)

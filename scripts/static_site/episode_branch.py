@@ -13,7 +13,7 @@ from leaderboard.core.store import TRACE, write_atomically
 from scripts.console import say
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, tip_of
 from scripts.git.git_repository import GitError, GitRepository
-from scripts.static_site.render_episodes import WantedEpisode, missing_episodes, render, store_file, stored_files
+from scripts.static_site.render_episodes import ReplayedResult, not_rendered, render_new, store_file, stored_files
 
 EPISODES_BRANCH = "episodes"
 EPISODES_MESSAGE = "render: the best entries' episodes"
@@ -28,7 +28,7 @@ def fetch(clone: GitRepository, season: str, folder: Path) -> int:
     return len(list(folder.glob("*.json")))
 
 
-def update(clone: GitRepository, season: str, every: Sequence[WantedEpisode], folder: Path, now: datetime) -> bool:
+def update(clone: GitRepository, season: str, every: Sequence[ReplayedResult], folder: Path, now: datetime) -> bool:
     """Render what the branch lacks, and push exactly the files that are shown.
 
     Returns whether the branch was changed.
@@ -38,8 +38,8 @@ def update(clone: GitRepository, season: str, every: Sequence[WantedEpisode], fo
         objects = _take(branches, tip, folder)
         with scratch_folder("traces") as place:
             # Not into traces/: where that folder is, the site is built with slower, deterministic arithmetic.
-            fetched = _fetch_traces(branches, missing_episodes(every, folder), Path(place))
-            rendered = render([replace(one, trace=fetched.get(one.key, one.trace)) for one in every], folder, quiet=True)
+            fetched = _fetch_traces(branches, not_rendered(every, folder), Path(place))
+            rendered = render_new([replace(one, trace=fetched.get(one.key, one.trace)) for one in every], folder, quiet=True)
         say(f"{rendered} results were rendered.")
         kept = {path.name: path.read_bytes() for path in stored_files(every, folder)}
         if {name: object_name(content) for name, content in kept.items()} == objects:
@@ -58,7 +58,7 @@ def _take(branches: DataBranches, tip: str, folder: Path) -> dict[str, str]:
     return objects
 
 
-def _fetch_traces(branches: DataBranches, lacking: Sequence[WantedEpisode], place: Path) -> dict[str, Path]:
+def _fetch_traces(branches: DataBranches, lacking: Sequence[ReplayedResult], place: Path) -> dict[str, Path]:
     """The missing traces of these episodes, by key; no others, since a season has many and some are large."""
     absent = [episode for episode in lacking if not episode.trace.exists()]
     tip = tip_of(branches.repository, branches.traces) if absent else ""

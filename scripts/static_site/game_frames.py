@@ -32,25 +32,25 @@ CACHE_VERSION = "1"
 T = TypeVar("T")
 
 
-def frames(standings: Standings, cache: Path) -> AllFrames:
+def rendered_frames(standings: Standings, cache: Path) -> AllFrames:
     """The frames of every duel with a page, a few matches each; rendered once, then kept in `cache` by the duel's key."""
     all_frames: dict[tuple[str, int], ReplayFrames] = {}
     for board in standings.games:
         if drawing_of(board.task) is not None:
             continue
         shown = list(shown_duels(board))
-        artist: _FrameRenderer | None = None
+        renderer: _FrameRenderer | None = None
         with progress_bar(f"Rendering {board.task.id}", len(shown)) as done:
             for number, duel in enumerate(shown, 1):
                 path = cache / f"{duel.key}-{CACHE_VERSION}.json"
                 try:
                     if (kept := _read(path)) is None:
-                        artist = artist or _FrameRenderer(board.task)
-                        write_atomically(path, canonical_json.canonical(artist.render(duel)))
+                        renderer = renderer or _FrameRenderer(board.task)
+                        write_atomically(path, canonical_json.canonical(renderer.render(duel)))
                         kept = _read(path) or {}
                 except EnvironmentFault as error:
                     say(f"{error}; its matches are shown without frames")
-                    if artist is None:  # the game cannot be rendered at all
+                    if renderer is None:  # the game cannot be rendered at all
                         break
                     continue
                 all_frames |= {(duel.key, index): match for index, match in kept.items()}
@@ -120,15 +120,15 @@ def replay_positions(
 
     Also which of the game's players made each move.
     """
-    board = game.start(seed)
-    shown, players = [show(board, 0)], []
+    position = game.start(seed)
+    shown, players = [show(position, 0)], []
     for ply, move in enumerate(moves, 1):
-        if board.over or move not in game.legal(board.see()):
+        if position.over or move not in game.legal(position.observe()):
             break
-        players.append(board.mover)
-        board.play(move)
-        shown.append(show(board, ply))
-    board.close()
+        players.append(position.mover)
+        position.play(move)
+        shown.append(show(position, ply))
+    position.close()
     return shown, players
 
 

@@ -34,13 +34,13 @@ from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.pages.episode_replays import EPISODES_FOLDER, chosen_results, shown_replays
+from leaderboard.pages.episode_replays import EPISODES_FOLDER, chosen_episodes, shown_replays
 from leaderboard.site_context import EpisodeReplay, Episodes
 from scripts.console import progress_bar, say
 from scripts.repository.checkout import Checkout
 
 # Pixels of a frame's longer side.
-SIDE = 240
+FRAME_SIDE = 240
 # Bytes that a sheet should have at most. Until it has, these are tried: WebP quality, and each how many-th frame is kept.
 TARGET_SHEET_BYTES = 60_000
 SHEET_TRIES = ((60, 1), (40, 1), (50, 2), (30, 2), (30, 4))
@@ -66,7 +66,7 @@ class SpriteSheet:
     kept: tuple[int, ...]
 
 
-def shrink_frame(shown: Picture | str, side: int = SIDE) -> Image.Image:
+def shrink_frame(shown: Picture | str, side: int = FRAME_SIDE) -> Image.Image:
     """A frame of at most that many pixels a side."""
     picture = text_picture(shown) if isinstance(shown, str) else Image.fromarray(shown)
     scale = min(1.0, side / max(picture.size))
@@ -171,7 +171,7 @@ class RenderedResult(Frozen):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WantedEpisode:
+class ReplayedResult:
     """A result whose episodes are to be shown; small, since it travels to another process."""
 
     task: Task
@@ -186,18 +186,18 @@ class WantedEpisode:
     """Of its season, if that was sealed and has been revealed."""
 
 
-def wanted_episodes(checkout: Checkout, standings: Standings) -> list[WantedEpisode]:
+def replayed_results(checkout: Checkout, standings: Standings) -> list[ReplayedResult]:
     """Every result whose episodes are to be shown; none of anonymous entries, whose files are named after their owner."""
-    episodes_by_key: dict[str, WantedEpisode] = {}
+    by_key: dict[str, ReplayedResult] = {}
     for table, row in shown_replays(standings):
         result = row.result
         path = checkout.store.result_path(result)
         if not row.entry.anonymous and path.exists():
-            episodes_by_key[result.key] = WantedEpisode(
+            by_key[result.key] = ReplayedResult(
                 task=table.task, key=result.key, result=path, trace=checkout.store.trace_of(path), path=result.path(),
-                chosen=chosen_results(result, table.task), secret=checkout.seasons.secret_of(result.season, result.beacon),
+                chosen=chosen_episodes(result, table.task), secret=checkout.seasons.secret_of(result.season, result.beacon),
             )  # fmt: skip
-    return list(episodes_by_key.values())
+    return list(by_key.values())
 
 
 def episodes_folder(root: Path) -> Path:
@@ -207,12 +207,12 @@ def episodes_folder(root: Path) -> Path:
 
 def rendered_replays(checkout: Checkout, standings: Standings) -> Episodes:
     """The rendered episodes of a board; those that are missing are rendered, where their traces are in this checkout."""
-    every = wanted_episodes(checkout, standings)
-    render(every, episodes_folder(checkout.root))
-    return episodes(every, episodes_folder(checkout.root))
+    every = replayed_results(checkout, standings)
+    render_new(every, episodes_folder(checkout.root))
+    return rendered_episodes(every, episodes_folder(checkout.root))
 
 
-def pictures(replays: Episodes, built: Path) -> Iterator[tuple[str, bytes]]:
+def picture_files(replays: Episodes, built: Path) -> Iterator[tuple[str, bytes]]:
     """The pictures of episodes, as files below the site's root."""
     names = (episode.file for every in replays.values() for episode in every)
     return ((name, (built / name).read_bytes()) for name in names if (built / name).is_file())
@@ -236,7 +236,7 @@ def middle_frame(episode: EpisodeReplay, built: Path) -> Image.Image | None:
         return sheet.convert("RGB").crop((left, top, left + episode.width, top + episode.height))
 
 
-def episodes(every: Iterable[WantedEpisode], cache_folder: Path) -> Episodes:
+def rendered_episodes(every: Iterable[ReplayedResult], cache_folder: Path) -> Episodes:
     """Those that are rendered, for pages."""
     rendered = ((one.key, stored_rendering(cache_folder, one.key)) for one in every)
     return {key: tuple(_episode(key, kept) for kept in result.episodes) for key, result in rendered if result}
@@ -244,34 +244,34 @@ def episodes(every: Iterable[WantedEpisode], cache_folder: Path) -> Episodes:
 
 def _episode(key: str, kept: RenderedEpisode) -> EpisodeReplay:
     fields = kept.model_dump(exclude={"sha256"})
-    return EpisodeReplay(**{**fields, "steps": kept.steps}, file=f"{EPISODES_FOLDER}/{_file(key, kept.which)}")
+    return EpisodeReplay(**{**fields, "steps": kept.steps}, file=f"{EPISODES_FOLDER}/{_picture_file(key, kept.which)}")
 
 
-def _file(key: str, which: str) -> str:
+def _picture_file(key: str, which: str) -> str:
     return f"{key[:KEY_DIGITS]}-{which}.webp"
 
 
-def _list(key: str) -> str:
+def _list_file(key: str) -> str:
     return f"{key[:KEY_DIGITS]}.json"
 
 
 def stored_rendering(folder: Path, key: str) -> RenderedResult | None:
     """What is stored for a result; None where nothing is, or where a file is damaged."""
     try:
-        rendered = RenderedResult.model_validate(canonical_json.parse_strict((folder / _list(key)).read_bytes()))
-        pictures = [(kept, (folder / _file(key, kept.which)).read_bytes()) for kept in rendered.episodes]
+        rendered = RenderedResult.model_validate(canonical_json.parse_strict((folder / _list_file(key)).read_bytes()))
+        pictures = [(kept, (folder / _picture_file(key, kept.which)).read_bytes()) for kept in rendered.episodes]
     except (OSError, ValueError):
         return None
     intact = rendered.key == key and all(hashlib.sha256(content).hexdigest() == kept.sha256 for kept, content in pictures)
     return rendered if intact and all((content[:4], content[8:12]) == _WEBP for _, content in pictures) else None
 
 
-def stored_files(every: Iterable[WantedEpisode], cache_folder: Path) -> Iterator[Path]:
+def stored_files(every: Iterable[ReplayedResult], cache_folder: Path) -> Iterator[Path]:
     """The stored files of these episodes, and no others."""
     for one in every:
         if rendered := stored_rendering(cache_folder, one.key):
-            yield cache_folder / _list(one.key)
-            yield from (cache_folder / _file(one.key, kept.which) for kept in rendered.episodes)
+            yield cache_folder / _list_file(one.key)
+            yield from (cache_folder / _picture_file(one.key, kept.which) for kept in rendered.episodes)
 
 
 def store_file(folder: Path, name: str, content: bytes) -> bool:
@@ -282,16 +282,16 @@ def store_file(folder: Path, name: str, content: bytes) -> bool:
     return True
 
 
-def missing_episodes(every: Iterable[WantedEpisode], cache_folder: Path) -> list[WantedEpisode]:
+def not_rendered(every: Iterable[ReplayedResult], cache_folder: Path) -> list[ReplayedResult]:
     """Those that are not rendered yet."""
     return [one for one in every if stored_rendering(cache_folder, one.key) is None]
 
 
-def render(
-    every: Sequence[WantedEpisode], cache_folder: Path, *, quiet: bool = False, patience: float = RESULT_TIMEOUT_SECONDS
+def render_new(
+    every: Sequence[ReplayedResult], cache_folder: Path, *, quiet: bool = False, patience: float = RESULT_TIMEOUT_SECONDS
 ) -> int:
     """Render what is missing and has its trace in this checkout; returns how many. A failure costs only pictures."""
-    todo = [one for one in missing_episodes(every, cache_folder) if one.trace.exists()]
+    todo = [one for one in not_rendered(every, cache_folder) if one.trace.exists()]
     tasks = {one.task.id: [other for other in todo if other.task.id == one.task.id] for one in todo}
     with progress_bar("Rendering episodes", len(todo), quiet=quiet) as done:
         number = 0
@@ -304,7 +304,7 @@ def render(
     return len(todo)
 
 
-def _render_in_pool(part: Sequence[WantedEpisode], folder: Path, patience: float) -> list[str]:
+def _render_in_pool(part: Sequence[ReplayedResult], folder: Path, patience: float) -> list[str]:
     """Render the results of one task; returns a reason for each, empty where it worked.
 
     An environment that hangs or ends its process costs the pictures of all of them.
@@ -333,7 +333,7 @@ def draw_without_screen() -> None:
     os.environ["SDL_VIDEODRIVER"] = os.environ["SDL_AUDIODRIVER"] = "dummy"
 
 
-def _render_and_store(job: tuple[WantedEpisode, Path]) -> str:
+def _render_and_store(job: tuple[ReplayedResult, Path]) -> str:
     """Render a result's episodes and store them; returns why there are none."""
     wanted, folder = job
     try:
@@ -342,11 +342,11 @@ def _render_and_store(job: tuple[WantedEpisode, Path]) -> str:
         return error_in_words(error, 300)
     except (EnvironmentFault, ValueError) as error:
         rendered = RenderedResult(key=wanted.key, reason=error_in_words(error, 300))
-    write_atomically(folder / _list(wanted.key), canonical_json.canonical(rendered.model_dump(mode="json")))
+    write_atomically(folder / _list_file(wanted.key), canonical_json.canonical(rendered.model_dump(mode="json")))
     return rendered.reason
 
 
-def _render_result(wanted: WantedEpisode, folder: Path, clock: Callable[[], float]) -> RenderedResult:
+def _render_result(wanted: ReplayedResult, folder: Path, clock: Callable[[], float]) -> RenderedResult:
     rendering = _rendering(wanted.task.model_dump_json())
     if rendering is None:
         return RenderedResult(key=wanted.key, reason="its environment renders nothing")
@@ -357,7 +357,7 @@ def _render_result(wanted: WantedEpisode, folder: Path, clock: Callable[[], floa
         made = sprite_sheet([picture for _, picture in watched])
         if made is None:
             return RenderedResult(key=wanted.key, reason="its pictures are too large")
-        write_atomically(folder / _file(wanted.key, which), made.content)
+        write_atomically(folder / _picture_file(wanted.key, which), made.content)
         episode = RenderedEpisode(
             which=which, number=index, total=result.returns[index], length=played.length, columns=made.columns,
             width=made.width, height=made.height, steps=tuple(watched[i][0] for i in made.kept),
@@ -372,7 +372,7 @@ _WATCHED = Bounds(frames=600, steps=1_000_000, seconds=600)
 WATCHED_SIDE, _MILLISECONDS, _LAST_MILLISECONDS = 480, 33, 1500
 
 
-def save_episode(one: WantedEpisode, target: Path) -> int:
+def save_episode(one: ReplayedResult, target: Path) -> int:
     """Draw the one chosen episode into a moving picture; returns the number of frames. The file's ending is its format.
 
     Raises:
@@ -425,7 +425,7 @@ def _save_video(frames: list[Image.Image], times: list[int], target: Path) -> No
     writer.close()
 
 
-def _read(wanted: WantedEpisode, gym_task: GymTask) -> tuple[Result, list[RecordedEpisode]]:
+def _read(wanted: ReplayedResult, gym_task: GymTask) -> tuple[Result, list[RecordedEpisode]]:
     """The result as it was measured, and the episodes that are to be shown.
 
     Raises:

@@ -168,8 +168,8 @@ def _crosstable(standings: GameStandings) -> Table:
     for number, row in enumerate(standings.rows, 1):
         cells = []
         for other in standings.rows:
-            crossing = standings.crosstable.get((row.entry.name, other.entry.name))
-            count = crossing.count if crossing else None
+            meeting = standings.crosstable.get((row.entry.name, other.entry.name))
+            count = meeting.count if meeting else None
             cells.append(f"{count.won}–{count.drawn}–{count.lost}" if count else "·")
         table.add_row(str(number), typed(row.entry.submission.name), *cells)
     return table

@@ -21,11 +21,11 @@ from scripts.runs.play_duels import DuelRunner
 
 FindEntry = Callable[[Result | PlayerRecord], AgentFolder | None]
 """Finds the recorded version among the agents of this checkout, in any folder of its login."""
-MatchSummary = tuple[MatchEnd, int | None, list[int]]
+ComparedMatch = tuple[MatchEnd, int | None, list[int]]
 """How a match ended, which side won, and its moves."""
 ResultAndTrace = tuple[Result, bytes | None]
 """Neither of them sealed."""
-Record = TypeVar("Record", ResultAndTrace, Duel)
+Rerunnable = TypeVar("Rerunnable", ResultAndTrace, Duel)
 RerunOutcome = tuple[VerificationStatus | None, list[str]]
 """The status after playing again, None where that failed on our side, and the reasons."""
 RerunJob = ParallelJob[RerunOutcome]
@@ -48,11 +48,11 @@ class _RerunError(Exception):
 
 
 def compare_runs(
-    recorded: Record,
-    play: Callable[[], Record],
-    differences: Callable[[Record, Record], list[str]],
-    excuse: Callable[[Record], str | None],
-    machine: Callable[[Record], object],
+    recorded: Rerunnable,
+    play: Callable[[], Rerunnable],
+    differences: Callable[[Rerunnable, Rerunnable], list[str]],
+    excuse: Callable[[Rerunnable], str | None],
+    machine: Callable[[Rerunnable], object],
 ) -> tuple[VerificationStatus, list[str]]:
     """The status of a verified record after its agents are played again, and the reasons.
 
@@ -213,7 +213,7 @@ def compare_duel(recorded: Duel, play_once: Callable[[], Duel]) -> tuple[Verific
 
 def _different_matches(before: Duel, now: Duel) -> list[str]:
     """Each match with another end, winner or moves."""
-    pairs = enumerate(zip(_match_summaries(before), _match_summaries(now), strict=True))
+    pairs = enumerate(zip(_compared_matches(before), _compared_matches(now), strict=True))
     return [f"played again, match {index} takes another course" for index, (one, other) in pairs if one != other]
 
 
@@ -228,5 +228,5 @@ def _excuse_of_duel(duel: Duel) -> str | None:
     return LIMIT_REACHED if is_late or any(player.verdict in LIMIT_VERDICTS for player in duel.players) else None
 
 
-def _match_summaries(duel: Duel) -> list[MatchSummary]:
+def _compared_matches(duel: Duel) -> list[ComparedMatch]:
     return [(match.end, match.winner, moves) for match, moves in zip(duel.matches, duel.match_moves(), strict=True)]

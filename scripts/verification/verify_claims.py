@@ -13,18 +13,16 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import EXTRAS, memory_mib
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord
-from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, is_place
+from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, may_lie_at
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
 from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, commit_times, folder_of
-from scripts.git.git_repository import GitError, GitRepository
+from scripts.git.git_repository import OBJECT_NAME, GitError, GitRepository
 from scripts.git.season_commits import season_commits
 
-AnyRecord = Result | Duel
 # How far another machine's clock may be ahead.
 MAX_CLOCK_LEAD = timedelta(days=1)
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # The names that `pullrank erase` gives; no account of GitHub has one.
 ERASED_LOGIN = re.compile(r"(^|_)erased_[0-9a-f]{8}$")
 # The only metric besides a host's own ones.
@@ -40,9 +38,9 @@ class RecordPlace:
     now: datetime
 
 
-def claim_faults(record: AnyRecord, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
+def claim_faults(record: Result | Duel, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
     """What is wrong in a record's statements about itself, apart from main's history."""
-    if not is_place(place.path, record.path(), record.verdict):
+    if not may_lie_at(place.path, record.path(), record.verdict):
         yield f"it lies at {place.path}, but belongs at {record.path()}"
     yield from _tier_faults(record, challenge)
     yield from _cost_faults(record)
@@ -58,7 +56,7 @@ def claim_faults(record: AnyRecord, challenge: Challenge, place: RecordPlace) ->
         yield from _metric_faults(record, task)
 
 
-def limit_fault(record: AnyRecord, challenge: Challenge) -> str | None:
+def limit_fault(record: Result | Duel, challenge: Challenge) -> str | None:
     """The fault of a record whose limits are not the challenge's; extras may add memory."""
     memory_sizes = {challenge.limits.memory_mib}
     if isinstance(record, Result):  # a duel's limits never include extras
@@ -67,25 +65,25 @@ def limit_fault(record: AnyRecord, challenge: Challenge) -> str | None:
     return None if record.limits in allowed else "the limits are not those that challenge.yml gives"
 
 
-def _tier_faults(record: AnyRecord, challenge: Challenge) -> Iterator[str]:
+def _tier_faults(record: Result | Duel, challenge: Challenge) -> Iterator[str]:
     """What an official record lacks, or what a record of another tier must not have."""
     if record.tier is Tier.PREVIEW:
         yield "it is a preview, which is never recorded"
     if record.tier is not Tier.OFFICIAL:
         yield from _unofficial_faults(record)
         return
-    is_public = bool(_COMMIT.fullmatch(record.beacon))
+    is_public = bool(OBJECT_NAME.fullmatch(record.beacon))
     if not is_public and secret_hash(record.beacon) is None:
         yield f"it is official, and its seeds come from '{record.beacon}', which is no commit and no sealed secret"
     if challenge.sealed_beacon and record.season == challenge.season and record.beacon != challenge.sealed_beacon:
         yield "its seeds do not come from the secret of this sealed season"
     if not record.sandbox.is_official:
         yield f"it is official, and was played in the sandbox '{record.sandbox}', which does not rank"
-    if not _COMMIT.fullmatch(record.provenance.commit or ""):
+    if not OBJECT_NAME.fullmatch(record.provenance.commit or ""):
         yield "it is official, and names no commit that was evaluated"
 
 
-def _unofficial_faults(record: AnyRecord) -> Iterator[str]:
+def _unofficial_faults(record: Result | Duel) -> Iterator[str]:
     if record.beacon != PREVIEW_BEACON:
         yield f"it is {record.tier}, and its seeds come from '{record.beacon}' instead of '{PREVIEW_BEACON}'"
     if record.tier is Tier.LOCAL and any(side.login_id is not None for side in record.sides):
@@ -96,7 +94,7 @@ def _unofficial_faults(record: AnyRecord) -> Iterator[str]:
         yield "it is local, and names a commit or a workflow run"
 
 
-def _cost_faults(record: AnyRecord) -> Iterator[str]:
+def _cost_faults(record: Result | Duel) -> Iterator[str]:
     amounts = [amount for side in record.sides for amount in side.cost.model_dump().values() if amount is not None]
     if any(math.copysign(1.0, amount) < 0 for amount in amounts):
         yield "its cost is negative"
@@ -175,7 +173,7 @@ class MainHistory:
         shas = self._clone.first_parent(self._main)[::-1]
         return dict(zip(shas, enumerate(commit_times(self._clone, shas)), strict=True))
 
-    def check(self, record: AnyRecord) -> HistoryFindings:
+    def check(self, record: Result | Duel) -> HistoryFindings:
         """Check a record; history says nothing of records that are not official."""
         if record.tier is not Tier.OFFICIAL:
             return HistoryFindings()
@@ -201,7 +199,7 @@ class MainHistory:
         text = f"its seeds come from {record.beacon[:12]}, and the version came to main with {oldest[:12]}"
         return HistoryFindings(faults=(text,))
 
-    def _side(self, side: Result | PlayerRecord, record: AnyRecord) -> "_SideHistory":
+    def _side(self, side: Result | PlayerRecord, record: Result | Duel) -> "_SideHistory":
         """What main says of one side. If its owner was erased, it may have been anybody's."""
         is_erased = bool(record.erased_sha256 and ERASED_LOGIN.search(side.login))
         logins = self._history.logins() if is_erased else [side.login]
@@ -247,7 +245,7 @@ class MainHistory:
         """The latest of these states' commits: of two players' beacons the later one counts."""
         return max((state.sha for state in states), key=lambda sha: self._commits[sha][0])
 
-    def _commit_faults(self, record: AnyRecord, beacon: str) -> Iterator[str]:
+    def _commit_faults(self, record: Result | Duel, beacon: str) -> Iterator[str]:
         """What does not fit the commit that the record claims was evaluated."""
         commit = record.provenance.commit or ""
         position_and_time = self._commits.get(commit)
@@ -304,7 +302,7 @@ class MainHistory:
                 self._rules[commit] = None
         return self._rules[commit]
 
-    def knows_rules_of(self, record: AnyRecord) -> bool:
+    def knows_rules_of(self, record: Result | Duel) -> bool:
         """Whether challenge.yml at the record's commit can be read, so that `check` compared the limits with it."""
         return record.tier is Tier.OFFICIAL and self._challenge(record.provenance.commit or "") is not None
 

@@ -12,13 +12,13 @@ import yaml
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.visible_text import INVISIBLE
 from leaderboard.core.entry import Entry
 from scripts.repository.checkout import Checkout
+from tests.evaluations import evaluated
 from tests.leaderboard.pages import game_samples, samples
 from tests.leaderboard.text.test_escape_markdown import HOSTILE
-from tests.rooms import evaluated
 
 ROOT = Path(__file__).parents[2]
 EPISODES = 20
@@ -225,7 +225,7 @@ def _record_real(board: Checkout, who: Entry) -> None:
         "provenance": {"commit": "c" * 40, "run_url": None, "evaluated_at": "2026-03-01T12:00:00Z"},
     }  # fmt: skip
     named = {name: value for name, value in done.result.document().items() if name != "self_sha256"}
-    board.store.write(with_self_hash({**named, **fields}), done.trace)
+    board.store.write(Result.with_self_hash({**named, **fields}), done.trace)
 
 
 def _scripts(board: Checkout, script: Task) -> None:

@@ -14,8 +14,8 @@ from evaluator.model.config.task import ClockSettings, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.hostile.arena import our_containers
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 pytestmark = pytest.mark.docker
 TASK = Task(id="connect_four", game="pettingzoo.classic.connect_four_v3", matches=6)

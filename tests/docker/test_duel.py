@@ -10,8 +10,8 @@ from evaluator.model.config.task import ClockSettings, ParallelEpisodes, Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import HALF_AN_ANSWER, RANDOM, TINY, ZERO, duelled, specs
+from tests.evaluations import process
 from tests.hostile.arena import our_containers
-from tests.rooms import process
 
 pytestmark = pytest.mark.docker
 CONNECT_FOUR = Task(

@@ -24,9 +24,9 @@ from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.adapters import sb3
 from tests.docker import onnx_file
 from tests.docker.extras import torch_index
+from tests.evaluations import evaluate, folder, on_the_same_seeds, order
 from tests.evaluator import foreign_agents
 from tests.hostile.arena import base
-from tests.rooms import evaluate, folder, on_the_same_seeds, order
 
 pytestmark = pytest.mark.docker
 TASK = Task(id="CartPole-v1", env="CartPole-v1", episodes=4)

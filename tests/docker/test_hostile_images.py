@@ -25,7 +25,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
-from tests import rooms
+from tests import evaluations
 from tests.docker.hub import INDEX, Hub, layer, need, running
 from tests.docker.test_image_agents import folder_of
 from tests.hostile.arena import our_containers, over_standard_streams
@@ -61,8 +61,8 @@ def misfit(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def ended(entry: str, chosen: SelectedSandbox, limits: Limits = LIMITS, image_mib: int = 64, task: Task = TASK) -> Result:
-    order = rooms.order(folder_of(entry, image_mib=image_mib), task, limits=limits)
-    return rooms.evaluate(order, chosen).result
+    order = evaluations.order(folder_of(entry, image_mib=image_mib), task, limits=limits)
+    return evaluations.evaluate(order, chosen).result
 
 
 @pytest.mark.attack(
@@ -121,11 +121,11 @@ def test_a_registry_that_fails_does_not_choose_when_the_next_begins(
     waits: list[None] = []
     monkeypatch.setattr(docker_sandbox, "wait_for_pace", lambda: waits.append(None))
     entry = hub.image("mallory/gone", [layer(file=b"x")], {"Entrypoint": ["/x"]}).partition("@")[0] + "@sha256:" + "1" * 64
-    order = rooms.order(folder_of(entry, image_mib=64), TASK, limits=LIMITS)
+    order = evaluations.order(folder_of(entry, image_mib=64), TASK, limits=LIMITS)
 
-    assert rooms.evaluate(order, docker).result.verdict is Verdict.INVALID
+    assert evaluations.evaluate(order, docker).result.verdict is Verdict.INVALID
     assert waits == []
-    assert rooms.evaluate(dataclasses.replace(order, tier=Tier.OFFICIAL), docker).result.verdict is Verdict.INVALID
+    assert evaluations.evaluate(dataclasses.replace(order, tier=Tier.OFFICIAL), docker).result.verdict is Verdict.INVALID
     assert waits == [None]
 
 
@@ -142,11 +142,11 @@ def test_the_times_of_its_files_do_not_tell_an_image_when_it_arrived(
     here: list[str | None] = []
     name = agent_image.local_name(parse_reference(entry))
     monkeypatch.setattr(docker_sandbox, "wait_for_pace", lambda: here.append(engine.image_id(name)))
-    order = dataclasses.replace(rooms.order(folder_of(entry, image_mib=64), TASK, limits=LIMITS), tier=Tier.OFFICIAL)
+    order = dataclasses.replace(evaluations.order(folder_of(entry, image_mib=64), TASK, limits=LIMITS), tier=Tier.OFFICIAL)
 
-    assert rooms.evaluate(order, docker).result.verdict is Verdict.CRASHED
+    assert evaluations.evaluate(order, docker).result.verdict is Verdict.CRASHED
     assert here == [None]
-    assert rooms.evaluate(order, docker).result.verdict is Verdict.CRASHED  # it is here now
+    assert evaluations.evaluate(order, docker).result.verdict is Verdict.CRASHED  # it is here now
     assert here == [None]
 
 
@@ -537,7 +537,7 @@ def test_the_process_sandbox_says_that_it_cannot() -> None:
 )
 def test_a_player_whose_image_cannot_be_had_forfeits(hub: Hub, docker: SelectedSandbox) -> None:
     task = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=2)
-    order = rooms.duel_order(rooms.FIRST_LEGAL, rooms.FIRST_LEGAL, task, limits=LIMITS)
+    order = evaluations.duel_order(evaluations.FIRST_LEGAL, evaluations.FIRST_LEGAL, task, limits=LIMITS)
 
     def with_image(host: str) -> Duel:
         player = dataclasses.replace(order.contenders[0], folder=folder_of(f"{host}/a/b@sha256:{'1' * 64}"))
@@ -558,9 +558,9 @@ def test_an_official_image_of_its_owners_registry_waits_for_the_pace(
     entry = hub.image("mallory/paced", [misfit, layer(a=os.urandom(9))], {"Entrypoint": ["/misfit", "leave"]})
     waits: list[str] = []
     monkeypatch.setattr(docker_sandbox, "wait_for_pace", lambda: waits.append("once"))
-    wanted = dataclasses.replace(rooms.order(folder_of(entry), TASK, limits=LIMITS), tier=Tier.OFFICIAL)
+    wanted = dataclasses.replace(evaluations.order(folder_of(entry), TASK, limits=LIMITS), tier=Tier.OFFICIAL)
     for _ in range(2):  # The second time it is on the machine.
-        rooms.evaluate(wanted, docker)
+        evaluations.evaluate(wanted, docker)
 
     assert waits == ["once"]
 

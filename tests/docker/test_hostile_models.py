@@ -23,9 +23,9 @@ from tests.docker import onnx_file
 from tests.docker.extras import torch_index
 from tests.docker.onnx_file import _field, _value
 from tests.docker.test_extras import played
+from tests.evaluations import folder
 from tests.evaluator import foreign_agents
 from tests.hostile.arena import our_containers
-from tests.rooms import folder
 
 pytestmark = pytest.mark.docker
 FLOAT, INT64, BOOL = 1, 7, 9

@@ -27,7 +27,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from tests import rooms
+from tests import evaluations
 from tests.docker.hub import Hub, need, running, tree_of
 from tests.hostile.arena import our_containers, over_standard_streams, play
 from tests.needs import node
@@ -97,7 +97,7 @@ def folder_of(entry: str, **limits: int) -> SubmissionFolder:
 
 
 def evaluated(entry: str, chosen: SelectedSandbox, limits: Limits = LIMITS, task: Task = CARTPOLE) -> Result:
-    return play(rooms.order(folder_of(entry), task, limits=limits), chosen).result
+    return play(evaluations.order(folder_of(entry), task, limits=limits), chosen).result
 
 
 @pytest.mark.parametrize("language", ["javascript", "compiled"])
@@ -118,8 +118,8 @@ def test_another_language_balances_the_pole(language: str, box: str, request: py
 
 def test_the_rule_is_the_same_in_every_language(javascript: str, compiled: str, docker: SelectedSandbox) -> None:
     """Seeds follow from the version, so those of another version are put in their place."""
-    agents = (rooms.folder(rooms.ANGLE_RULE), folder_of(javascript), folder_of(compiled))
-    lengths = [rooms.on_the_same_seeds(one, CARTPOLE, docker, limits=LIMITS).result.lengths for one in agents]
+    agents = (evaluations.folder(evaluations.ANGLE_RULE), folder_of(javascript), folder_of(compiled))
+    lengths = [evaluations.on_the_same_seeds(one, CARTPOLE, docker, limits=LIMITS).result.lengths for one in agents]
 
     assert len(lengths[0]) == CARTPOLE.episodes
     assert lengths[1:] == lengths[:1] * 2
@@ -134,7 +134,7 @@ def test_over_standard_streams(language: str, request: pytest.FixtureRequest, en
 
 def duel(entry: str, other: str, chosen: SelectedSandbox, **changes: object) -> Duel:
     """An image against a source, alice against bob."""
-    order = rooms.duel_order(rooms.FIRST_LEGAL, other, TICTACTOE, limits=LIMITS, **changes)
+    order = evaluations.duel_order(evaluations.FIRST_LEGAL, other, TICTACTOE, limits=LIMITS, **changes)
     one, two = order.contenders
     order = replace(order, contenders=(replace(one, folder=folder_of(entry)), two))
     return evaluate_duel(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None)
@@ -142,7 +142,7 @@ def duel(entry: str, other: str, chosen: SelectedSandbox, **changes: object) -> 
 
 @pytest.mark.parametrize("box", ["docker", "gvisor"])
 def test_javascript_plays_tictactoe_with_its_mask(box: str, javascript: str, request: pytest.FixtureRequest) -> None:
-    record = duel(javascript, rooms.RANDOM_PLAYER, request.getfixturevalue(box))
+    record = duel(javascript, evaluations.RANDOM_PLAYER, request.getfixturevalue(box))
 
     assert (record.verdict, record.message, [p.verdict for p in record.players]) == (Verdict.OK, "", [Verdict.OK] * 2)
     assert {match.end for match in record.matches} == {MatchEnd.PLAYED}
@@ -154,7 +154,7 @@ def test_javascript_plays_tictactoe_with_its_mask(box: str, javascript: str, req
 
 
 def test_an_image_plays_itself(javascript: str, docker: SelectedSandbox) -> None:
-    order = rooms.duel_order(rooms.FIRST_LEGAL, None, TICTACTOE, limits=LIMITS)
+    order = evaluations.duel_order(evaluations.FIRST_LEGAL, None, TICTACTOE, limits=LIMITS)
     one = replace(order.contenders[0], folder=folder_of(javascript))
     record = evaluate_duel(
         replace(order, contenders=(one, one)), docker.kind, docker.opener, lambda: datetime.now(UTC), lambda d: None

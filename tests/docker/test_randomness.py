@@ -13,10 +13,10 @@ from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.verdict import Verdict
+from tests.evaluations import duelled, evaluated, folder, order
 from tests.evaluator import foreign_agents
 from tests.evaluator.sandbox.test_seeding import AGENT, CHOICES, PLAYER, POLE, SCRIPT, TICTACTOE, UNEVEN, actions, agent
 from tests.evaluator.script_runs import script
-from tests.rooms import duelled, evaluated, folder, order
 
 pytestmark = pytest.mark.docker
 URANDOM = AGENT.format(imports="import os", choice="os.urandom(1)[0] % 2", kind="")

@@ -55,8 +55,8 @@ def test_a_game_has_these_spaces(task: Task) -> None:
 @pytest.mark.parametrize(("name", "move", "cell"), [("tictactoe", 5, (1, 2)), ("connect_four", 4, (5, 4))])
 def test_stones_and_masks_lie_where_the_table_says(name: str, move: int, cell: tuple[int, int]) -> None:
     position = open_game(next(task for task in GAMES if task.id == name)).start("00" * 16)
-    assert position.see()["action_mask"].dtype == np.int8
+    assert position.observe()["action_mask"].dtype == np.int8
 
     position.play(move)
-    board = position.see()["observation"]
+    board = position.observe()["observation"]
     assert (board[(*cell, 1)], board.sum()) == (1, 1), "for the player who moves now, the stone is the opponent's"

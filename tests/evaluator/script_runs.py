@@ -9,8 +9,8 @@ from evaluator.host.solo.make_result import Evaluation
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import Verification
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import with_self_hash
-from tests.rooms import evaluate, folder, order
+from evaluator.model.records.result import Result
+from tests.evaluations import evaluate, folder, order
 
 MANIFEST = b"name: Test\nalgorithm: none\nkind: script\nentry: submission.py\n"
 LAKE = Task.model_validate(
@@ -57,5 +57,5 @@ def script(source: str, task: Task = LAKE, chosen: SelectedSandbox | None = None
 
 def verified(done: Evaluation, task: Task = LAKE, document: dict[str, Any] | None = None) -> Verification:
     """What the verification says of a script's result, or of another document with the hash that fits it."""
-    result = with_self_hash(document) if document else done.result
+    result = Result.with_self_hash(document) if document else done.result
     return verify_result("x", result.serialised(), done.trace, load_gym_task(task))

@@ -45,9 +45,9 @@ from evaluator.model.config.source_header import HeaderError, find_header
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.identifiers import INVISIBLE
-from evaluator.model.records.duel_record import Duel, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result, parse_trace
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.trace import EpisodeTrace, Trace, TraceLeaf
 from leaderboard.comments.log_excerpt import (
     PREVIEW_LOG_BYTES,
@@ -280,7 +280,7 @@ def _results(data: bytes) -> bool:
     record = parse_result(data, quick=True)
     written = record.serialised()
     record.path()
-    again = with_self_hash({**json.loads(written), "self_sha256": "0" * 64})
+    again = Result.with_self_hash({**json.loads(written), "self_sha256": "0" * 64})
     assert parse_result(again.serialised()) == again
     return parse_record(data) == parse_result(data)
 
@@ -296,7 +296,7 @@ def _result_seeds() -> tuple[bytes, ...]:
 
 def _duels(data: bytes) -> bool:
     record = parse_duel(data, quick=True)
-    again = duel_with_self_hash({**json.loads(record.serialised()), "self_sha256": "0" * 64})
+    again = Duel.with_self_hash({**json.loads(record.serialised()), "self_sha256": "0" * 64})
     assert parse_duel(again.serialised()) == again
     record.path()
     if record.moves is not None:

@@ -13,8 +13,8 @@ from evaluator.model.config.limits import Limits
 from evaluator.model.records.result import Devices
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import sealed_beacon
+from tests.evaluations import ANGLE_RULE, folder, order
 from tests.evaluator.host.solo.test_partial_record import CARTPOLE, interrupted, kept, partials, played
-from tests.rooms import ANGLE_RULE, folder, order
 
 __all__ = ["partials"]
 

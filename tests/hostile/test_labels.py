@@ -27,18 +27,18 @@ from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits, SubmissionLimits
-from evaluator.model.records.duel_record import Duel, WantedDuel, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.parse import parse_trace
-from evaluator.model.records.result import Result, Tier, WantedResult, with_self_hash
+from evaluator.model.records.result import Result, Tier, WantedResult
 from evaluator.model.records.trace import Trace, TraceLeaf
 from evaluator.model.sealed_fields import SealedPart
 from leaderboard.core.entry import AgentName
 from leaderboard.core.store import ResultStore
 from scripts.git.version_origins import version_origins
 from scripts.verification.verify_records import verify_files
+from tests.evaluations import ANGLE_RULE, DIGEST, order, process
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
 from tests.evaluator.script_runs import PLAY
-from tests.rooms import ANGLE_RULE, DIGEST, order, process
 from tests.scripts.github.games import FIRST, MIDDLE
 from tests.scripts.github.remotes import MANIFEST, Clone, agent_files, make_board
 
@@ -157,7 +157,7 @@ def played(clone: Clone, challenge: Challenge, agent: str, task_id: str) -> tupl
     box = process()
     evaluation = evaluate_agent(wanted, box.kind, box.opener, now, lambda done: None)
     jailed = {"sandbox": "docker", "image_digest": "sha256:" + "1" * 64, "first_attempt": TWICE}
-    return with_self_hash({**evaluation.result.document(), **jailed}), evaluation.trace
+    return Result.with_self_hash({**evaluation.result.document(), **jailed}), evaluation.trace
 
 
 def met(clone: Clone, challenge: Challenge, bobs: str) -> Duel:
@@ -175,7 +175,7 @@ def met(clone: Clone, challenge: Challenge, bobs: str) -> Duel:
     box = process()
     duel = evaluate_duel(wanted, box.kind, box.opener, now, lambda done: None)
     jailed = {"sandbox": "docker", "image_digest": "sha256:" + "1" * 64, "first_attempt": TWICE}
-    return duel_with_self_hash({**duel.document(), **jailed})
+    return Duel.with_self_hash({**duel.document(), **jailed})
 
 
 # --- what a forger does once a field is changed
@@ -202,14 +202,14 @@ def forged(document: Document, trace: bytes | None, raw: Document) -> tuple[Resu
     """A record with everything made anew that depends on a changed field; `raw` is changed last, and left as it is."""
     document = remade(document)
     if "players" in document:
-        return duel_with_self_hash({**document, **raw}), None
+        return Duel.with_self_hash({**document, **raw}), None
     if document["trace_sha256"] is None:
         trace = None
     if trace is not None:
         trace = loosely(trace) if document["trace_sha256"] == LOOSELY else trace
         trace = parse_trace(trace).model_copy(update={"key": document["key"]}).serialised()
         document["trace_sha256"] = parse_trace(trace).sha256()
-    return with_self_hash({**document, **raw}), trace
+    return Result.with_self_hash({**document, **raw}), trace
 
 
 def status_of(
@@ -665,7 +665,7 @@ def test_seeds_of_a_commit_that_did_not_bring_the_version_are_refuted(setting: S
     )
     box = process()
     evaluation = evaluate_agent(wanted, box.kind, box.opener, now, lambda done: None)
-    record = with_self_hash({**evaluation.result.document(), "sandbox": "docker"})
+    record = Result.with_self_hash({**evaluation.result.document(), "sandbox": "docker"})
 
     status, fault = status_of(setting.challenge, setting.clone.path, record, evaluation.trace)
 
@@ -701,7 +701,7 @@ def test_seeds_by_the_folder_as_the_rule_was_before_are_stale_and_not_refuted(tm
     evaluation = evaluate_agent(
         order(folder(clone, "alice", "pole"), task, agent="pole", **own), box.kind, box.opener, now, lambda done: None
     )
-    record = with_self_hash({**evaluation.result.document(), "sandbox": "docker"})
+    record = Result.with_self_hash({**evaluation.result.document(), "sandbox": "docker"})
 
     status, fault = status_of(parse_challenge(RULES), clone.path, record, evaluation.trace)
 
@@ -724,7 +724,7 @@ def test_seeds_of_a_task_that_is_named_later_cannot_be_those_that_were_known(set
         one = evaluate_agent(
             order(folder(clone, "alice", "many"), task, agent="many", **own), box.kind, box.opener, now, lambda n: None
         )
-        record = with_self_hash({**one.result.document(), "sandbox": "docker"})
+        record = Result.with_self_hash({**one.result.document(), "sandbox": "docker"})
         return status_of(parse_challenge(RULES), clone.path, record, one.trace)
 
     first = entered(b"twin")

@@ -13,7 +13,7 @@ import scipy.stats
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.records.duel_record import WantedDuel
-from evaluator.model.records.result import Result, WantedResult, with_self_hash
+from evaluator.model.records.result import Result, WantedResult
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import TaskStandings
@@ -403,7 +403,7 @@ def claimed(board: Clone, beacon: str, commit: str = "") -> tuple[str, ...]:
     key = WantedResult(
         submission_digest=entry.digest, task_digest=task.digest(), runtime_digest="0" * 64, season="1", beacon=beacon
     )
-    record = with_self_hash(
+    record = Result.with_self_hash(
         {
             "key": key.key(), **key.model_dump(), "class": "official", "task": task.id, "login": "alice", "agent": "a",
             "sandbox": "docker", "verdict": "crashed", "limits": parse_challenge(RULES).limits, "cost": {},

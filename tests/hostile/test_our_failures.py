@@ -33,7 +33,7 @@ from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.config.training_script import EPISODES, MAX_NOTICES, ScriptRecord, ScriptRules
 from evaluator.model.records import trace
-from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL, SandboxKind, with_self_hash
+from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL, Result, SandboxKind
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
@@ -41,11 +41,11 @@ from leaderboard.build_standings import build_standings
 from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
 from scripts.runs.parallel_jobs import FreeResources, ParallelJob, run_jobs
+from tests.evaluations import FIRST_LEGAL, duelled, evaluated, folder, order, played, process
 from tests.evaluator.host.training_scripts.test_script_env_server import Wire
 from tests.evaluator.script_runs import script
 from tests.hostile.arena import order_of, write_agent
 from tests.leaderboard import make
-from tests.rooms import FIRST_LEGAL, duelled, evaluated, folder, order, played, process
 
 
 class Open(gymnasium.Env[Any, Any]):
@@ -355,7 +355,7 @@ def test_the_longest_record_of_a_script_is_none_that_publish_refuses() -> None:
         counts_from=count - last, notices=(emoji * 300,) * MAX_NOTICES,
     )  # fmt: skip
     made = make.result(make.entry("alice"), (tiny,) * last, on=task, script=record, lengths=(100,) * last)
-    whole = with_self_hash({**made.document(), "season": "1", "beacon": seal.beacon, "log_tail": emoji * LOG_TAIL})
+    whole = Result.with_self_hash({**made.document(), "season": "1", "beacon": seal.beacon, "log_tail": emoji * LOG_TAIL})
 
     sealed, _ = encrypt_result(whole, b"trace", 0.0, seal)
 

@@ -28,11 +28,11 @@ from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
 from leaderboard.ratings.validations import validation_fault
+from tests.evaluations import folder
 from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams, sandboxes_for
 from tests.hostile.catalogue import AGENTS
 from tests.hostile.test_attacks import processes_named
 from tests.needs import without_gvisor
-from tests.rooms import folder
 
 pytestmark = pytest.mark.docker
 HERE = AGENTS / "games"
@@ -164,7 +164,7 @@ def without_a_sandbox(order: DuelRequest, sources: tuple[str, str]) -> list[list
         for move in moves:
             board.play(move)
         while not board.over:
-            moves.append(players[board.mover ^ spec.index % 2].act(board.see()))
+            moves.append(players[board.mover ^ spec.index % 2].act(board.observe()))
             board.play(moves[-1])
         games.append(moves)
     return games

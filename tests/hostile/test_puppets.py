@@ -11,13 +11,13 @@ from evaluator.host.envs.check_task import task_faults
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from leaderboard.ratings.fit_ratings import PairedTotals, fit_ratings
+from tests.evaluations import FIRST_LEGAL, duelled
 from tests.leaderboard import make
-from tests.rooms import FIRST_LEGAL, duelled
 
 GAME = make.game(opponents=50)
 RULES: Challenge = make.challenge(GAME).model_copy(update={"baselines": ("anchor/agent",)})
@@ -206,7 +206,7 @@ def test_puppets_that_lose_to_others_lift_nobody(is_final: bool) -> None:
     duels = [*honest, *through_others(own)]
     end = {}
     if is_final:
-        duels += [duel_with_self_hash({**duel.document(), "beacon": "end", "key": make.digest(duel.key)}) for duel in duels]
+        duels += [Duel.with_self_hash({**duel.document(), "beacon": "end", "key": make.digest(duel.key)}) for duel in duels]
         end = {"final_beacon": "end"}
     best = [one for one in own if one.agent == "puppet0"]
 
@@ -255,7 +255,7 @@ def test_puppets_do_not_choose_which_of_a_rivals_players_is_heard(is_final: bool
     def board(strings: Sequence[Entry]) -> dict[str, tuple[float, str | None]]:
         duels, end = [*honest, *against_the_better_one(strings)], {}
         if is_final:
-            duels += [duel_with_self_hash({**d.document(), "beacon": "end", "key": make.digest(d.key)}) for d in duels]
+            duels += [Duel.with_self_hash({**d.document(), "beacon": "end", "key": make.digest(d.key)}) for d in duels]
             end = {"final_beacon": "end"}
         built = build_standings(RULES, [*HONEST, STRONG, WEAK, *strings], [], official=True, duels=duels, **end).games[0]
         return {row.entry.shown: (pytest.approx(row.rating.elo, abs=0.01), row.superseded_by) for row in built.rows}
@@ -283,7 +283,7 @@ def test_of_equally_good_players_the_first_holds_the_place_whoever_else_is_there
         duels += [
             make.duel(puppet, o, "l" * 58 + "w" * 2, on=GAME) for puppet in puppets(count) for o in [*HONEST[:-1], *equal]
         ]
-        duels += [duel_with_self_hash({**d.document(), "beacon": "end", "key": make.digest(d.key)}) for d in duels]
+        duels += [Duel.with_self_hash({**d.document(), "beacon": "end", "key": make.digest(d.key)}) for d in duels]
         entries = [*HONEST, STRONG, WEAK, *puppets(count)]
         board = build_standings(RULES, entries, [], official=True, duels=duels, final_beacon="end").games[0]
         holders |= {row.superseded_by for row in board.rows if row.entry.login == "erin" and row.superseded_by}

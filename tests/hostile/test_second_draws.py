@@ -31,9 +31,9 @@ from evaluator.model.config.image_reference import ImageReference, parse_referen
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duel_order
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
 from tests.hostile.arena import LIMITS, base, order, order_of, write_agent
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duel_order
 
 ATTEMPT = """
 import os, time

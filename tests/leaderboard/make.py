@@ -9,9 +9,9 @@ import numpy as np
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
 from evaluator.model.config.task import ReferenceScore, Task
-from evaluator.model.records.duel_record import Duel, MatchEnd, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.preview import Preview, PreviewedAgent
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.states import TaskReport
@@ -66,7 +66,7 @@ def result(of: Entry, returns: Any = (), *, on: Task | None = None, at: str = NO
         "cost": {},
         "provenance": {"evaluated_at": at},
     }
-    return with_self_hash({**blank, **fields})
+    return Result.with_self_hash({**blank, **fields})
 
 
 def game(task_id: str = "game", **fields: Any) -> Task:
@@ -135,7 +135,7 @@ def duel(
         "limits": {},
         "provenance": {"evaluated_at": at},
     }
-    return duel_with_self_hash({**blank, **fields})
+    return Duel.with_self_hash({**blank, **fields})
 
 
 def _player(player: Entry, verdict: str) -> dict[str, Any]:

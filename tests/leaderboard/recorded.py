@@ -2,7 +2,7 @@
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits
-from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier, WantedResult, with_self_hash
+from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier, WantedResult
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import MeasurementContext
@@ -19,7 +19,7 @@ def recorded(
         season=challenge.season, beacon=where.beacon,
     )  # fmt: skip
     measured = {"seeds": ["0" * 32], "returns": [1.0], "lengths": [1]} if verdict is Verdict.OK else {}
-    return with_self_hash(
+    return Result.with_self_hash(
         {
             "key": wanted.key(), "class": Tier.LOCAL, "task": task_id, "login": entry.login, "agent": entry.agent,
             **wanted.model_dump(), "sandbox": SandboxKind.DOCKER, "verdict": verdict, "limits": Limits(), "cost": Cost(),

@@ -11,7 +11,7 @@ from evaluator.model.config.moderation import Exclusion, Moderation
 from leaderboard.build_standings import build_standings
 from leaderboard.charts.history_charts import best_score_chart, places_chart, ticks
 from leaderboard.core.game_standings import RatingSnapshot
-from leaderboard.history import BestScore, BoardHistory
+from leaderboard.history import BestScore, LeaderboardHistory
 from tests.leaderboard import make
 from tests.leaderboard.pages import game_samples, samples
 
@@ -25,7 +25,7 @@ def board(entries, results, *, official=True, moderation=None, task=TASK):
 
 
 def records(standings, results):
-    return BoardHistory(standings, results).progress(standings.tasks[0])
+    return LeaderboardHistory(standings, results).progress(standings.tasks[0])
 
 
 def tracks(standings, results):
@@ -33,7 +33,7 @@ def tracks(standings, results):
 
 
 def _tracks(standings, results):
-    return BoardHistory(standings, results).places_over_time(standings.tasks[0])
+    return LeaderboardHistory(standings, results).places_over_time(standings.tasks[0])
 
 
 def test_the_best_score_over_time_only_rises():
@@ -143,7 +143,7 @@ def test_other_seasons_settings_and_previews_do_not_count():
     standings = board([ALICE, BOB], results)
 
     assert [one.login for one in records(standings, results)] == ["alice"]
-    assert [event.entry.login for event in BoardHistory(standings, results).events(9)] == ["alice"]
+    assert [event.entry.login for event in LeaderboardHistory(standings, results).events(9)] == ["alice"]
 
 
 def test_places_end_where_the_board_is_even_when_an_earlier_version_came_back():
@@ -158,7 +158,7 @@ def test_events_tell_the_place_and_the_one_before_newest_first():
     results = [
         make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [2.0], at=SECOND), make.result(better, [3.0], at=THIRD)
     ]  # fmt: skip
-    events = BoardHistory(board([better, BOB], results), results).events(2)
+    events = LeaderboardHistory(board([better, BOB], results), results).events(2)
 
     assert [(e.entry.login, e.at, e.score, e.place, e.place_before) for e in events] == [
         ("alice", THIRD, 3.0, 1, 2),
@@ -169,7 +169,7 @@ def test_events_tell_the_place_and_the_one_before_newest_first():
 def test_an_entry_without_a_score_now_has_no_events():
     results = [make.result(ALICE, [1.0], at=FIRST)]
 
-    assert BoardHistory(board([make.entry("alice", version="2")], results), results).events(9) == ()
+    assert LeaderboardHistory(board([make.entry("alice", version="2")], results), results).events(9) == ()
 
 
 def test_a_player_is_news_when_it_is_rated_first():
@@ -179,7 +179,7 @@ def test_a_player_is_news_when_it_is_rated_first():
         RatingSnapshot(day="2026-01-01", elo={one.name: 10.0, two.name: 50.0}),
     )
     game = game_samples.board(game_samples.TICTACTOE, [one, two], history=moments)
-    events = BoardHistory(replace(samples.empty(), games=(game,)), []).events(9)
+    events = LeaderboardHistory(replace(samples.empty(), games=(game,)), []).events(9)
 
     assert [(e.entry.login, e.at, e.score, e.place) for e in events] == [
         ("bob", samples.NOON, 50.0, 1),
@@ -200,7 +200,7 @@ def test_the_last_places_are_those_of_the_board(submitted):
     ends = {login: places[-1][1] for login, places in tracks(standings, results).items()}
 
     assert ends == {row.entry.login: row.place for row in standings.tasks[0].rows[:8]}
-    assert all(event.place >= 1 for event in BoardHistory(standings, results).events(99))
+    assert all(event.place >= 1 for event in LeaderboardHistory(standings, results).events(99))
 
 
 def test_pictures_hold_every_step():

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from leaderboard.core.game_standings import RatingSnapshot
-from leaderboard.history import BoardHistory
+from leaderboard.history import LeaderboardHistory
 from tests.leaderboard import make
 from tests.leaderboard.pages import game_samples, samples
 
@@ -19,7 +19,7 @@ def result(who, score: float, day: int):
 
 def leads(rows, results):
     board = samples.board(samples.task_board(samples.POLE, rows))
-    changes = BoardHistory(board, tuple(results)).leads()
+    changes = LeaderboardHistory(board, tuple(results)).leads()
     return [
         (change.at[:10], change.entry.agent, change.former and change.former.agent, change.is_fall) for change in changes
     ]
@@ -58,7 +58,7 @@ def test_in_games_the_best_rating_of_a_day_leads():
         RatingSnapshot(day="2026-01-03", elo={first.name: 10.0, second.name: 30.0}),
     )
     board = replace(samples.empty(), games=(replace(game, history=days),))
-    changes = BoardHistory(board, ()).leads()
+    changes = LeaderboardHistory(board, ()).leads()
 
     assert [(change.at[:10], change.entry.name, change.score) for change in changes] == [
         ("2026-01-03", second.name, 30.0),

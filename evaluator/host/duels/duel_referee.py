@@ -60,8 +60,8 @@ class SideClock:
     def _set_deadline(self, matches: Sequence[LiveMatch]) -> None:
         """Set the time at which the next match is lost if no answer comes."""
         side = self._side
-        poorest = min((match.banks[side] for match in matches if not match.over), default=0.0)
-        share = self._count * (self._move + poorest)
+        smallest = min((match.banks[side] for match in matches if not match.over), default=0.0)
+        share = self._count * (self._move + smallest)
         self.deadline = self._begun + min(share, self._wall - self.thinking)
 
     def spent(self) -> bool:
@@ -105,13 +105,13 @@ DUEL_SIDES = (0, 1)
 # After one side has failed, seconds in which a failure of the other side still counts as one too.
 GRACE_SECONDS = 1.0
 # Seconds for a player to be told how its last matches ended.
-FAREWELL_SECONDS = 1.0
+END_SECONDS = 1.0
 # JSON has no exact integers beyond this; a larger number is no move at all.
 MAX_EXACT_INTEGER = 2**53 - 1
 # Matches stepped between two checks for an answer.
 STEPS_BETWEEN_READS = 16
 
-Trouble = AgentFault | SandboxClosed
+PlayerFailure = AgentFault | SandboxClosed
 Array = npt.NDArray[np.int64]
 
 
@@ -142,7 +142,7 @@ class MatchLoop:
         self._count = int(pool.game.action_space.n)
         paths = [leaf.path for leaf in pool.encoder.leaves]
         self._mask = paths.index((MASK,)) if pool.game.masked else None
-        self.troubles: list[Trouble | None] = [None, None]
+        self.failures: list[PlayerFailure | None] = [None, None]
         self.moves = [0, 0]
 
     @property
@@ -151,10 +151,10 @@ class MatchLoop:
         return self._clocks[0].thinking, self._clocks[1].thinking
 
     def play(self, lanes: int) -> None:
-        """Play all matches. If a side fails, `troubles` holds its fault, and some matches stay unfinished."""
+        """Play all matches. If a side fails, `failures` holds its fault, and some matches stay unfinished."""
         for lane in range(lanes):
             self._start_next(lane)
-        while self._pool.live and not any(self.troubles):
+        while self._pool.live and not any(self.failures):
             for side in DUEL_SIDES:
                 if self._due[side] and self._questions[side] is None:
                     self._ask(side)
@@ -163,14 +163,14 @@ class MatchLoop:
         if self._pool.live:
             self._await_other_side()
         for side in DUEL_SIDES:
-            if self._connections[side].ends and self.troubles[side] is None:
-                self._connections[side].close_politely(time.monotonic() + FAREWELL_SECONDS)
+            if self._connections[side].ends and self.failures[side] is None:
+                self._connections[side].close_politely(time.monotonic() + END_SECONDS)
         for side in DUEL_SIDES:
             if self._questions[side] is not None:
                 self._clocks[side].abandon()
 
     def _start_next(self, lane: int) -> None:
-        match = self._pool.seat(lane)
+        match = self._pool.start_next(lane)
         if match is not None:
             self._due[match.side].append(match)
 
@@ -192,7 +192,7 @@ class MatchLoop:
             if first in self._early:
                 self._asked.remove(first)
                 return first, self._early.pop(first)
-            if any(self.troubles[side] for side in sides) or self._check_clocks(sides):
+            if any(self.failures[side] for side in sides) or self._check_clocks(sides):
                 return None
             now = time.monotonic()
             if now > until:
@@ -205,12 +205,12 @@ class MatchLoop:
 
     def _read_answer(self, side: int) -> None:
         """Read an answer if it has arrived, and stop the side's clock."""
-        if side in self._early or self.troubles[side] is not None:
+        if side in self._early or self.failures[side] is not None:
             return
         try:
             body = self._connections[side].read_answer()
-        except (AgentFault, SandboxClosed) as trouble:
-            self._set_trouble(side, trouble)
+        except (AgentFault, SandboxClosed) as failure:
+            self._set_failure(side, failure)
             return
         if body is not None:
             self._early[side] = body
@@ -227,22 +227,22 @@ class MatchLoop:
     def _check_clocks(self, sides: Iterable[int]) -> bool:
         """End the matches whose time has run out; returns whether there were any."""
         now = time.monotonic()
-        fallen = [side for side in sides if self._runs(side) and self._clocks[side].deadline <= now]
-        for side in fallen:
+        out_of_time = [side for side in sides if self._runs(side) and self._clocks[side].deadline <= now]
+        for side in out_of_time:
             self._time_out(side)
-        return bool(fallen)
+        return bool(out_of_time)
 
     def _time_out(self, side: int) -> None:
         question = self._questions[side]
         assert question is not None
         if self._clocks[side].spent():
-            self.troubles[side] = self._total_time_fault()
+            self.failures[side] = self._total_time_fault()
             return
         late = self._clocks[side].run_out(question.matches)
         self._end_late(side, late)
         if all(match.over for match in question.matches):
             reason = f"none of the {len(question.matches)} positions it was asked about was answered in time"
-            self.troubles[side] = AgentFault(Verdict.TIMEOUT, f"the player is stuck: {reason}")
+            self.failures[side] = AgentFault(Verdict.TIMEOUT, f"the player is stuck: {reason}")
 
     def _total_time_fault(self) -> AgentFault:
         return AgentFault(Verdict.TIMEOUT, f"the player was thinking for more than {self._wall:g} seconds in all")
@@ -254,13 +254,13 @@ class MatchLoop:
             self._pool.offence(match, MatchEnd.LATE, (side,), why)
         self._finish(late)
 
-    def _set_trouble(self, side: int, trouble: Trouble) -> None:
-        lane = trouble.lane if isinstance(trouble, AgentReportedFault) else None
+    def _set_failure(self, side: int, failure: PlayerFailure) -> None:
+        lane = failure.lane if isinstance(failure, AgentReportedFault) else None
         match = None if lane is None else self._pool.live.get(lane)
-        if match is not None and isinstance(trouble, AgentFault):
-            words = f"match {match.spec.index}, ply {match.plies}: {trouble}"
-            trouble = AgentFault(trouble.verdict, words, trouble.trace)
-        self.troubles[side] = trouble
+        if match is not None and isinstance(failure, AgentFault):
+            words = f"match {match.spec.index}, ply {match.plies}: {failure}"
+            failure = AgentFault(failure.verdict, words, failure.trace)
+        self.failures[side] = failure
 
     def _take(self, side: int, body: memoryview) -> None:
         """Process an answer: first ask the side about its other due matches, then step."""
@@ -270,7 +270,7 @@ class MatchLoop:
         clock = self._clocks[side]
         milliseconds, late = clock.stop(question.matches)
         if clock.thinking > self._wall:
-            self.troubles[side] = self._total_time_fault()
+            self.failures[side] = self._total_time_fault()
             return
         if late:
             self._end_late(side, late)
@@ -348,7 +348,7 @@ class MatchLoop:
     def _await_other_side(self) -> None:
         """One side failed: wait a moment for the other's answer, which shows whether it failed too."""
         for side in DUEL_SIDES:
-            if self.troubles[side] is None and self._questions[side] is not None:
+            if self.failures[side] is None and self._questions[side] is not None:
                 self._wait((side,), time.monotonic() + GRACE_SECONDS)
 
 
@@ -368,7 +368,7 @@ class DuelSetup:
     game: PettingZooGame
     specs: tuple[MatchSpec, ...]
     limits: Limits
-    seats: tuple[ConnectedPlayer, ConnectedPlayer]
+    players: tuple[ConnectedPlayer, ConnectedPlayer]
     progress: ReportProgress = lambda progress: None
     shown: Callable[[], None] = lambda: None
     """Called before a player is shown its first position."""
@@ -390,23 +390,23 @@ class DuelTally:
 
 def play_duel(setup: DuelSetup) -> DuelTally:
     """Play every match. Players' faults are in the tally; an exception is a failure of ours."""
-    troubles: list[Trouble | None] = [seat.fault for seat in setup.seats]
+    failures: list[PlayerFailure | None] = [player.fault for player in setup.players]
     lanes = setup.game.task.lanes
-    streams = _connect(setup, troubles)
+    streams = _connect(setup, failures)
     pool = MatchPool(setup.game, setup.specs, lanes.shared)
     pool.prepare(lanes.shared)  # while the players import their code
-    ready = _await_ready(setup, streams, troubles)
+    ready = _await_ready(setup, streams, failures)
     loop: MatchLoop | None = None
     if len(ready) == len(DUEL_SIDES):
         connections = [PlayerConnection(stream, ends=player.ends) for stream, player in ready]
         loop = MatchLoop(pool, connections, setup.limits, setup.progress)
-        for seat in setup.seats:
-            if seat.sandbox is not None:
-                seat.sandbox.limit_share()
+        for player in setup.players:
+            if player.sandbox is not None:
+                player.sandbox.limit_share()
         setup.shown()
         loop.play(min(len(setup.specs), lanes.shared if all(player.shared for _, player in ready) else lanes.separate))
-        troubles = loop.troubles
-    faults = [_final_fault(seat, trouble) for seat, trouble in zip(setup.seats, troubles, strict=True)]
+        failures = loop.failures
+    faults = [_final_fault(player, failure) for player, failure in zip(setup.players, failures, strict=True)]
     out = tuple(side for side in DUEL_SIDES if faults[side] is not None)
     if out:
         reasons = " and ".join(str(fault.verdict) for fault in faults if fault is not None)
@@ -419,13 +419,13 @@ def play_duel(setup: DuelSetup) -> DuelTally:
     )
 
 
-def _connect(setup: DuelSetup, troubles: list[Trouble | None]) -> list[ByteStream | None]:
+def _connect(setup: DuelSetup, failures: list[PlayerFailure | None]) -> list[ByteStream | None]:
     """Begin the handshake: wait for both sandboxes to connect, and send each its HELLO."""
     streams: list[ByteStream | None] = [None, None]
-    for side, seat in enumerate(setup.seats):
-        if seat.sandbox is not None and seat.fault is None:
-            with _collect_trouble(troubles, side):
-                stream = seat.sandbox.stream()
+    for side, player in enumerate(setup.players):
+        if player.sandbox is not None and player.fault is None:
+            with _collect_failure(failures, side):
+                stream = player.sandbox.stream()
                 hello = Hello(mode="play", seed=setup.specs[0].agent_seeds[side], **setup.game.hello_fields())
                 hello.send(stream, setup.limits.start_seconds, clock=setup.game.task.clock.model_dump(mode="json"))
                 streams[side] = stream
@@ -433,34 +433,34 @@ def _connect(setup: DuelSetup, troubles: list[Trouble | None]) -> list[ByteStrea
 
 
 def _await_ready(
-    setup: DuelSetup, streams: list[ByteStream | None], troubles: list[Trouble | None]
+    setup: DuelSetup, streams: list[ByteStream | None], failures: list[PlayerFailure | None]
 ) -> list[tuple[ByteStream, Ready]]:
     """End the handshake: each player that is ready."""
     ready = []
     deadline = time.monotonic() + setup.limits.start_seconds
     for side, stream in enumerate(streams):
         if stream is not None:
-            with _collect_trouble(troubles, side):
+            with _collect_failure(failures, side):
                 ready.append((stream, Ready.read(stream, deadline, setup.limits.start_seconds)))
     return ready
 
 
 @contextlib.contextmanager
-def _collect_trouble(troubles: list[Trouble | None], side: int) -> Iterator[None]:
+def _collect_failure(failures: list[PlayerFailure | None], side: int) -> Iterator[None]:
     try:
         yield
-    except (AgentFault, SandboxClosed) as trouble:
-        troubles[side] = trouble
+    except (AgentFault, SandboxClosed) as failure:
+        failures[side] = failure
 
 
-def _final_fault(seat: ConnectedPlayer, trouble: Trouble | None) -> AgentFault | None:
+def _final_fault(player: ConnectedPlayer, failure: PlayerFailure | None) -> AgentFault | None:
     """Why a side failed. For a closed connection, or a crash, the sandbox may know more."""
-    if trouble is None or seat.sandbox is None:
-        return seat.fault
-    if isinstance(trouble, AgentFault) and trouble.verdict is Verdict.TIMEOUT:
-        seat.sandbox.end()
-    elif isinstance(trouble, SandboxClosed):
-        return seat.sandbox.post_mortem()
-    elif trouble.verdict is Verdict.CRASHED:
-        return prefer_specific(trouble, seat.sandbox.post_mortem())
-    return trouble
+    if failure is None or player.sandbox is None:
+        return player.fault
+    if isinstance(failure, AgentFault) and failure.verdict is Verdict.TIMEOUT:
+        player.sandbox.end()
+    elif isinstance(failure, SandboxClosed):
+        return player.sandbox.post_mortem()
+    elif failure.verdict is Verdict.CRASHED:
+        return prefer_specific(failure, player.sandbox.post_mortem())
+    return failure

@@ -41,7 +41,6 @@ from evaluator.model.records.duel_record import (
     PlayerRecord,
     Side,
     WantedDuel,
-    duel_with_self_hash,
     side_order,
 )
 from evaluator.model.records.result import Cost, SandboxKind
@@ -159,19 +158,19 @@ def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgr
         folders = [Path(stack.enter_context(scratch_folder("player"))) for _ in range(2)]
         pool = stack.enter_context(ThreadPoolExecutor(2))
         try:
-            seats = _open_sandboxes(request, opener, folders, pool, stack)
+            players = _open_sandboxes(request, opener, folders, pool, stack)
         except MachineFault as fault:
             return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=clean_text(str(fault)), is_final=True)
-        failed = [side for side in duels.SIDES if isinstance(seats[side].fault, RegistryFault)]
+        failed = [side for side in duels.SIDES if isinstance(players[side].fault, RegistryFault)]
         if failed and failed != [request.answering]:
-            message = clean_text(str(seats[failed[0]].fault))
+            message = clean_text(str(players[failed[0]].fault))
             unfetched = failed[0] if len(failed) == 1 else None
             return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=message, unfetched=unfetched)
         setup = DuelSetup(
-            game=request.game, specs=specs, limits=request.limits, seats=seats, progress=progress, shown=shown.set
+            game=request.game, specs=specs, limits=request.limits, players=players, progress=progress, shown=shown.set
         )
         tally = play_duel(setup)
-        parts = tuple(pool.map(_stop_sandbox, (open_player.sandbox for open_player in seats)))
+        parts = tuple(pool.map(_stop_sandbox, (open_player.sandbox for open_player in players)))
         return _DuelEnd(verdict=Verdict.OK, tally=tally, parts=(parts[0], parts[1]))
 
 
@@ -187,10 +186,10 @@ def _open_sandboxes(
     limits = request.limits
     wall_seconds = WALL_FACTOR * limits.wall_seconds + WALL_SPARE + FETCH_SPARE + 2 * limits.start_seconds
 
-    def open_player(player: DuelPlayer, room: Path) -> ConnectedPlayer:
+    def open_player(player: DuelPlayer, staged: Path) -> ConnectedPlayer:
         try:
-            stage(player.folder, room)
-            sandbox = opener(sandbox_spec(player.folder, room, limits, wall_seconds=wall_seconds))
+            stage(player.folder, staged)
+            sandbox = opener(sandbox_spec(player.folder, staged, limits, wall_seconds=wall_seconds))
         except AgentFault as fault:
             if fault.verdict is Verdict.INTERNAL_ERROR and not isinstance(fault, RegistryFault):
                 raise
@@ -238,7 +237,7 @@ def _to_duel(request: DuelRequest, end: _DuelEnd, kind: SandboxKind, now: dateti
         "image_digest": _our_image(request, end),
         "first_attempt": end.first,
     }
-    return duel_with_self_hash(fields)
+    return Duel.with_self_hash(fields)
 
 
 def _our_image(request: DuelRequest, end: _DuelEnd) -> str | None:

@@ -111,13 +111,13 @@ class LiveMatch:
 
 def act_body(matches: Sequence[LiveMatch], side: int, encoder: ObservationEncoder) -> tuple[list[bytes], list[bytes]]:
     """The body of an ACT frame to a side about matches in which it is to move, in parts; and the observations in it."""
-    leaves = encoder.encode([match.position.see() for match in matches])
+    leaves = encoder.encode([match.position.observe() for match in matches])
     return _body(matches, side, leaves), leaves
 
 
 def over_body(matches: Sequence[LiveMatch], side: int, encoder: ObservationEncoder) -> list[bytes]:
     """The body of an OVER frame to a side about matches that have ended, in parts."""
-    leaves = encoder.encode([match.position.seen_by(side ^ match.first) for match in matches])
+    leaves = encoder.encode([match.position.observe_as(side ^ match.first) for match in matches])
     return _body(matches, side, [*leaves, np.array([match.scores[side] for match in matches], "<f8").tobytes()])
 
 
@@ -127,7 +127,7 @@ def _body(matches: Sequence[LiveMatch], side: int, leaves: list[bytes]) -> list[
 
 def illegal_move(game: PettingZooGame, match: LiveMatch, move: int) -> str:
     """Why an illegal move is refused, with the first legal ones."""
-    legal = game.legal(match.position.see())
+    legal = game.legal(match.position.observe())
     some = ", ".join(map(str, legal[:LISTED_MOVES])) + (", …" if len(legal) > LISTED_MOVES else "")
     return f"ply {match.plies}: the move {move} is not legal here; legal: {some}"
 
@@ -156,7 +156,7 @@ class MatchPool:
         while len(self._ahead) < count and (match := self._next()) is not None:
             self._ahead.append(match)
 
-    def seat(self, lane: int) -> LiveMatch | None:
+    def start_next(self, lane: int) -> LiveMatch | None:
         """Put the next waiting match on a lane."""
         match = self._ahead.popleft() if self._ahead else self._next()
         if match is not None:
@@ -170,7 +170,7 @@ class MatchPool:
             position = self.game.start(spec.seed)
             match = LiveMatch(spec, position, len(self._nbytes), self.game.task.clock.bank_seconds)
             for move in spec.opening:
-                match.play(move, 0, self.encoder.encode([position.see()]), 0)
+                match.play(move, 0, self.encoder.encode([position.observe()]), 0)
             if not self.settle(match):
                 return match
         return None
@@ -217,10 +217,10 @@ class MatchPool:
         """Hash the buffered frames, many at once for speed."""
         frames = match.frames
         if frames:
-            match.checksum.see(
+            match.checksum.add_observations(
                 [b"".join([seen[i][row * n : (row + 1) * n] for seen, row in frames]) for i, n in enumerate(self._nbytes)]
             )
-            match.checksum.earn(np.array(match.earned, "<f8").tobytes())
+            match.checksum.add_rewards(np.array(match.earned, "<f8").tobytes())
             match.frames, match.earned = [], []
 
     def forfeit(self, offenders: tuple[int, ...], why: str) -> None:
@@ -228,6 +228,6 @@ class MatchPool:
         for match in list(self.live.values()):
             self.offence(match, MatchEnd.FORFEIT, offenders, why)
             match.position.close()
-        while (waiting := self.seat(0)) is not None:
+        while (waiting := self.start_next(0)) is not None:
             self.offence(waiting, MatchEnd.FORFEIT, offenders, why)
             waiting.position.close()

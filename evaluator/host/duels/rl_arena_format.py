@@ -107,7 +107,7 @@ def _positions(game: PettingZooGame, seed: str, moves: Sequence[int]) -> Iterato
     try:
         yield position, True
         for ply, move in enumerate(moves):
-            if position.over or move not in game.legal(position.see()):
+            if position.over or move not in game.legal(position.observe()):
                 raise ValueError(f"the move {move} at ply {ply} is not legal")
             mover = position.mover
             position.play(move)
@@ -120,18 +120,18 @@ def _marks_and_turn(positions: Iterator[tuple[GamePosition, bool]]) -> list[Any]
     """The cells, then whose turn it is; as in the arena, the turn does not pass when the game is over."""
     states = []
     for position, _ in positions:
-        seen = position.seen_by(0)["observation"].astype(float)
+        seen = position.observe_as(0)["observation"].astype(float)
         states.append([*(seen[..., 0] - seen[..., 1]).ravel().tolist(), -1.0 if position.mover else 1.0])
     return states
 
 
 def _cells_and_hand(position: GamePosition) -> list[int]:
-    cells: list[int] = position.seen_by(0)["observation"].tolist()
+    cells: list[int] = position.observe_as(0)["observation"].tolist()
     return cells
 
 
 def _shown(game: PettingZooGame, position: GamePosition) -> Any:
-    seen = position.seen_by(position.mover)
+    seen = position.observe_as(position.mover)
     return seen["observation"] if game.masked else seen
 
 

@@ -214,7 +214,7 @@ def _moves(game: PettingZooGame, seed: str) -> list[tuple[list[bytes], tuple[flo
     position = game.start(seed)
     plies: list[tuple[list[bytes], tuple[float, float]]] = []
     while not position.over and len(plies) < min(MAX_STEPS, game.task.max_plies):
-        observation = position.see()
+        observation = position.observe()
         legal = game.legal(observation)
         if not legal:
             raise ValueError(f"no move is legal at ply {len(plies)}")

@@ -42,12 +42,12 @@ class EpisodeChecksum:
         self._observations = [hashlib.blake2b(digest_size=32) for _ in range(leaves)]
         self._rewards = hashlib.blake2b(digest_size=32)
 
-    def see(self, observations: Sequence[Any]) -> None:
+    def add_observations(self, observations: Sequence[Any]) -> None:
         """Add observations: contiguous bytes, one per leaf."""
         for stream, data in zip(self._observations, observations, strict=True):
             stream.update(data)
 
-    def earn(self, rewards: Any) -> None:
+    def add_rewards(self, rewards: Any) -> None:
         """Add rewards: contiguous little-endian float64."""
         self._rewards.update(rewards)
 
@@ -100,9 +100,9 @@ class EpisodeRecorder:
         self.lanes = [OpenEpisode(len(observations), len(actions)) for _ in range(lanes)]
 
     def begin(self, lane: int, observation: Sequence[bytes]) -> None:
-        """Start an episode on a lane; `deal` was called before."""
+        """Start an episode on a lane; `flush` was called before."""
         self.lanes[lane] = OpenEpisode(len(self._leaves), len(self._actions))
-        self.lanes[lane].checksum.see(observation)
+        self.lanes[lane].checksum.add_observations(observation)
 
     def step(self, observations: list[bytes], actions: list[Array], rewards: list[Any]) -> None:
         """Add a step of every lane."""
@@ -128,7 +128,7 @@ class EpisodeRecorder:
         self._seen, self._done, self._earned = [], [], []
 
     def for_lanes(self, lanes: list[int]) -> "EpisodeRecorder":
-        """A recorder for only these lanes; `deal` was called before."""
+        """A recorder for only these lanes; `flush` was called before."""
         fewer = EpisodeRecorder(len(lanes), self._leaves, self._actions)
         fewer.lanes = [self.lanes[lane] for lane in lanes]
         return fewer
@@ -145,8 +145,8 @@ class OpenEpisode:
 
     def take(self, seen: Sequence[Array], done: Sequence[Array], earned: Array) -> None:
         """Add steps, shape (steps, ...) each: copies of the actions, and of observations as many as there are."""
-        self.checksum.see([np.ascontiguousarray(leaf) for leaf in seen])
-        self.checksum.earn(np.ascontiguousarray(earned))
+        self.checksum.add_observations([np.ascontiguousarray(leaf) for leaf in seen])
+        self.checksum.add_rewards(np.ascontiguousarray(earned))
         for kept, leaf in zip(self._kept, done, strict=True):
             kept.append(leaf.copy())
         for reward in earned.tolist():  # in order, as a plain loop sums

@@ -63,11 +63,11 @@ class GamePosition:
         self.mover = 0
         self._settle()
 
-    def see(self) -> Any:
+    def observe(self) -> Any:
         """The observation of the player to move."""
         return self._observe(self._players[self.mover])
 
-    def seen_by(self, player: int) -> Any:
+    def observe_as(self, player: int) -> Any:
         """A player's observation, also when it is not to move or the game is over."""
         return self._observe(self._players[player])
 
@@ -206,7 +206,7 @@ class _OpeningTree:
             if moves:
                 self._position.play(moves[-1])
             self._played = list(moves)
-            self._legal[key] = [] if self._position.over else self._game.legal(self._position.see())
+            self._legal[key] = [] if self._position.over else self._game.legal(self._position.observe())
         return self._legal[key]
 
 
@@ -234,15 +234,15 @@ def replay(game: PettingZooGame, seed: str, moves: Sequence[int], first: int) ->
     checksum = EpisodeChecksum(len(encoder.leaves))
     illegal = None
     for ply, move in enumerate(moves):
-        observation = None if position.over else position.see()
+        observation = None if position.over else position.observe()
         if observation is None or move not in game.legal(observation):
             illegal = ply
             break
         seen.append(encoder.encode([observation]))
         earned.append(position.play(move))
     for leaves in seen:
-        checksum.see(leaves)
-    checksum.earn(np.array(earned, "<f8").tobytes())
+        checksum.add_observations(leaves)
+    checksum.add_rewards(np.array(earned, "<f8").tobytes())
     totals = position.totals
     replayed = ReplayedGame(
         scores=(totals[first], totals[1 - first]),
@@ -250,7 +250,7 @@ def replay(game: PettingZooGame, seed: str, moves: Sequence[int], first: int) ->
         checksum=checksum.close(len(earned), terminated=position.over, truncated=False),
         illegal=illegal,
         mover=None if position.over else position.mover ^ first,
-        legal=() if position.over else tuple(game.legal(position.see())),
+        legal=() if position.over else tuple(game.legal(position.observe())),
     )
     position.close()
     return replayed

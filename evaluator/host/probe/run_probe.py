@@ -115,12 +115,12 @@ def probe(chosen: SelectedSandbox, limits: Limits) -> list[ProbeCheck]:
     ]
 
 
-def _evaluate(chosen: SelectedSandbox, limits: Limits, agent: str, orders: dict[str, object] | None = None) -> Result:
+def _evaluate(chosen: SelectedSandbox, limits: Limits, agent: str, parameters: dict[str, object] | None = None) -> Result:
     request = EvaluationRequest(
         login="local",
         login_id=None,
         agent="probe",
-        folder=_folder(agent, orders or {}),
+        folder=_folder(agent, parameters or {}),
         gym_task=load_gym_task(PROBE_TASK),
         limits=limits,
         season="probe",
@@ -132,12 +132,12 @@ def _evaluate(chosen: SelectedSandbox, limits: Limits, agent: str, orders: dict[
     return evaluate_agent(request, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None).result
 
 
-def _folder(agent: str, orders: dict[str, object]) -> SubmissionFolder:
+def _folder(agent: str, parameters: dict[str, object]) -> SubmissionFolder:
     manifest = f"name: Probe\nalgorithm: probe\nentry: {agent}.py\n"
     files = {
         MANIFEST_NAME: manifest.encode(),
         f"{agent}.py": (PROBE_AGENTS / f"{agent}.py").read_bytes(),
-        "orders.json": json.dumps(orders).encode(),
+        "parameters.json": json.dumps(parameters).encode(),
     }
     return assemble(
         tuple(SubmissionFile(path=p, executable=False, content=c) for p, c in sorted(files.items())), SubmissionLimits()
@@ -154,7 +154,7 @@ def escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeChec
         canary.write_text("a file of this machine")
         canary.chmod(0o644)
         canary.parent.chmod(0o755)
-        orders = {
+        parameters = {
             "attempts": list(ATTEMPT_PROMISES),
             "canary": str(canary),
             "port": listener.getsockname()[1],
@@ -165,9 +165,9 @@ def escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeChec
             "shares_kernel": chosen.kind is not SandboxKind.GVISOR,
             "machine": _machine_names(),
             "uptime": time.clock_gettime(time.CLOCK_BOOTTIME),
-            "room": tempfile.gettempdir(),
+            "temporary": tempfile.gettempdir(),
         }
-        result = _evaluate(chosen, limits, "escape_attempts", orders)
+        result = _evaluate(chosen, limits, "escape_attempts", parameters)
     lines = [line for line in result.log_tail.splitlines() if line.startswith("probe [") and line.endswith("]")]
     findings = dict(json.loads(line.removeprefix("probe ")) for line in lines)
     for name, words in ATTEMPT_PROMISES.items():

@@ -91,7 +91,7 @@ class DockerSandbox:
         self._ended = self._closed = False
         self._starts_faster = config.kind is SandboxKind.DOCKER and spec.limits.cpus < START_CPUS
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
-        self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
+        self._scratch = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
         try:
             if config.over_socket:
                 self._listener = self._listen()
@@ -102,16 +102,16 @@ class DockerSandbox:
 
     def _listen(self) -> socket.socket:
         """A socket in its own directory; the container's unprivileged user must be able to reach it."""
-        door = self._room / "channel"
-        door.mkdir(mode=0o755)
-        listener = listen(door / "agent.sock")
-        (door / "agent.sock").chmod(0o666)
+        channel = self._scratch / "channel"
+        channel.mkdir(mode=0o755)
+        listener = listen(channel / "agent.sock")
+        (channel / "agent.sock").chmod(0o666)
         return listener
 
     def _open(self, config: DockerConfig, spec: SandboxSpec) -> None:
         binds = {str(spec.folder): {"bind": "/submission", "mode": "ro"}}
         if self._over_socket:
-            binds[str(self._room / "channel")] = {"bind": "/channel", "mode": "ro"}
+            binds[str(self._scratch / "channel")] = {"bind": "/channel", "mode": "ro"}
         if config.kind is SandboxKind.DOCKER:
             binds.update(self._stand_ins(spec))
         address = "/channel/agent.sock" if self._over_socket else "-"
@@ -141,7 +141,7 @@ class DockerSandbox:
 
     def _stand_ins(self, spec: SandboxSpec) -> dict[str, dict[str, str]]:
         """Our own files in place of some in /proc; see `hidden_files`."""
-        folder = self._room / "proc"
+        folder = self._scratch / "proc"
         folder.mkdir(mode=0o755)
         binds = {}
         for path, text in stand_ins(spec.limits).items():
@@ -309,7 +309,7 @@ class DockerSandbox:
             if connection is not None:
                 with contextlib.suppress(OSError):
                     connection.close()
-        shutil.rmtree(self._room, ignore_errors=True)
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _hang_up(self) -> None:
         """Stop reading output: the engine waits for it before it ends the container."""

@@ -143,13 +143,13 @@ class ProcessSandbox:
         self._log = BoundedLog(spec.limits.log_kib * 1024, self._kill)
         self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
         self._stream: SocketStream | None = None
-        self._room = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
+        self._scratch = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
         self._group: ControlGroup | None = None
         self._listener: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         try:
-            self._group = ControlGroup.create(spec.limits, CONTROL_GROUPS, self._room.name)
-            self._listener = listen(self._room / "agent.sock")
+            self._group = ControlGroup.create(spec.limits, CONTROL_GROUPS, self._scratch.name)
+            self._listener = listen(self._scratch / "agent.sock")
             self._open(spec)
         except BaseException:
             self.close()
@@ -161,10 +161,10 @@ class ProcessSandbox:
         if fault := extras_fault(spec.extras):
             raise MachineFault(fault)
         for path, content in sandbox_sources().items():
-            target = self._room / "sources" / path
+            target = self._scratch / "sources" / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        (self._room / "tmp").mkdir()
+        (self._scratch / "tmp").mkdir()
         address = "../agent.sock"  # relative to its working directory: the whole path may be too long for a socket
         module = "evaluator.sandbox.main"
         arguments = [str(spec.folder), spec.entry, address, *filter(None, [spec.adapter])]
@@ -172,12 +172,12 @@ class ProcessSandbox:
         with signals.signals_deferred():
             self._process = subprocess.Popen(
                 command,
-                cwd=self._room / "sources",
+                cwd=self._scratch / "sources",
                 env={
                     **spec.environment,
                     "PATH": os.defpath,
-                    "HOME": str(self._room / "tmp"),
-                    "TMPDIR": str(self._room / "tmp"),
+                    "HOME": str(self._scratch / "tmp"),
+                    "TMPDIR": str(self._scratch / "tmp"),
                     "PYTHONDONTWRITEBYTECODE": "1",
                 },
                 stdin=subprocess.DEVNULL,
@@ -273,7 +273,7 @@ class ProcessSandbox:
         for connection in (self._listener, self._stream):
             if connection is not None:
                 connection.close()
-        shutil.rmtree(self._room, ignore_errors=True)
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
 
 def reap_processes() -> None:
@@ -281,7 +281,7 @@ def reap_processes() -> None:
     folders = [*CONTROL_GROUPS.glob("pullrank-*"), *CONTROL_GROUPS.glob("*/pullrank-*")]
     running = dict(_sandboxed())
     for name in abandoned_names({*(path.name for path in folders), *running.values()}):
-        for pid in (pid for pid, room in running.items() if room == name):
+        for pid in (pid for pid, own in running.items() if own == name):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         left = {path.parent.name: path for path in folders if path.name == name}

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model import canonical_json
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import hidden_part, public_part, rejoined, secret_hash
 
 _KEY, _BOUND = "pullrank-sealed-key-1", "pullrank-sealed-1"
@@ -53,7 +53,7 @@ def decrypt_result(result: Result, secret: SeasonSecret) -> Result:
     opened = Result.model_validate(document)
     if opened.self_hash() != opened.self_sha256:
         raise ValueError("self_sha256 does not fit what was sealed; a value was changed")
-    expected = with_self_hash({**public_part(opened.document(), result.trace_sha256), "sealed": result.sealed})
+    expected = Result.with_self_hash({**public_part(opened.document(), result.trace_sha256), "sealed": result.sealed})
     if expected != result:
         raise ValueError("what is public is not what the sealed part gives; a value was changed")
     return opened
@@ -63,7 +63,7 @@ def with_new_provenance(result: Result, fields: dict[str, Any], secret: SeasonSe
     """A sealed result with new values of some public fields, and the same trace file; raises as `decrypt_result` does."""
     if result.sealed is None:
         raise ValueError("only a sealed result can be opened and sealed anew")
-    updated = with_self_hash({**decrypt_result(result, secret).document(), **fields})
+    updated = Result.with_self_hash({**decrypt_result(result, secret).document(), **fields})
     return _sealed_result(updated, result.trace_sha256, result.sealed.score, secret)
 
 
@@ -72,7 +72,7 @@ def _sealed_result(result: Result, trace_sha256: str | None, score: float | None
     hidden = canonical_json.canonical(hidden_part(document))
     nonce, ciphertext = _encrypt(hidden, MIN_RESULT_BYTES, _bound("result", result), secret)
     part = {"score": score, "nonce": nonce, "ciphertext": ciphertext}
-    return with_self_hash({**public_part(document, trace_sha256), "sealed": part})
+    return Result.with_self_hash({**public_part(document, trace_sha256), "sealed": part})
 
 
 def decrypt_trace(content: bytes, result: Result, secret: SeasonSecret) -> bytes:

@@ -84,7 +84,7 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
     return convert_internal_errors(in_sandbox, failed)
 
 
-def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, callbacks: _Callbacks) -> EvaluationEnd:
+def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, staged: Path, callbacks: _Callbacks) -> EvaluationEnd:
     is_official = request.tier is Tier.OFFICIAL
     try:
         asked_owner = fetch_weights(request.folder)
@@ -94,9 +94,9 @@ def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, 
         raise
     if asked_owner and is_official:
         wait_for_pace()
-    stage(request.folder, room)  # Only now: an agent reads in the times of its files when they were written.
+    stage(request.folder, staged)  # Only now: an agent reads in the times of its files when they were written.
     gpus = len(request.gpus.cards) if request.gpus else 0
-    sandbox = opener(sandbox_spec(request.folder, room, request.limits, gpus=gpus, is_paced=is_official))
+    sandbox = opener(sandbox_spec(request.folder, staged, request.limits, gpus=gpus, is_paced=is_official))
     try:
         played = _run_script if request.folder.submission.kind is SubmissionKind.SCRIPT else _play_episodes
         end = played(request, sandbox, callbacks)

@@ -17,7 +17,7 @@ from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.usage import MIB
 from evaluator.model.config.training_script import CountedEpisodes
 from evaluator.model.records import result as results
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.trace import MOST_UNPACKED, EpisodeTrace, Trace, TraceLeaf, largest_trace
 from evaluator.model.records.verdict import Verdict
 
@@ -74,7 +74,7 @@ def make_evaluation(request: EvaluationRequest, end: EvaluationEnd, now: datetim
         "gpus": request.gpus,
         "continued_after": end.continuations or None,
     }
-    return Evaluation(result=with_self_hash(fields), trace=content)
+    return Evaluation(result=Result.with_self_hash(fields), trace=content)
 
 
 def _without_trace(end: EvaluationEnd, size: int, most: int) -> EvaluationEnd:

@@ -125,11 +125,11 @@ class EpisodeBatch:
         observations: list[Any] = []
         rewards: list[Any] = []
         ended: dict[int, tuple[bool, bool]] = {}
-        see, earn = observations.append, rewards.append
+        add_observation, add_reward = observations.append, rewards.append
         for step, action in zip(self._steps, actions, strict=True):
             observation, reward, terminated, truncated, _ = step(action)
-            see(observation)
-            earn(reward)
+            add_observation(observation)
+            add_reward(reward)
             if terminated or truncated:
                 ended[len(rewards) - 1] = (bool(terminated), bool(truncated))
         self._frame += 1

@@ -245,7 +245,7 @@ def replay_episode(
     environment = reused or gym_task.make()
     encoder = gym_task.encoder()
     checksum = EpisodeChecksum(len(encoder.leaves))
-    checksum.see(encoder.encode([gym_task.start(environment, seed)]))
+    checksum.add_observations(encoder.encode([gym_task.start(environment, seed)]))
     todo = gym_task.decoder().actions(actions)
     chunk = max(1, OBSERVATION_CHUNK_BYTES // max(1, sum(leaf.nbytes for leaf in encoder.leaves)))
     total, taken = 0.0, 0
@@ -272,8 +272,8 @@ def replay_episode(
 def _add_chunk(
     checksum: EpisodeChecksum, encoder: ObservationEncoder, seen: list[object], earned: list[float], total: float
 ) -> float:
-    checksum.see(encoder.encode(seen))
-    checksum.earn(np.array(earned).tobytes())
+    checksum.add_observations(encoder.encode(seen))
+    checksum.add_rewards(np.array(earned).tobytes())
     for reward in earned:
         total += reward
     return total

@@ -30,7 +30,7 @@ class Limits(Frozen):
     task_seconds: float | None = Field(default=None, gt=0, le=216000, exclude_if=is_none)
     """Wall seconds for one task, or for one player's side of a duel; ten times `cpu_seconds` when left out."""
     answer_seconds: float = Field(default=2, gt=0, le=600)
-    """Wall seconds an answer may take, times the live lanes of the frame."""
+    """Wall seconds that an answer may take for each live episode that it is asked about."""
     start_seconds: float = Field(default=60, gt=0, le=600)
     """Wall seconds from the container's start until the agent is ready."""
     log_kib: int = Field(default=256, ge=1, le=16384)

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.model.base import Frozen
-from evaluator.model.identifiers import AgentName, Digest, Login, LongLine, Url
+from evaluator.model.identifiers import Digest, FolderName, Login, LongLine, Url
 
 _Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
 _Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
@@ -16,7 +16,7 @@ class Exclusion(Frozen):
     """The exclusion of one entry, or of all entries of a login."""
 
     login: Login
-    agent: AgentName | None = None
+    agent: FolderName | None = None
     """Which folder; all of them when it and the digest are left out."""
     digest: Digest | None = None
     """Which version, too, in whatever folder of the login: renaming the folder does not end the exclusion."""
@@ -40,7 +40,7 @@ class VerifiedEntry(Frozen):
     """One entry, or all entries of a login, that the hosts have checked."""
 
     login: Login
-    agent: AgentName | None = None
+    agent: FolderName | None = None
     """Which folder; all of them when left out. Of no account beside a digest."""
     digest: Digest | None = None
     """Which version, in whatever folder; whatever the folder holds later, too, when left out."""
@@ -60,7 +60,7 @@ class RehearsalEntry(Frozen):
     """One version of an agent that the host entered to try the board, and withdrew. It only labels what is recorded."""
 
     login: Login
-    agent: AgentName
+    agent: FolderName
     digest: Digest
     """The version's digest, as its results have it."""
     since: _Day
@@ -111,7 +111,7 @@ class Erasure(Frozen):
 
     login: Login
     """The name that stands for the owner."""
-    agent: AgentName
+    agent: FolderName
     """The name that stands for the folder."""
     digest: Digest
     """The version's digest, as its results have it."""

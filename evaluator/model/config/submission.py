@@ -95,7 +95,7 @@ class Submission(Frozen):
     algorithm: Line
     """What it is: "PPO", "Q-learning", "hand-written rule"."""
     kind: SubmissionKind = SubmissionKind.POLICY
-    """policy: a class with `act`; script and image are other doors."""
+    """policy: a class with `act`; script and image are the other kinds."""
     entry: LongLine = SOURCE_NAME
     """The file that defines `class Agent`, or an image reference with its digest."""
     tasks: Literal["all"] | tuple[TaskId, ...] = "all"

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from evaluator.model import canonical_json
 from evaluator.model.base import EpisodeReturn, Frozen, is_none
 from evaluator.model.config.limits import Limits
-from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
+from evaluator.model.identifiers import Digest, FolderName, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.records.result import (
     LOG_TAIL,
     MESSAGE,
@@ -79,7 +79,7 @@ class PlayerRecord(Frozen):
     login: Login
     login_id: int | None = None
     """GitHub's number for the owner."""
-    agent: AgentName
+    agent: FolderName
     submission_digest: Digest
     verdict: Verdict = Verdict.OK
     """ok, or what ended it before its last match: it forfeits the rest. In a duel that failed on our side internal_error if
@@ -233,23 +233,17 @@ def duel_path(task_id: str, first: str, second: str, key: str) -> str:
 
     Old logins may hold several hyphens in a row, which are encoded, so that no two pairs of players share a folder.
     """
-    return f"{safe_path_segment(task_id)}/{sides(first, second)}/{key[:12]}"
+    return f"{safe_path_segment(task_id)}/{pair_segment(first, second)}/{key[:12]}"
 
 
-def sides(first: str, second: str) -> str:
-    """Two players `login+agent` as a path segment."""
-    return f"{_side(first)}--{_side(second)}"
+def pair_segment(first: str, second: str) -> str:
+    """A pair of players `login+agent` as a path segment."""
+    return f"{_player_segment(first)}--{_player_segment(second)}"
 
 
-def _side(name: str) -> str:
+def _player_segment(name: str) -> str:
     login, plus, agent = name.partition("+")
     return f"{login.replace('--', '-%2D')}{plus}{agent}"
-
-
-def duel_with_self_hash(fields: dict[str, Any]) -> Duel:
-    """Make a duel, and fill in its `self_sha256`."""
-    draft = Duel.model_validate({**fields, "self_sha256": "0" * 64})
-    return Duel.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
 
 
 class WantedDuel(WantedRecord):

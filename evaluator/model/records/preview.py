@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.model.base import Frozen
-from evaluator.model.identifiers import AgentName, Digest, Line, Login
+from evaluator.model.identifiers import Digest, FolderName, Line, Login
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 
@@ -22,7 +22,7 @@ class PreviewedAgent(Frozen):
     """One changed folder."""
 
     login: Login
-    agent: AgentName
+    agent: FolderName
     submission_digest: Digest | None = None
     """Which version; null where the folder could not be read."""
     name: Line | None = None

@@ -18,7 +18,7 @@ from evaluator.model import canonical_json
 from evaluator.model.base import EpisodeReturn, Frozen, is_none
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.training_script import ScriptRecord
-from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
+from evaluator.model.identifiers import Digest, FolderName, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import SealedPart
@@ -145,6 +145,12 @@ class StoredRecord(Frozen):
         """The file's bytes: one fixed form, so that any change is seen."""
         return json.dumps(self.document(), indent=1, ensure_ascii=False).encode() + b"\n"
 
+    @classmethod
+    def with_self_hash(cls, fields: dict[str, Any]) -> Self:
+        """Make a record, and fill in its `self_sha256`."""
+        draft = cls.model_validate({**fields, "self_sha256": "0" * 64})
+        return cls.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
+
     def self_hash(self) -> str:
         """The correct value of `self_sha256`."""
         return canonical_json.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
@@ -178,7 +184,7 @@ class Result(StoredRecord):
     login: Login
     login_id: int | None = None
     """GitHub's number for the owner: logins can be registered again."""
-    agent: AgentName
+    agent: FolderName
     submission_digest: Digest
     season: Line
     beacon: Beacon
@@ -285,18 +291,12 @@ def result_path(task_id: str, login: str, agent: str, key: str) -> str:
     return f"{safe_path_segment(task_id)}/{login}/{agent}/{key[:12]}"
 
 
-def is_place(place: str, path: str, verdict: Verdict) -> bool:
-    """Whether a record with the path `path` may be stored at `place`, both without the ending.
+def may_lie_at(where: str, path: str, verdict: Verdict) -> bool:
+    """Whether a record with the path `path` may be stored at `where`, both without the ending.
 
     An attempt that failed on our side is stored beside the others, with a number in its name.
     """
-    return place == path or (verdict is Verdict.INTERNAL_ERROR and _TRY.sub("", place) == path)
-
-
-def with_self_hash(fields: dict[str, Any]) -> Result:
-    """Make a result, and fill in its `self_sha256`."""
-    draft = Result.model_validate({**fields, "self_sha256": "0" * 64})
-    return Result.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
+    return where == path or (verdict is Verdict.INTERNAL_ERROR and _TRY.sub("", where) == path)
 
 
 class WantedResult(WantedRecord):

@@ -1,4 +1,4 @@
-"""Renders the pages of agents, also of former ones, as values for the frame that all of them share."""
+"""Renders the pages of agents, also of former ones, as values for the shell that all of them share."""
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from leaderboard.pages.agent.table_rows import (
     row_facts,
     table_heads,
 )
-from leaderboard.pages.html_frame import PageValues
+from leaderboard.pages.page_shell import PageValues
 from leaderboard.pages.page_templates import TemplateRenderer, Templates, template_environment
 from leaderboard.site_context import FormerEntry, SiteContext
 from leaderboard.text import escape_html, urls
@@ -40,7 +40,7 @@ _ANY_AGENT_PAGE = "agents/_/_.md"
 def render_agent_pages(
     standings: Standings, context: SiteContext, share: Partition = SINGLE_PARTITION
 ) -> Iterator[tuple[str, PageValues]]:
-    """The page of each agent of a share: its file below the site's root, and its values for the frame."""
+    """The page of each agent of a share: its file below the site's root, and its values for the shell."""
     profiles = agent_profiles(standings, share)
     renderer = _AgentPageRenderer(standings, context, profiles)
     for batch in batches(profiles):
@@ -65,7 +65,7 @@ class _AgentPageRenderer:
         names = [profile.entry.name for profile in profiles]
         self._past = results_by_agent(context.results, season, names, at, official=standings.official)
         tasks = [board.task for board in standings.boards]
-        above, below = self._templates.page(_ANY_AGENT_PAGE, "agent_frame.html.jinja").split("<!-- the page -->")
+        above, below = self._templates.page(_ANY_AGENT_PAGE, "agent_shell.html.jinja").split("<!-- the page -->")
         scales = _scales(standings)
         task_links = {task.id: Markup(urls.href(_ANY_AGENT_PAGE, urls.task_page(task.id))) for task in tasks}
         self._rows = TableRows(scales, task_links, context.reproduced)

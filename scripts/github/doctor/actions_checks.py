@@ -35,9 +35,9 @@ _APPROVAL, _EVERYBODY = "/actions/permissions/fork-pr-contributor-approval", "al
 
 
 @check("Actions", "settings/actions", "Actions permissions › Allow all actions, or select GitHub's own")
-def check_actions(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_actions(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether Actions is on."""
-    permissions = asks.setting(_PERMISSIONS) or {}
+    permissions = github.setting(_PERMISSIONS) or {}
     body = {**_picked(permissions, "allowed_actions", "sha_pinning_required"), "enabled": True}
     return place.judged(
         permissions.get("enabled") is True,
@@ -48,11 +48,11 @@ def check_actions(asks: GitHub, place: SettingLocation) -> SettingFinding:
 
 
 @check("Allowed actions", "settings/actions", "Actions permissions › Allow actions created by GitHub")
-def check_allowed_actions(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_allowed_actions(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether an allow-list lacks an action that the workflows use."""
-    permissions = asks.setting(_PERMISSIONS) or {}
+    permissions = github.setting(_PERMISSIONS) or {}
     policy = permissions.get("allowed_actions", "all")
-    listed: dict[str, Any] = (asks.setting(_SELECTED_ACTIONS) or {}) if policy == "selected" else {}
+    listed: dict[str, Any] = (github.setting(_SELECTED_ACTIONS) or {}) if policy == "selected" else {}
     left_out = [] if policy == "all" or listed.get("github_owned_allowed") else _left_out(listed)
     selected = {**_picked(permissions, "sha_pinning_required"), "enabled": True, "allowed_actions": "selected"}
     select = SettingChange("PUT", _PERMISSIONS, selected)
@@ -93,15 +93,15 @@ _INACTIVE_REASONS = {
 
 
 @check("Workflows", "actions", "Choose the workflow › Enable workflow")
-def check_workflows(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_workflows(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether each workflow is active; GitHub disables schedules of a public repository after 60 days without commits."""
-    wrong, changes = inactive_workflows(asks, WORKFLOWS)
+    wrong, changes = inactive_workflows(github, WORKFLOWS)
     return place.judged(not wrong, "Every workflow is active.", f"Not active: {', '.join(wrong)}.", *changes)
 
 
-def inactive_workflows(asks: GitHub, names: tuple[str, ...]) -> tuple[list[str], list[SettingChange]]:
+def inactive_workflows(github: GitHub, names: tuple[str, ...]) -> tuple[list[str], list[SettingChange]]:
     """The named workflows that GitHub does not run, each with the reason, and what starts those that GitHub stopped."""
-    existing = {str(workflow["path"]): workflow for workflow in asks.settings("/actions/workflows")}
+    existing = {str(workflow["path"]): workflow for workflow in github.settings("/actions/workflows")}
     wrong, changes = [], []
     for name in names:
         workflow = existing.get(f".github/workflows/{name}.yml") or {"state": "deleted"}
@@ -115,7 +115,7 @@ def inactive_workflows(asks: GitHub, names: tuple[str, ...]) -> tuple[list[str],
 
 
 @check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(WORKFLOW_EVENTS)}")
-def check_policies(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_policies(github: GitHub, place: SettingLocation) -> SettingFinding:
     """A reminder: the API does not show event rules of the repository or its organisation."""
     message = (
         "GitHub's API does not tell them: look for yourself. A rule that forbids an event makes its workflows fail before "
@@ -125,33 +125,33 @@ def check_policies(asks: GitHub, place: SettingLocation) -> SettingFinding:
 
 
 @check("Workflows of forks", "settings/actions", "Fork pull request workflows › Run workflows, without tokens and secrets")
-def check_fork_workflows(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_fork_workflows(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether a private repository previews pull requests from forks, with as few rights as possible."""
-    if not (asks.setting("") or {}).get("private"):
+    if not (github.setting("") or {}).get("private"):
         message = "A public repository previews pull requests from forks; whose wait for a click is said below."
         return place.finding(SettingState.GOOD, message)
-    settings = asks.setting(_FORK_WORKFLOWS) or {}
-    little = {"send_write_tokens_to_workflows": False, "send_secrets_and_variables": False}
-    wanted = {"run_workflows_from_fork_pull_requests": True, **little}
-    is_little = not any(settings.get(key) for key in little)
+    settings = github.setting(_FORK_WORKFLOWS) or {}
+    least = {"send_write_tokens_to_workflows": False, "send_secrets_and_variables": False}
+    wanted = {"run_workflows_from_fork_pull_requests": True, **least}
+    is_least = not any(settings.get(key) for key in least)
     off = "Pull requests from forks are not previewed: a private repository does not run their workflows unless told to."
     return place.judged(
-        is_little and settings.get("run_workflows_from_fork_pull_requests") is True,
+        is_least and settings.get("run_workflows_from_fork_pull_requests") is True,
         "Pull requests from forks are previewed, with a token that can only read and without secrets.",
-        off if is_little else "A fork's pull request gets a token that can write, or secrets: it can take the board over.",
+        off if is_least else "A fork's pull request gets a token that can write, or secrets: it can take the board over.",
         SettingChange("PUT", _FORK_WORKFLOWS, {**_picked(settings, "require_approval_for_fork_pr_workflows"), **wanted}),
     )
 
 
 @check("Evaluator image", "packages", "Package evaluator › Package settings › Change visibility: public")
-def check_image(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_image(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether previews, which have no token, can pull the image; the API cannot change its visibility."""
-    repository = asks.setting("") or {}
+    repository = github.setting("") or {}
     owner, login = repository.get("owner") or {}, str((repository.get("owner") or {}).get("login", ""))
     kind = "orgs" if owner.get("type") == "Organization" else "users"
     name = f"{repository.get('name', '')}/evaluator".lower()
     path = f"container/{url_segment(name)}"
-    package = asks.setting(f"/{kind}/{login}/packages/{path}")
+    package = github.setting(f"/{kind}/{login}/packages/{path}")
     page = f"https://github.com/{kind}/{login}/packages/{path}/settings"
     if package is None:
         state = SettingState.CHOICE
@@ -176,10 +176,10 @@ def check_runners(labels: tuple[str, ...]) -> Check:
     click = f"Runners › a runner with {shown}; or change runners.labels in challenge.yml"
 
     @check("Runners", "settings/actions/runners", click)
-    def look(asks: GitHub, place: SettingLocation) -> SettingFinding:
+    def look(github: GitHub, place: SettingLocation) -> SettingFinding:
         if is_hosted(labels):
             return place.finding(SettingState.GOOD, f"Official runs play on GitHub's machines: {shown}.")
-        fitting = [runner for runner in _runners(asks) if _has_labels(runner, labels)]
+        fitting = [runner for runner in _runners(github) if _has_labels(runner, labels)]
         if any(runner.get("status") == "online" for runner in fitting):
             return place.finding(SettingState.GOOD, f"A runner with {shown} is online.")
         if fitting:
@@ -199,12 +199,12 @@ def is_hosted(labels: tuple[str, ...]) -> bool:
 
 
 @check("Strangers and runners", "settings/actions", "Approval for running fork pull request workflows › all external ones")
-def check_reach(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_reach(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether a pull request's own workflow reaches a machine of the host's before anybody has looked at it."""
-    is_private = (asks.setting("") or {}).get("private")
+    is_private = (github.setting("") or {}).get("private")
     path = _FORK_WORKFLOWS if is_private else _APPROVAL
     wanted = {"require_approval_for_fork_pr_workflows": True} if is_private else {"approval_policy": _EVERYBODY}
-    setting = asks.setting(path) or {}
+    setting = github.setting(path) or {}
     return place.judged(
         wanted.items() <= setting.items(),
         "A stranger's workflow runs on your machines only after a click: look at what it changes below .github first.",
@@ -219,13 +219,13 @@ def runner_checks(labels: tuple[str, ...]) -> tuple[Check, ...]:
     return (check_runners(labels),) if is_hosted(labels) else (check_runners(labels), check_reach)
 
 
-def _runners(asks: GitHub) -> list[Any]:
+def _runners(github: GitHub) -> list[Any]:
     """The repository's runners and, where the token may see them, its organisation's."""
-    owner = (asks.setting("") or {}).get("owner") or {}
-    runners = asks.settings("/actions/runners")
+    owner = (github.setting("") or {}).get("owner") or {}
+    runners = github.settings("/actions/runners")
     if owner.get("type") == "Organization":
         with suppress(CommandError):
-            runners += asks.settings(f"/orgs/{owner['login']}/actions/runners")
+            runners += github.settings(f"/orgs/{owner['login']}/actions/runners")
     return runners
 
 
@@ -241,10 +241,10 @@ def _has_labels(runner: dict[str, Any], labels: tuple[str, ...]) -> bool:
     "settings/actions",
     "Workflow permissions › Read repository contents; Actions may not approve pull requests",
 )
-def check_token(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_token(github: GitHub, place: SettingLocation) -> SettingFinding:
     """The default rights of a workflow."""
     path = "/actions/permissions/workflow"
-    setting = asks.setting(path) or {}
+    setting = github.setting(path) or {}
     wanted = {"default_workflow_permissions": "read", "can_approve_pull_request_reviews": False}
     return place.judged(
         all(setting.get(key) == value for key, value in wanted.items()),
@@ -265,9 +265,9 @@ _APPROVALS = {
 
 
 @check("Strangers' runs", "settings/actions", "Approval for running fork pull request workflows")
-def check_approval(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_approval(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whose pull requests wait for an approval before anything runs."""
-    setting = asks.setting(_APPROVAL) or {}
+    setting = github.setting(_APPROVAL) or {}
     policy = setting.get("approval_policy", "")
     state = SettingState.CHOICE if policy in _APPROVALS else SettingState.MISSING
     message = _APPROVALS.get(policy, "GitHub does not say whose runs wait for approval; look for yourself.")
@@ -275,9 +275,9 @@ def check_approval(asks: GitHub, place: SettingLocation) -> SettingFinding:
 
 
 @check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")
-def check_pinning(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_pinning(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether actions may be used by a tag, which its owner can move."""
-    permissions = asks.setting(_PERMISSIONS) or {}
+    permissions = github.setting(_PERMISSIONS) or {}
     body = {"enabled": True, **_picked(permissions, "allowed_actions"), "sha_pinning_required": True}
     return place.judged(
         permissions.get("sha_pinning_required") is True,

@@ -22,9 +22,9 @@ _ENVIRONMENTS_PAGE = "settings/environments"
 
 
 @check("Merge methods", "settings", "Pull Requests › no 'Allow rebase merging'")
-def check_merging(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_merging(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether every merge makes a commit that GitHub signs, which seeds come from."""
-    repository = asks.setting("") or {}
+    repository = github.setting("") or {}
     other = bool(repository.get("allow_merge_commit")) or bool(repository.get("allow_squash_merge"))
     body = {"allow_rebase_merge": False, **({} if other else {"allow_squash_merge": True})}
     return place.judged(
@@ -40,7 +40,7 @@ def check_merging(asks: GitHub, place: SettingLocation) -> SettingFinding:
     "settings/rules",
     "New branch ruleset, default branch: pull requests only, code owners' approval, no force push, no deletion",
 )
-def check_main_rules(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_main_rules(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether main changes by pull requests only."""
     parameters = {
         "required_approving_review_count": 1, "dismiss_stale_reviews_on_push": True, "require_code_owner_review": True,
@@ -52,7 +52,7 @@ def check_main_rules(asks: GitHub, place: SettingLocation) -> SettingFinding:
     bypass = [{"actor_id": ADMINISTRATOR, "actor_type": "RepositoryRole", "bypass_mode": "pull_request"}]
     body = _ruleset(MAIN_RULES, ["~DEFAULT_BRANCH"], rules) | {"bypass_actors": bypass}
     return place.judged(
-        _is_ruled(asks, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}),
+        _is_ruled(github, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}),
         "main changes by pull requests only.",
         "Others than administrators can push to main; GitHub does not sign such a commit, and its seeds are marked.",
         SettingChange("POST", "/rulesets", body),
@@ -60,24 +60,24 @@ def check_main_rules(asks: GitHub, place: SettingLocation) -> SettingFinding:
 
 
 @check("Rules for results", "settings/rules", "New branch ruleset, results and traces-*: no force push, no deletion")
-def check_data_rules(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_data_rules(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether recorded results can be rewritten."""
     rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
     body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
     return place.judged(
-        _is_ruled(asks, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
+        _is_ruled(github, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
         "What is recorded can only grow.",
         "One forced push can rewrite or lose every result.",
         SettingChange("POST", "/rulesets", body),
     )
 
 
-def main_only_policy(asks: GitHub, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
+def main_only_policy(github: GitHub, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
     """Whether only main may use an environment, and changes to make it so; none if a person decided otherwise."""
     path = f"/environments/{name}"
-    policy = (asks.setting(path) or {}).get("deployment_branch_policy") or {}
+    policy = (github.setting(path) or {}).get("deployment_branch_policy") or {}
     custom = bool(policy.get("custom_branch_policies"))
-    listed = asks.setting(f"{path}/deployment-branch-policies") if custom else None
+    listed = github.setting(f"{path}/deployment-branch-policies") if custom else None
     allowed = {policy_entry.get("name") for policy_entry in (listed or {}).get("branch_policies", [])}
     named = {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}}
     only = SettingChange("PUT", path, named)
@@ -88,20 +88,20 @@ def main_only_policy(asks: GitHub, name: str) -> tuple[bool, tuple[SettingChange
 
 
 @check("Environment github-pages", "settings/environments", "github-pages › Deployment branches: main only")
-def check_pages_environment(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_pages_environment(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether another branch than main may deploy the site."""
-    good, changes = main_only_policy(asks, "github-pages")
+    good, changes = main_only_policy(github, "github-pages")
     return place.judged(
         good, "Only main can deploy the site.", "A workflow on another branch could deploy the site.", *changes
     )
 
 
 @check("Private reports", "settings/security_analysis", "Private vulnerability reporting › Enable")
-def check_reporting(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_reporting(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether vulnerabilities can be reported in private."""
     path = "/private-vulnerability-reporting"
     return place.judged(
-        (asks.setting(path) or {}).get("enabled") is True,
+        (github.setting(path) or {}).get("enabled") is True,
         "Holes can be reported in private.",
         "Who finds a hole can only tell it in public.",
         SettingChange("PUT", path, {}),
@@ -125,9 +125,9 @@ def season_checks(challenge: Challenge) -> tuple[Check, ...]:
 
 
 @check(f"Environment {SEASON_ENVIRONMENT}", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Deployment branches: main only")
-def check_season_environment(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_season_environment(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether another branch than main could read the environment's secrets."""
-    good, changes = main_only_policy(asks, SEASON_ENVIRONMENT)
+    good, changes = main_only_policy(github, SEASON_ENVIRONMENT)
     return place.judged(
         good,
         "Only main can read the season's secrets.",
@@ -137,10 +137,10 @@ def check_season_environment(asks: GitHub, place: SettingLocation) -> SettingFin
 
 
 @check("Secret of the sealed season", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Environment secrets › {SECRET_VARIABLE}")
-def check_seal(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_seal(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether the sealed season's secret is in its environment. GitHub shows the name, never the value."""
     return place.judged(
-        SECRET_VARIABLE in _secret_names(asks),
+        SECRET_VARIABLE in _secret_names(github),
         "The official run finds a secret; whether it is the right one is checked against its hash at every run.",
         f"Without {SECRET_VARIABLE} the official run refuses to play; put there what 'pullrank season seal' printed.",
     )
@@ -153,8 +153,8 @@ def membership_check(teams: list[str]) -> Check:
     )
 
     @check("Token for teams", _ENVIRONMENTS_PAGE, click)
-    def look(asks: GitHub, place: SettingLocation) -> SettingFinding:
-        if TEAMS_VARIABLE in _secret_names(asks):
+    def look(github: GitHub, place: SettingLocation) -> SettingFinding:
+        if TEAMS_VARIABLE in _secret_names(github):
             state, message = SettingState.GOOD, "The plan can ask who is in the teams that phases name."
         elif any("/" in team for team in teams):
             state = SettingState.MISSING
@@ -172,13 +172,13 @@ def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict
     return {"name": name, "target": "branch", "enforcement": "active", "conditions": conditions, "rules": rules}
 
 
-def _is_ruled(asks: GitHub, refs: set[str], wanted: set[str]) -> bool:
+def _is_ruled(github: GitHub, refs: set[str], wanted: set[str]) -> bool:
     """Whether active rulesets for one of the refs, which bind all but administrators, contain all the wanted rules."""
     rules: set[str] = set()
-    for summary in asks.settings("/rulesets"):
+    for summary in github.settings("/rulesets"):
         if summary.get("enforcement") != "active" or summary.get("target", "branch") != "branch":
             continue
-        ruleset = asks.setting(f"/rulesets/{summary['id']}") or {}
+        ruleset = github.setting(f"/rulesets/{summary['id']}") or {}
         names = ruleset.get("conditions", {}).get("ref_name", {})
         is_of_all = all(map(_is_administrator, ruleset.get("bypass_actors") or ()))
         if is_of_all and refs & set(names.get("include", [])) and not refs & set(names.get("exclude", [])):
@@ -192,6 +192,6 @@ def _is_administrator(actor: dict[str, Any]) -> bool:
     return kind == "OrganizationAdmin" or (kind, actor.get("actor_id")) == ("RepositoryRole", ADMINISTRATOR)
 
 
-def _secret_names(asks: GitHub) -> set[str]:
-    answer = asks.setting(f"/environments/{SEASON_ENVIRONMENT}/secrets?per_page=100") or {}
+def _secret_names(github: GitHub) -> set[str]:
+    answer = github.setting(f"/environments/{SEASON_ENVIRONMENT}/secrets?per_page=100") or {}
     return {str(secret.get("name")) for secret in answer.get("secrets", [])}

@@ -22,8 +22,8 @@ def check_identity(named: str) -> Check:
     click = "Not a setting: change the line 'repository:' of challenge.yml and commit it to main"
 
     @check("Repository", "edit/main/challenge.yml", click)
-    def look(asks: GitHub, place: SettingLocation) -> SettingFinding:
-        actual = str((asks.setting("") or {}).get("full_name", ""))
+    def look(github: GitHub, place: SettingLocation) -> SettingFinding:
+        actual = str((github.setting("") or {}).get("full_name", ""))
         message = (
             f"challenge.yml names {named or 'no repository'}, GitHub calls this one {actual}: no workflow does anything."
         )
@@ -37,9 +37,9 @@ def check_identity(named: str) -> Check:
 
 
 @check("Access", "settings/access", "Collaborators › an administrator's token; Danger Zone › not archived")
-def check_access(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_access(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether the token is an administrator's; without one, half of the settings cannot be read."""
-    repository = asks.setting("")
+    repository = github.setting("")
     if not repository:
         return place.finding(SettingState.MISSING, "There is no such repository, or the token may not see it.")
     closed = "archived" if repository.get("archived") else "disabled" if repository.get("disabled") else ""
@@ -55,9 +55,9 @@ def check_access(asks: GitHub, place: SettingLocation) -> SettingFinding:
 
 
 @check("Default branch", "settings", f"General › Default branch: {MAIN_BRANCH}; rename the other one")
-def check_default_branch(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_default_branch(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether the default branch is the one that the workflows run on."""
-    actual = str((asks.setting("") or {}).get("default_branch", ""))
+    actual = str((github.setting("") or {}).get("default_branch", ""))
     # Open pull requests and clones depend on it: a person decides.
     return place.judged(
         actual == MAIN_BRANCH,
@@ -67,10 +67,10 @@ def check_default_branch(asks: GitHub, place: SettingLocation) -> SettingFinding
 
 
 @check("Visibility and plan", "settings", "Danger Zone › Change visibility; the plan is the owner's billing page")
-def check_plan(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_plan(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Who sees the board, and what the owner's plan lacks for a repository that is not public."""
-    repository = asks.setting("") or {}
-    name = _plan_name(asks, repository.get("owner") or {})
+    repository = github.setting("") or {}
+    name = _plan_name(github, repository.get("owner") or {})
     shown = f"plan {name}" if name else "a plan that this token may not see"
     visibility = str(repository.get("visibility") or ("private" if repository.get("private") else "public"))
     if visibility == "public":
@@ -80,9 +80,9 @@ def check_plan(asks: GitHub, place: SettingLocation) -> SettingFinding:
     return place.finding(state, message)
 
 
-def _plan_name(asks: GitHub, owner: dict[str, Any]) -> str:
+def _plan_name(github: GitHub, owner: dict[str, Any]) -> str:
     kind = "orgs" if owner.get("type") == "Organization" else "users"
-    account = asks.setting(f"/{kind}/{owner['login']}") if owner.get("login") else None
+    account = github.setting(f"/{kind}/{owner['login']}") if owner.get("login") else None
     return str(((account or {}).get("plan") or {}).get("name", "")).casefold()
 
 
@@ -108,9 +108,9 @@ def lacking(name: str, repository: dict[str, Any]) -> list[str]:
 
 
 @check("Pages", "settings/pages", "Build and deployment › Source: GitHub Actions")
-def check_pages(asks: GitHub, place: SettingLocation) -> SettingFinding:
+def check_pages(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether the site is deployed by the workflow."""
-    setting = asks.setting("/pages")
+    setting = github.setting("/pages")
     good = bool(setting) and setting.get("build_type") == "workflow"
     return place.judged(
         good,

@@ -79,9 +79,9 @@ def check(name: str, page: str, click: str) -> Callable[[Callable[[GitHub, Setti
     def made(function: Callable[[GitHub, SettingLocation], SettingFinding]) -> Check:
         place = SettingLocation(name, page, click)
 
-        def looked(asks: GitHub) -> SettingFinding:
+        def looked(github: GitHub) -> SettingFinding:
             try:
-                return function(asks, place)
+                return function(github, place)
             except CommandError as error:
                 status = getattr(error, "status", 0)
                 if status in _FATAL_STATUSES:
@@ -94,7 +94,7 @@ def check(name: str, page: str, click: str) -> Callable[[Callable[[GitHub, Setti
     return made
 
 
-def apply_repairs(asks: GitHub, checks: Iterable[Check]) -> dict[str, str]:
+def apply_repairs(github: GitHub, checks: Iterable[Check]) -> dict[str, str]:
     """Make the changes for missing settings, one check after the other; each check sees the changes before it.
 
     Returns GitHub's error message by the name of the setting; it is empty if the setting is right now.
@@ -104,17 +104,17 @@ def apply_repairs(asks: GitHub, checks: Iterable[Check]) -> dict[str, str]:
     """
     refusals = {}
     for one in checks:
-        finding = one(asks)
+        finding = one(github)
         if finding.state is SettingState.MISSING and finding.changes:
-            refusals[finding.name] = _apply_changes(asks, finding)
+            refusals[finding.name] = _apply_changes(github, finding)
     return refusals
 
 
-def _apply_changes(asks: GitHub, finding: SettingFinding) -> str:
+def _apply_changes(github: GitHub, finding: SettingFinding) -> str:
     """GitHub's error message, or ""; later changes of a finding build on earlier ones."""
     for change in finding.changes:
         try:
-            asks.change_setting(change.method, change.path, dict(change.body))
+            github.change_setting(change.method, change.path, dict(change.body))
         except CommandError as error:
             if getattr(error, "status", 0) in _FATAL_STATUSES:
                 raise

@@ -21,7 +21,7 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT, TRACE, write_atomically
 from scripts.console import escape_commands, say
-from scripts.github.official.expected_records import ExpectedRound, ResultOrDuel, gather_facts, parse_for_item
+from scripts.github.official.expected_records import ExpectedRound, gather_facts, parse_for_item
 from scripts.github.official.record_results import AmendedRecord, amended_records, write_amended
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
 from scripts.github.official.shard_jobs import ShardAssignment
@@ -112,7 +112,7 @@ REPLAY_SECONDS = 4 * 3600.0
 class CheckedShards:
     """What became of a round's shards."""
 
-    accepted: tuple[ResultOrDuel, ...]
+    accepted: tuple[Result | Duel, ...]
     """What may be recorded; the files are in the folder of accepted files."""
     refused: tuple[str, ...]
     """A line, safe to log, for everything that is not accepted."""
@@ -162,7 +162,7 @@ def _faults_of(check: ExpectedRound, file: ShardFile) -> tuple[str, ...]:
         return (f"{why}{error_in_words(error, 300)}",)
 
 
-RecordAndTrace = tuple[ResultOrDuel, bytes | None]
+RecordAndTrace = tuple[Result | Duel, bytes | None]
 """A result and its trace, or a duel and None."""
 
 
@@ -199,7 +199,7 @@ def _replay(
     return accepted, [*refused, *unsealed]
 
 
-def _failed_record(check: ExpectedRound, file: ShardFile, fault: str) -> ResultOrDuel:
+def _failed_record(check: ExpectedRound, file: ShardFile, fault: str) -> Result | Duel:
     """The internal error for a refused file; the fault may quote the file, so it is cleaned."""
     return check.failed_record(file.item, f"publish refused it: {escape_commands(fault)}")
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from evaluator.host.seeds.derived_seeds import episode_seeds, opening_seeds
-from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel, duel_with_self_hash
+from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel
 from evaluator.model.records.parse import parse_duel, parse_result
-from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier, with_self_hash
+from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
@@ -24,11 +24,10 @@ from scripts.repository.layout import LOCAL
 # By how much the clocks of a run's machines may differ.
 CLOCK_SLACK = timedelta(minutes=10)
 
-ResultOrDuel = Result | Duel
 """The record in a file of the results branch."""
 
 
-def parse_for_item(item: WorkloadItem, content: bytes) -> ResultOrDuel:
+def parse_for_item(item: WorkloadItem, content: bytes) -> Result | Duel:
     """The record that was handed in for an item.
 
     Raises:
@@ -68,7 +67,7 @@ class ExpectedRound:
     facts: Facts
     now: datetime
 
-    def mismatches(self, item: WorkloadItem, record: ResultOrDuel) -> Iterator[str]:
+    def mismatches(self, item: WorkloadItem, record: Result | Duel) -> Iterator[str]:
         """Everything in which a record differs from the expected one; its numbers are checked by replay."""
         for name, value in self._expected_fields(item).items():
             if getattr(record, name) != value:
@@ -88,7 +87,7 @@ class ExpectedRound:
         if len(record.versions) > 50 or (isinstance(record, Result) and len(record.metrics) > 50):
             yield "it names more versions or metrics than an evaluation has"
 
-    def _earliest(self, record: ResultOrDuel) -> datetime:
+    def _earliest(self, record: Result | Duel) -> datetime:
         """When a record can have been made at the earliest: nothing is played before the run's plan.
 
         A run that waits for machines, continues, or is started again keeps its plan. Of a sealed record only the hour is
@@ -110,13 +109,13 @@ class ExpectedRound:
         fields = {"login": entry.login, "login_id": None, "agent": entry.agent, "submission_digest": entry.digest}
         return {**both, **fields, "limits": entry.submission.allowed(limits)}
 
-    def with_facts(self, item: WorkloadItem, record: ResultOrDuel) -> ResultOrDuel:
+    def with_facts(self, item: WorkloadItem, record: Result | Duel) -> Result | Duel:
         """A record that passed, with what only GitHub knows: shards have no token and cannot decide it."""
         document = {**record.document(), "beacon_verified": self._signed(item)}
         if isinstance(item, WorkItem):
-            return with_self_hash({**document, "login_id": self._login_id(item.entry)})
+            return Result.with_self_hash({**document, "login_id": self._login_id(item.entry)})
         players = zip(document["players"], item.entries, strict=True)
-        return duel_with_self_hash(
+        return Duel.with_self_hash(
             {**document, "players": [{**player, "login_id": self._login_id(entry)} for player, entry in players]}
         )
 
@@ -130,7 +129,7 @@ class ExpectedRound:
         commits, facts = _item_commits(self.work, item), self.facts
         return all(facts[sha].verified for sha in commits) if all(sha in facts for sha in commits) else None
 
-    def failed_record(self, item: WorkloadItem, message: str) -> ResultOrDuel:
+    def failed_record(self, item: WorkloadItem, message: str) -> Result | Duel:
         """The record of an internal error, which is no agent's fault."""
         task, wanted = self.work.task(item), item.wanted
         expected = {name: value for name, value in self._expected_fields(item).items() if name != "tier"}
@@ -147,13 +146,13 @@ class ExpectedRound:
             ]
             digests = item.wanted.submission_digests
             seeds = opening_seeds(wanted.season, wanted.beacon, digests, task.id, task.matches)
-            return duel_with_self_hash({**failed, "schema": DUEL_SCHEMA, "players": players, "seeds": seeds})
+            return Duel.with_self_hash({**failed, "schema": DUEL_SCHEMA, "players": players, "seeds": seeds})
         if secret := season_secret(self.official.secret, self.work.challenge):
             seeds = secret.episode_seeds(wanted.season, task.id, task.counted)
         else:
             seeds = episode_seeds(wanted.season, wanted.beacon, item.wanted.submission_digest, task.id, task.counted)
         login_id = self._login_id(item.entry)
-        return with_self_hash({**failed, "schema": RESULT_SCHEMA, "login_id": login_id, "seeds": seeds, "cost": {}})
+        return Result.with_self_hash({**failed, "schema": RESULT_SCHEMA, "login_id": login_id, "seeds": seeds, "cost": {}})
 
 
 def _other(name: str) -> str:

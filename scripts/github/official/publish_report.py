@@ -1,21 +1,19 @@
-"""What a publish reports: its summary, and an issue while rounds that were asked for results record none."""
+"""What a publish reports: its summary, and the lines of the issue about results that could not be recorded."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.escape_markdown import code
-from scripts.console import OUR_FAULT, CommandError, escape_commands, say
+from scripts.console import OUR_FAULT, CommandError, escape_commands
 from scripts.git.data_branches import open_branches, tip_of
 from scripts.git.main_entries import read_entries
 from scripts.git.season_commits import checked_season_commits
 from scripts.github.api.client import GitHub
-from scripts.github.api.responses import GitHubIssue, WorkflowRun
 from scripts.github.official.check_shards import CheckedShards
-from scripts.github.official.failure_issues import PUBLISH_ISSUE_TITLE, open_failure_issues, update_issue
+from scripts.github.official.failure_issues import update_publish_issue
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, WorkloadItem, read_rules, read_workload
@@ -25,7 +23,6 @@ from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, record_store
 REPORT_FILE = "round.json"
 # Lines shown in a log or an issue; the rest is counted.
 LINES_SHOWN = 20
-_PUBLISH_MARKER = re.compile(r"<!-- pullrank:publish run=(\d+) -->")
 
 
 def write_round_report(accepted: Path, shards: int, checked: CheckedShards) -> None:
@@ -102,7 +99,7 @@ def report_failures(github: GitHub, workflow: WorkflowEnvironment, accepted: Pat
         yield
     except Exception as error:
         why = str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}"
-        _update_publish_issue(github, workflow, [code(escape_commands(why)), *loss_lines(accepted)])
+        update_publish_issue(github, workflow, [code(escape_commands(why)), *loss_lines(accepted)])
         raise
 
 
@@ -115,39 +112,3 @@ def refuse_empty_round(items: Sequence[WorkloadItem]) -> None:
     if items:
         names = ", ".join(item_path(item) for item in items[:3]) + (", …" if len(items) > 3 else "")
         raise CommandError(OUR_FAULT, f"nothing was recorded, though {len(items)} results were asked for: {names}")
-
-
-def _update_publish_issue(github: GitHub, workflow: WorkflowEnvironment, lines: Sequence[str]) -> None:
-    body = (
-        f"<!-- pullrank:publish run={workflow.run_id} -->\n"
-        f"What the official run was asked for could not be recorded: {workflow.run_url}\n\n"
-        + "".join(f"- {line}\n" for line in lines)
-        + "\nNothing of it is held against an entrant, and the next run tries again. This issue is kept by the bot: "
-        "it names the last run that failed so, and is closed once a run succeeds.\n"
-    )
-    try:
-        update_issue(github, open_failure_issues(github, workflow.bot), PUBLISH_ISSUE_TITLE, body)
-    except CommandError as error:  # It must not hide the failure that is being reported.
-        say(f"The issue could not be written: {error}")
-
-
-def close_publish_issue(github: GitHub, workflow: WorkflowEnvironment) -> None:
-    """Close the issue: results were recorded, or none are missing."""
-    update_issue(github, open_failure_issues(github, workflow.bot), PUBLISH_ISSUE_TITLE, "")
-
-
-def close_if_recovered(github: GitHub, opened: Sequence[GitHubIssue], ended: Sequence[WorkflowRun]) -> None:
-    """Close the issue after a later run succeeded with nothing to record, for example because the agent was withdrawn.
-
-    `ended`: the official runs that ended, newest first; without the current one, which may be the one that the issue names.
-    """
-    for issue in opened:
-        named = _PUBLISH_MARKER.match(issue.body)
-        if (
-            issue.title == PUBLISH_ISSUE_TITLE
-            and named
-            and ended
-            and ended[0].conclusion == "success"
-            and ended[0].id > int(named[1])
-        ):
-            github.close_issue(issue.number)

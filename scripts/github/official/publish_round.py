@@ -13,7 +13,7 @@ from leaderboard.core.entry import Entry
 from scripts.console import say
 from scripts.git.data_branches import read_recorded
 from scripts.git.main_entries import read_entries
-from scripts.github.official import publish_report
+from scripts.github.official import failure_issues, publish_report
 from scripts.github.official.check_shards import check_shards
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.shard_jobs import ShardAssignment, is_more_wanted
@@ -58,7 +58,7 @@ def publish_round(
         recorded = _record(environment, official, assignment, accepted)
         if not recorded:
             publish_report.refuse_empty_round(publish_report.missing_items(official, assignment, accepted))
-    publish_report.close_publish_issue(github, environment)
+    failure_issues.close_publish_issue(github, environment)
     # If nothing was new, another round now would end the same way; the hourly run tries again.
     again = bool(recorded) and is_more_wanted(official, datetime.now(UTC))
     write_output(environment.output_path, "again", again)

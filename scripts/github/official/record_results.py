@@ -16,9 +16,9 @@ from evaluator.host.seeds.encryption import with_new_provenance as amended_seale
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.moderation import Moderation
-from evaluator.model.records.duel_record import Duel, PlayerRecord, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import quarantine_of
 from leaderboard.core.parallel import run_in_background
@@ -27,7 +27,6 @@ from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_unasked
 from scripts.github.official.commit_facts import CommitFacts
-from scripts.github.official.expected_records import ResultOrDuel
 from scripts.github.official.workload import OfficialRun, Workload, read_moderation_at
 from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
 from scripts.runs.play_duels import duel_outcome, player_names
@@ -64,12 +63,12 @@ def _with_facts(
         players = [
             {**player.model_dump(mode="json"), "login_id": _login_id(work, player, facts)} for player in record.players
         ]
-        return duel_with_self_hash({**record.document(), "players": players, "beacon_verified": signed})
+        return Duel.with_self_hash({**record.document(), "players": players, "beacon_verified": signed})
     login_id = _login_id(work, record, facts)
     fields = {"login_id": login_id, "beacon_verified": signed}
     if record.sealed is not None and secret is not None:
         return amended_sealed(record, fields, secret)
-    return with_self_hash({**record.document(), **fields})
+    return Result.with_self_hash({**record.document(), **fields})
 
 
 def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, CommitFacts]) -> int | None:
@@ -114,7 +113,7 @@ MESSAGE_LINES = 200
 class PublishedRound:
     """What was recorded."""
 
-    recorded: tuple[ResultOrDuel, ...]
+    recorded: tuple[Result | Duel, ...]
     known: int = 0
     """Records that another run had recorded before; those stay."""
     amended: int = 0
@@ -127,7 +126,7 @@ def _wait(attempt: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PushPatience:
+class PushRetries:
     """How often to push again when others pushed first."""
 
     tries: int = 100
@@ -136,7 +135,7 @@ class PushPatience:
 
 
 def record_accepted(
-    official: OfficialRun, season: str, accepted: Path, now: datetime, patience: PushPatience = PushPatience()
+    official: OfficialRun, season: str, accepted: Path, now: datetime, retries: PushRetries = PushRetries()
 ) -> PublishedRound:
     """Record what `check` accepted: both branches in one push, again if others pushed first.
 
@@ -153,16 +152,16 @@ def record_accepted(
     moderation = read_moderation_at(official.clone, official.clone.resolve("HEAD") or "")
     with open_branches(official.clone, season) as branches:
         for part in _parts(store, files):
-            fresh += _push_part(branches, store, part, (replaced, moderation), now, patience)
+            fresh += _push_part(branches, store, part, (replaced, moderation), now, retries)
     recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in replaced)
     amended = len(fresh) - len(recorded)
     known = len(files) - len(replaced) - len(recorded)
     return PublishedRound(recorded=recorded, known=known, amended=amended)
 
 
-AcceptedFile = tuple[Path, ResultOrDuel]
+AcceptedFile = tuple[Path, Result | Duel]
 """An accepted file and its record."""
-NewFile = tuple[Path, ResultOrDuel, str]
+NewFile = tuple[Path, Result | Duel, str]
 """An accepted file, its record, and its path on the results branch."""
 
 
@@ -202,18 +201,18 @@ def _push_part(
     part: Sequence[AcceptedFile],
     replacing: tuple[Mapping[str, str], Moderation],
     now: datetime,
-    patience: PushPatience,
+    retries: PushRetries,
 ) -> list[NewFile]:
     """Push one part; returns the new files in it. `replacing`: replaced objects by path, and what is in quarantine."""
     replaced, moderation = replacing
-    for attempt in range(patience.tries):
+    for attempt in range(retries.tries):
         tips = branches.tips()
         existing = branches.objects(tips.get(RESULTS_BRANCH))
         fresh = _new_files(part, _without_replayed(branches, part, existing, moderation), replaced)
         if not fresh or branches.push(_build_commits(branches, tips, store, fresh, replaced, now)):
             return fresh
-        patience.pause(attempt + 1)
-    raise CommandError(OUR_FAULT, f"others pushed first {patience.tries} times; nothing is lost, the next run records it")
+        retries.pause(attempt + 1)
+    raise CommandError(OUR_FAULT, f"others pushed first {retries.tries} times; nothing is lost, the next run records it")
 
 
 def _without_replayed(
@@ -256,7 +255,7 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
     return fresh
 
 
-def _commit_line(record: ResultOrDuel, *, is_amended: bool) -> str:
+def _commit_line(record: Result | Duel, *, is_amended: bool) -> str:
     verb = "fill in" if is_amended else "record"
     outcome = duel_outcome(record) if isinstance(record, Duel) else record.verdict
     return f"{verb}: {player_names(record)} {outcome} on {record.task}"

@@ -18,9 +18,9 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.progress import ignore_progress
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, LOGIN
-from evaluator.model.records.duel_record import Duel, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import AGENTS, DUELS, Preview, PreviewedAgent
-from evaluator.model.records.result import Result, Tier, with_self_hash
+from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.comment_standings import preview_state
@@ -167,7 +167,7 @@ def evaluation_name(login: str, agent: str, task: str) -> str:
 
 def _without_log(result: Result) -> Result:
     """The result for preview.json: logs have a file of their own."""
-    return with_self_hash({**result.document(), "log_tail": ""}) if result.log_tail else result
+    return Result.with_self_hash({**result.document(), "log_tail": ""}) if result.log_tail else result
 
 
 def _without_log_and_times(duel: Duel) -> Duel:
@@ -176,7 +176,7 @@ def _without_log_and_times(duel: Duel) -> Duel:
     players = [{**player, "log_tail": ""} for player in document["players"]]
     plies = sum(match.plies for match in duel.matches)
     times = TraceLeaf.of(np.zeros(plies, np.int64)) if duel.milliseconds else None
-    return duel_with_self_hash({**document, "players": players, "milliseconds": times})
+    return Duel.with_self_hash({**document, "players": players, "milliseconds": times})
 
 
 # The workflow's job times out after 60 minutes; what was not started is left for the official run.

@@ -108,7 +108,7 @@ def _unannounced_merges(context: BotContext) -> list[MergedPull]:
 
 def _has_news(context: BotContext, merge: MergedPull, snapshot: PullSnapshot) -> bool:
     body, is_complete = _comment(context, merge)
-    return is_complete or not _is_said(snapshot_stickies(context, snapshot), body)
+    return is_complete or not _is_commented(snapshot_stickies(context, snapshot), body)
 
 
 def _comment(context: BotContext, merge: MergedPull) -> tuple[str, bool]:
@@ -153,7 +153,7 @@ def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
         body, is_complete = _comment(context, merge)
         stickies = snapshot_stickies(context, snapshot)
         new_changes: list[GraphQLChange] = []
-        if not _is_said(stickies, body):
+        if not _is_commented(stickies, body):
             if newest_run(stickies) > context.workflow.run_id:
                 continue
             # A merge is final, so nothing is checked again before writing.
@@ -176,7 +176,7 @@ def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
     return len(done) + sum(change.name == "addComment" for _, change in changes)
 
 
-def _is_said(stickies: list[IssueComment], body: str) -> bool:
+def _is_commented(stickies: list[IssueComment], body: str) -> bool:
     """Whether the comment has this text already, apart from the run in its first line."""
     return len(stickies) == 1 and stickies[0].body.partition("\n")[2] == body.partition("\n")[2]
 

@@ -58,13 +58,13 @@ def _current_snapshot(context: BotContext, delivery: Delivery, snapshot: PullSna
     if snapshot is not None:
         now = snapshot.pull
         is_same = now.head_sha == pull.head_sha and now.state == "open" and now.base_ref == pull.base_ref
-        if is_same and (delivery.is_last_word or _spoken_run(context, snapshot) <= delivery.run_id):
+        if is_same and (delivery.is_last_word or _reported_run(context, snapshot) <= delivery.run_id):
             return snapshot
     say(f"#{pull.number} has moved on or a later run has spoken; nothing was written.")
     return None
 
 
-def _spoken_run(context: BotContext, snapshot: PullSnapshot) -> int:
+def _reported_run(context: BotContext, snapshot: PullSnapshot) -> int:
     return newest_run(snapshot_stickies(context, snapshot))
 
 
@@ -102,16 +102,16 @@ def _statuses_of_others(context: BotContext, current: Sequence[tuple[Delivery, P
 
     A commit has one status for all. Anybody may propose somebody else's commit, and is refused: that is no fault of it.
     """
-    spoken = {
+    others_of = {
         delivery.pull.number: status.pull
         for delivery, snapshot in current
         if (status := snapshot.status) and status.creator == context.workflow.bot and not delivery.outcome.is_of_commit
         if status.pull and status.pull != delivery.pull.number
     }
-    others = read_pulls(context.github, sorted(set(spoken.values())), with_status=False)
+    others = read_pulls(context.github, sorted(set(others_of.values())), with_status=False)
     heads = {number: snapshot.pull.head_sha for number, snapshot in others.items() if snapshot.pull.state == "open"}
     proposed = {delivery.pull.number: delivery.pull.head_sha for delivery, _ in current}
-    return {number for number, other in spoken.items() if heads.get(other) == proposed[number]}
+    return {number for number, other in others_of.items() if heads.get(other) == proposed[number]}
 
 
 def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, GraphQLChange]]) -> dict[int, str]:
@@ -134,8 +134,8 @@ def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, Graph
 
 def _labels_named(current: Sequence[tuple[Delivery, PullSnapshot]]) -> set[str]:
     """The labels that pull requests have to get or lose."""
-    verdicts = {delivery.outcome.label for delivery, _ in current if delivery.outcome.label}
-    return verdicts | {name for _, snapshot in current for name in snapshot.pull.labels if name in PREVIEW_LABELS}
+    wanted = {delivery.outcome.label for delivery, _ in current if delivery.outcome.label}
+    return wanted | {name for _, snapshot in current for name in snapshot.pull.labels if name in PREVIEW_LABELS}
 
 
 def label_nodes_of(github: GitHub, labels: set[str]) -> dict[str, str]:
@@ -152,7 +152,7 @@ def label_nodes_of(github: GitHub, labels: set[str]) -> dict[str, str]:
 def _comment_changes(context: BotContext, delivery: Delivery, snapshot: PullSnapshot) -> Iterator[GraphQLChange]:
     if delivery.pull.author.endswith("[bot]"):  # A robot reads no comments.
         return
-    run_id = max(delivery.run_id, _spoken_run(context, snapshot) if delivery.is_last_word else 0)
+    run_id = max(delivery.run_id, _reported_run(context, snapshot) if delivery.is_last_word else 0)
     body = render_comment(delivery.outcome.state, context.comment_context(delivery.pull, run_id))
     write_summary(context.workflow.summary_path, body)
     yield from sticky_changes(context, snapshot, body)
@@ -172,12 +172,12 @@ def sticky_changes(context: BotContext, snapshot: PullSnapshot, body: str) -> It
 
 
 def _label_changes(delivery: Delivery, snapshot: PullSnapshot, nodes: dict[str, str]) -> Iterator[GraphQLChange]:
-    labels, verdict = snapshot.pull.labels, delivery.outcome.label
-    gone = [nodes[name] for name in PREVIEW_LABELS if name in labels and name != verdict and name in nodes]
+    labels, wanted = snapshot.pull.labels, delivery.outcome.label
+    gone = [nodes[name] for name in PREVIEW_LABELS if name in labels and name != wanted and name in nodes]
     if gone:
         yield GraphQLChange(name="removeLabelsFromLabelable", input={"labelableId": snapshot.node_id, "labelIds": gone})
-    if verdict is not None and verdict not in labels:
-        yield label_change(snapshot, nodes[verdict])
+    if wanted is not None and wanted not in labels:
+        yield label_change(snapshot, nodes[wanted])
 
 
 def label_change(snapshot: PullSnapshot, label_node: str) -> GraphQLChange:

@@ -9,8 +9,7 @@ from leaderboard.core.version_folders import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, given_up
 from scripts.console import OK, say
 from scripts.github.api.responses import PullRequest, WorkflowRun
-from scripts.github.official.failure_issues import FAILURE_ISSUE_TITLE, open_failure_issues, update_issue
-from scripts.github.official.publish_report import close_if_recovered
+from scripts.github.official import failure_issues
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.judge_preview import PreviewCase, guard_pull, restart_run
 from scripts.github.pull_request.label_and_status import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
@@ -29,10 +28,6 @@ from scripts.runs.play_duels import player_names
 
 # The newest preview runs; an older one costs a request of its own.
 ALL_RUNS = 2500
-INTRODUCTION = (
-    "Each line failed on our side as often as it is tried by itself. Nothing of it is held against an entrant. "
-    "This issue is kept by the bot, and it closes it once all is mended.\n"
-)
 
 
 def reconcile_pulls(context: BotContext) -> int:
@@ -47,8 +42,8 @@ def reconcile_pulls(context: BotContext) -> int:
 
 def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
     trouble: list[str] = []
-    issues = open_failure_issues(context.github, context.workflow.bot)
-    issue_url = next((issue.html_url for issue in issues if issue.title == FAILURE_ISSUE_TITLE), None)
+    issues = failure_issues.open_failure_issues(context.github, context.workflow.bot)
+    issue_url = next((issue.html_url for issue in issues if issue.title == failure_issues.FAILURE_ISSUE_TITLE), None)
     backlog = find_backlog(context, PreviewRuns(context, ALL_RUNS), trouble, is_complete=True)
     outcomes: list[tuple[PullRequest, Outcome]] = []
     reading = ReadingTime(HOURLY_READING_SECONDS)
@@ -69,9 +64,8 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
     ended = _ended_runs(context)
     # Without a retry nothing was given up, and no result is read. The board's own come first: anybody can break previews.
     trouble = [*_workflow_failures(ended), *(_lost_records(context) if has_retries() else []), *trouble]
-    body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
-    update_issue(context.github, issues, FAILURE_ISSUE_TITLE, body if trouble else "")
-    close_if_recovered(context.github, issues, ended)
+    failure_issues.update_failure_issue(context.github, issues, trouble)
+    failure_issues.close_if_recovered(context.github, issues, ended)
     say(f"{len(trouble)} things keep failing on our side.")
     return OK
 

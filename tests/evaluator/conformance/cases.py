@@ -19,8 +19,8 @@ from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_trace
+from tests.evaluations import MANIFEST, duel_order, folder, order
 from tests.evaluator.conformance import agents
-from tests.rooms import MANIFEST, duel_order, folder, order
 
 HERE = "tests.evaluator.conformance.own"
 SCRIPT = b"name: Test\nalgorithm: none\nkind: script\nentry: submission.py\n"

@@ -14,8 +14,8 @@ from typing import Any
 from evaluator.host.deterministic import run_pinned
 from evaluator.host.digests import image_files
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
+from tests.evaluations import process
 from tests.evaluator.conformance.cases import CASES, measured
-from tests.rooms import process
 
 MODULE = "tests.evaluator.conformance.record"
 FILE = Path(__file__).with_name("recorded.json")

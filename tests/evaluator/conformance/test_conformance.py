@@ -14,10 +14,10 @@ import pytest
 from evaluator.host.envs import spaces
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.solo import evaluation_request
+from tests.evaluations import process
 from tests.evaluator.conformance import record
 from tests.evaluator.conformance.cases import CASES, measured
 from tests.evaluator.conformance.play import MODULE, STREAMS
-from tests.rooms import process
 
 ROOT = Path(__file__).parents[3]
 RECORDED: dict[str, Any] = json.loads(record.FILE.read_text())

@@ -23,7 +23,7 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from scripts.commands.schemas import SCHEMA_MODELS, schema
-from tests.rooms import ANGLE_RULE, RANDOM_PLAYER, duelled, evaluated
+from tests.evaluations import ANGLE_RULE, RANDOM_PLAYER, duelled, evaluated
 
 
 def test_canonical_json_is_that_of_rfc_8785() -> None:

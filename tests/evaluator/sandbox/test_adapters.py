@@ -18,7 +18,7 @@ from evaluator.model.records.duel_record import MatchEnd
 from evaluator.sandbox.adapters import kaggle_connectx, rl_arena
 from evaluator.sandbox.load_agent import AgentError, AgentFactory
 from tests.duels import RANDOM, duelled
-from tests.rooms import process
+from tests.evaluations import process
 
 SEED = "00" * 16
 GAMES = {
@@ -103,12 +103,12 @@ def played(
         board.play(move)
         watch(move, board)
     while not board.over:
-        move = players[board.mover].act(board.see())
-        assert move in game.legal(board.see())
+        move = players[board.mover].act(board.observe())
+        assert move in game.legal(board.observe())
         board.play(move)
         watch(move, board)
     for side in (0, 1):
-        players[side].end(board.seen_by(side), board.totals[side])
+        players[side].end(board.observe_as(side), board.totals[side])
     return board
 
 
@@ -149,17 +149,17 @@ def test_arena_player_plays_quarto_in_one_move_what_we_ask_in_two(tmp_path: Path
     opening: list[int] = []
     board = game.start(SEED)
     while len(opening) < plies:
-        opening.append(lots.choice(game.legal(board.see())))
+        opening.append(lots.choice(game.legal(board.observe())))
         board.play(opening[-1])
     positions: list[list[int]] = []
 
-    board = played(game, [agent(), agent()], opening, lambda _, at: positions.append(at.see()["observation"].tolist()))
+    board = played(game, [agent(), agent()], opening, lambda _, at: positions.append(at.observe()["observation"].tolist()))
 
     for side, player in enumerate(module.SEEN):
         *moves, (how, last, _, reward) = player.calls
         assert [call[0] for call in moves] == ["start", *["step"] * (len(moves) - 1)]
         assert (how, reward) == ("end", 100 * board.totals[side])
-        assert last[:16].tolist() == board.seen_by(0)["observation"][:16].tolist()
+        assert last[:16].tolist() == board.observe_as(0)["observation"][:16].tolist()
         for how, state, valid, _ in moves:
             cells, hand = state[:16].tolist(), int(state[16])
             left = set(range(16)) - {*cells, hand}
@@ -181,7 +181,7 @@ def test_arena_quarto_after_an_opening_places_what_is_placed_and_gives_what_the_
         board.play(move)
     player = agent()
 
-    given = player.act(board.see())
+    given = player.act(board.observe())
     board.play(given)
 
     [(how, state, valid, _)] = module.SEEN[0].calls
@@ -193,7 +193,7 @@ def test_arena_quarto_after_an_opening_places_what_is_placed_and_gives_what_the_
 def test_arena_quarto_begins_with_the_arenas_first_piece(tmp_path: Path) -> None:
     module, agent = adapted(tmp_path, PLAYER, rl_arena.agent)
 
-    assert agent().act(open_game(task("quarto")).start(SEED).see()) == 15
+    assert agent().act(open_game(task("quarto")).start(SEED).observe()) == 15
     assert module.SEEN[0].calls == []
 
 
@@ -215,7 +215,7 @@ def test_what_an_arena_player_returns_is_made_an_integer_as_there_or_left_to_be_
 ) -> None:
     _, agent = adapted(tmp_path, "import numpy as np\n" + ALWAYS.format(answer), rl_arena.agent)
 
-    assert agent().act(open_game(task("connect_four")).start(SEED).see()) == given
+    assert agent().act(open_game(task("connect_four")).start(SEED).observe()) == given
 
 
 @pytest.mark.parametrize("answer", [-1, -16, -257, 256, 4096, 10**30, "x", None])
@@ -227,7 +227,7 @@ def test_no_wrong_action_of_quarto_becomes_a_legal_one(tmp_path: Path, answer: A
         for move in moves:
             board.play(move)
 
-        assert agent().act(board.see()) not in game.legal(board.see())
+        assert agent().act(board.observe()) not in game.legal(board.observe())
 
 
 def test_piece_that_is_gone_is_refused_when_it_is_to_be_given(tmp_path: Path) -> None:
@@ -237,10 +237,10 @@ def test_piece_that_is_gone_is_refused_when_it_is_to_be_given(tmp_path: Path) ->
     board.play(7)
     player = agent()
 
-    board.play(player.act(board.see()))
+    board.play(player.act(board.observe()))
 
-    assert player.act(board.see()) == 7
-    assert 7 not in game.legal(board.see())
+    assert player.act(board.observe()) == 7
+    assert 7 not in game.legal(board.observe())
 
 
 KAGGLE = """
@@ -278,7 +278,7 @@ def test_kaggle_agent_sees_its_board(tmp_path: Path) -> None:
     first, second = agent(), agent()
     moves = []
     for player in (first, second, first):
-        moves.append(player.act(board.see()))
+        moves.append(player.act(board.observe()))
         board.play(moves[-1])
 
     boards = [(seen.board, seen.mark, seen.step) for seen, _ in first._function.__globals__["SEEN"]]
@@ -304,14 +304,14 @@ def test_kaggle_agent_sees_its_board(tmp_path: Path) -> None:
 def test_every_shape_of_kaggle_agent_runs(tmp_path: Path, source: str) -> None:
     _, agent = adapted(tmp_path, source, kaggle_connectx.agent)
 
-    assert agent().act(open_game(task("connect_four")).start(SEED).see()) == 0
+    assert agent().act(open_game(task("connect_four")).start(SEED).observe()) == 0
 
 
 def test_bank_that_a_kaggle_agent_sees_runs_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, agent = adapted(tmp_path, "def agent(o, c):\n    return int(o.remainingOverageTime)\n", kaggle_connectx.agent)
     times = itertools.chain([0.0, 5.0, 5.0, 5.1], itertools.repeat(5.1))
     monkeypatch.setattr("evaluator.sandbox.adapters.kaggle_connectx.time.monotonic", lambda: next(times))
-    player, seen = agent(), open_game(task("connect_four")).start(SEED).see()
+    player, seen = agent(), open_game(task("connect_four")).start(SEED).observe()
 
     assert [player.act(seen), player.act(seen), player.act(seen)] == [20, 17, 17]
 
@@ -374,7 +374,7 @@ def test_game_that_the_other_system_does_not_have_is_told_so(
 ) -> None:
     agent = make(module_of(tmp_path, PLAYER + "\ndef last(observation, configuration):\n    return 0\n"))
     for name in games:
-        seen = 3 if name == "rps" else open_game(task(name)).start(SEED).see()
+        seen = 3 if name == "rps" else open_game(task(name)).start(SEED).observe()
 
         with pytest.raises(AgentError, match=r"the adapter .* plays") as caught:
             agent().act(seen)

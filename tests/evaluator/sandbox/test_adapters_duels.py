@@ -6,8 +6,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import RANDOM, duelled
+from tests.evaluations import process
 from tests.evaluator.sandbox.test_adapters import ALWAYS, GAMES, KAGGLE, PLAYER, task
-from tests.rooms import process
 
 WITH_FILE = """
 from pathlib import Path

@@ -14,8 +14,8 @@ from evaluator.model.config.submission import ADAPTER_EXTRAS, ADAPTERS, EXTRAS, 
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from tests.evaluations import evaluated, folder, on_the_same_seeds, order
 from tests.evaluator import foreign_agents
-from tests.rooms import evaluated, folder, on_the_same_seeds, order
 
 TASK = Task(id="CartPole-v1", env="CartPole-v1", episodes=6)
 

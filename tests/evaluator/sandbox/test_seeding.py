@@ -16,8 +16,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
+from tests.evaluations import duel_order, duelled, evaluate, evaluated, folder, order
 from tests.evaluator.script_runs import LAKE, script
-from tests.rooms import duel_order, duelled, evaluate, evaluated, folder, order
 
 POLE = Task.model_validate({
     "id": "CartPole-v1", "episodes": 12, "max_episode_steps": 30, "lanes": {"shared": 4, "separate": 4}

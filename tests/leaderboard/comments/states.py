@@ -3,7 +3,7 @@
 from typing import Any
 
 from evaluator.model.config.task import ReferenceScore, Task
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import (
     AgentReport,
@@ -43,7 +43,7 @@ WALKER = Task(id="BipedalWalker-v3", title="Bipedal Walker")
 
 def result(task: Task, verdict: Verdict = Verdict.OK, **fields: Any) -> Result:
     played = task.episodes if verdict is Verdict.OK else 0
-    return with_self_hash(
+    return Result.with_self_hash(
         {
             "schema": 1, "key": digest(task.id), "class": "preview", "task": task.id, "task_digest": task.digest(),
             "login": "alice", "agent": "angle-rule", "submission_digest": digest("alice"), "season": "2026",

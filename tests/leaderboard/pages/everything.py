@@ -1,7 +1,7 @@
 """All pages of a leaderboard as sources, including those of agents."""
 
 from leaderboard.core.standings import Standings
-from leaderboard.pages import html_frame, page_renderer
+from leaderboard.pages import page_renderer, page_shell
 from leaderboard.pages.agent import agent_page
 from leaderboard.site_context import SiteContext
 
@@ -9,6 +9,6 @@ from leaderboard.site_context import SiteContext
 def render(standings: Standings, context: SiteContext) -> dict[str, str]:
     """Path to source: Markdown with front matter, or HTML for the pages of agents, under the names that links use."""
     pages = page_renderer.render_pages(standings, context)
-    pages.pop(html_frame.FRAME_PAGE)
+    pages.pop(page_shell.SHELL_PAGE)
     agents = agent_page.render_agent_pages(standings, context)
     return pages | {name.removesuffix("/index.html") + ".md": values.content for name, values in agents}

@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import (
@@ -90,7 +90,7 @@ def duel(
 
 
 def recorded(one: Entry, other: Entry, task: Task, matches: Any, moves: list[int], times: list[int], **fields: Any) -> Duel:
-    return duel_with_self_hash(
+    return Duel.with_self_hash(
         {
             "key": hashlib.sha256(f"{one.digest} {other.digest} {task.id}".encode()).hexdigest(),
             "class": "official",

@@ -7,7 +7,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.config.submission import Submission
 from evaluator.model.config.task import ReferenceScore, Task
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from leaderboard.core.entry import Entry, Estimate, Excluded
 from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskRow, TaskStandings, WithdrawnScore
 from leaderboard.site_context import SiteContext
@@ -45,7 +45,7 @@ def entry(agent: str = "angle-rule", login: str = "alice", *, baseline: bool = F
 
 def result(who: Entry, task: Task, returns: tuple[float, ...], **fields: Any) -> Result:
     ok = bool(returns)
-    return with_self_hash(
+    return Result.with_self_hash(
         {
             "schema": 1,
             "key": digest(f"{who.digest} {task.id}"),

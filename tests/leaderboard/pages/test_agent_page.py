@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.model.records.result import with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
 from leaderboard.charts.table_bars import ChartScale, interval_element
@@ -248,7 +248,7 @@ def test_the_address_of_weights_would_name_who_is_anonymous():
 def test_cards_and_continuations_stand_beside_the_result():
     cards = {"wanted": 1, "cards": ["NVIDIA <b>A100</b>, 550"]}
     row = samples.row(samples.entry(), samples.POLE, 1, 11.0)
-    result = with_self_hash({**row.result.document(), "gpus": cards, "continued_after": [1]})
+    result = Result.with_self_hash({**row.result.document(), "gpus": cards, "continued_after": [1]})
     row = replace(row, pooled_results=(result,))
     board = samples.board(samples.task_board(samples.POLE, [row]))
     page = render(board, replace(CONTEXT, results=(result,)))[PAGE]

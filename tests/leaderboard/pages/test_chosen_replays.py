@@ -9,7 +9,7 @@ from evaluator.model.config.task import Task
 from leaderboard.core.entry import Estimate
 from leaderboard.core.standings import Standings, TaskStandings
 from leaderboard.pages.episode_replays import (
-    chosen_results,
+    chosen_episodes,
     replay_figure,
     replay_thumbnail,
     shown_replays,
@@ -36,23 +36,23 @@ EPISODE = EpisodeReplay(
 def test_best_median_and_worst_are_three_episodes_where_there_are_three(
     returns: tuple[float, ...], expected: object
 ) -> None:
-    assert chosen_results(samples.result(samples.entry(), samples.POLE, returns), samples.POLE) == expected
+    assert chosen_episodes(samples.result(samples.entry(), samples.POLE, returns), samples.POLE) == expected
 
 
 def test_where_lower_is_better_the_best_is_the_lowest() -> None:
     metric = Metric(name="cost", kind="mean_return", direction="lower")
     task = Task(id="t", env="CartPole-v1", metrics=(metric,))
 
-    assert chosen_results(samples.result(samples.entry(), task, (1.0, 2.0)), task) == (("best", 0), ("worst", 1))
+    assert chosen_episodes(samples.result(samples.entry(), task, (1.0, 2.0)), task) == (("best", 0), ("worst", 1))
 
 
 def test_of_a_script_only_what_was_played_to_its_end_is_shown() -> None:
     script = {"returns": [9.0, 1.0, 2.0], "lengths": [5, 5, 5], "unfinished": [2]}
     result = samples.result(samples.entry(), samples.POLE, (9.0, 1.0, 0.0, 0.0), script=script)
 
-    assert chosen_results(result, samples.POLE) == (("best", 0), ("worst", 1))
+    assert chosen_episodes(result, samples.POLE) == (("best", 0), ("worst", 1))
     nothing = {"returns": [0.0], "lengths": [5], "unfinished": [0]}
-    assert chosen_results(samples.result(samples.entry(), samples.POLE, (0.0,), script=nothing), samples.POLE) == ()
+    assert chosen_episodes(samples.result(samples.entry(), samples.POLE, (0.0,), script=nothing), samples.POLE) == ()
 
 
 def test_the_best_ten_are_shown_and_the_champion_in_any_case() -> None:

@@ -13,7 +13,7 @@ from evaluator.model.records.duel_record import MatchEnd
 from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.site_documents import index_document
 from leaderboard.charts.social_cards import HOME_CARD, social_cards
-from leaderboard.history import BoardEvent, BoardHistory
+from leaderboard.history import LeaderboardEvent, LeaderboardHistory
 from leaderboard.pages import home_page
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import EpisodeReplay, FormerEntry, SiteContext
@@ -190,8 +190,10 @@ def test_what_is_new_is_told_with_its_place():
     ("before", "now", "phrase"), [(3, 1, "rose from 3 to 1 in"), (1, 2, "fell from 1 to 2 in"), (2, 2, "stays 2 in")]
 )
 def test_a_change_of_place_is_told_in_words(before, now, phrase, monkeypatch):
-    event = BoardEvent(entry=samples.entry(), task=samples.POLE, at=samples.NOON, score=1.0, place=now, place_before=before)
-    monkeypatch.setattr(BoardHistory, "events", lambda *given: (event,))
+    event = LeaderboardEvent(
+        entry=samples.entry(), task=samples.POLE, at=samples.NOON, score=1.0, place=now, place_before=before
+    )
+    monkeypatch.setattr(LeaderboardHistory, "events", lambda *given: (event,))
 
     assert f"angle-rule by alice {phrase} CartPole with 1.0" in words(page(samples.one()))
 
@@ -235,12 +237,12 @@ def test_no_match_is_shown_where_there_is_none():
     full = game_samples.full()
     lost = {
         pair: dataclasses.replace(
-            crossing,
-            duel=crossing.duel.model_copy(
-                update={"matches": tuple(m.model_copy(update={"end": MatchEnd.TOO_LONG}) for m in crossing.duel.matches)}
+            meeting,
+            duel=meeting.duel.model_copy(
+                update={"matches": tuple(m.model_copy(update={"end": MatchEnd.TOO_LONG}) for m in meeting.duel.matches)}
             ),
         )
-        for pair, crossing in full.games[0].crosstable.items()
+        for pair, meeting in full.games[0].crosstable.items()
     }
 
     undrawn = game_samples.undrawn()[0].games[0]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.model.config.phase import Phase, Quota
-from evaluator.model.records.result import PREVIEW_BEACON, with_self_hash
+from evaluator.model.records.result import PREVIEW_BEACON, Result
 from leaderboard.core.version_folders import without_twins
 from leaderboard.planning.evaluation_quota import OwnerAccounts, apply_quotas
 from leaderboard.planning.missing import MeasurementContext, missing_work
@@ -187,12 +187,12 @@ def test_a_player_s_version_counts_once_however_many_duels_it_plays() -> None:
 
 def test_another_login_of_the_same_account_has_no_quota_of_its_own() -> None:
     used = old("ann", "1", MORNING)
-    used = with_self_hash({**used.document(), "login_id": 7})
+    used = Result.with_self_hash({**used.document(), "login_id": 7})
     renamed = result(entry("anna", version="1"), [1.0], on=B, at=LAST_MONTH, login_id=7)
     season = rules(Quota(total=2))
 
     assert held(season, [entry("anna", version="2")], [used, renamed])[1][0][2].startswith("quota: 2 of 2 this season")
-    stranger = with_self_hash({**renamed.document(), "login_id": 8})
+    stranger = Result.with_self_hash({**renamed.document(), "login_id": 8})
     assert held(season, [entry("anna", version="2")], [used, stranger])[1] == []
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from evaluator.model.config.metric import Direction, Metric
-from evaluator.model.records.result import Result, with_self_hash
+from evaluator.model.records.result import Result
 from leaderboard.build_standings import build_standings
 from leaderboard.scoring.bootstrap import Scoring
 from leaderboard.scoring.significance import compare_paired, compare_same_episodes
@@ -25,7 +25,7 @@ def closed(login: str, score: float | None, **fields: object) -> Result:
     plain = make.result(make.entry(login), [1.0] if score is not None else [], **fields).document()
     part = {"score": score, "nonce": "0" * 24, "ciphertext": "AAAA"}
     hidden = {"seeds": [], "returns": [], "lengths": [], "trace_sha256": "b" * 64 if score is not None else None}
-    return with_self_hash({**plain, "beacon": BEACON, **hidden, "sealed": part})
+    return Result.with_self_hash({**plain, "beacon": BEACON, **hidden, "sealed": part})
 
 
 def test_it_is_the_paired_t_test() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.model.records.result import with_self_hash
+from evaluator.model.records.result import Result
 from scripts import cli
 from tests.scripts.checkouts import ROOT, run, start
 
@@ -307,7 +307,7 @@ def record_officially(board: Path, folder: Path) -> None:
     for path in (board / "results").rglob("*.json"):
         fields = json.loads(path.read_bytes())
         path.write_bytes(
-            with_self_hash({**fields, "class": "official", "sandbox": "docker", "beacon": "ab" * 20}).serialised()
+            Result.with_self_hash({**fields, "class": "official", "sandbox": "docker", "beacon": "ab" * 20}).serialised()
         )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evaluator.model.records.duel_record import duel_with_self_hash
+from evaluator.model.records.duel_record import Duel
 from leaderboard.core.store import RESULT
 from tests.scripts.github.remotes import MANIFEST, Clone, agent_files, make_board
 
@@ -44,5 +44,5 @@ def entered(login: str, source: bytes, agent: str = "a") -> dict[str, bytes | No
 def forge_duel(folder: Path, names: str, change: Change) -> Path:
     """Change a handed-in duel and seal it anew, as whoever escaped into a shard could."""
     path = next((folder / "results" / TIC).glob(f"{names}/*{RESULT}"))
-    path.write_bytes(duel_with_self_hash(change(json.loads(path.read_bytes()))).serialised())
+    path.write_bytes(Duel.with_self_hash(change(json.loads(path.read_bytes()))).serialised())
     return path

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from evaluator.model.records.result import with_self_hash
+from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT
 from scripts.github.official import check_shards, record_results, shard_jobs
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts
@@ -37,7 +37,7 @@ def answers(signed: Callable[[str], bool] = lambda sha: True) -> AskGitHub:
     return lambda shas: {sha: CommitFacts(verified=signed(sha), login_id=11, login="Alice") for sha in shas}
 
 
-ALONE = record_results.PushPatience(tries=1, pause=no_pause)
+ALONE = record_results.PushRetries(tries=1, pause=no_pause)
 
 
 @functools.cache
@@ -97,5 +97,5 @@ def forge(folder: Path, task: str, change: Callable[[dict[str, Any]], dict[str, 
     """Change a handed-in result and seal it anew, as whoever escaped into a shard could."""
     path = next(p for p in (folder / "results").glob(f"{task}/*/*/*{RESULT}"))
     document = json.loads(path.read_bytes())
-    path.write_bytes(with_self_hash(change(document)).serialised())
+    path.write_bytes(Result.with_self_hash(change(document)).serialised())
     return path

@@ -14,17 +14,17 @@ from evaluator.model.config.moderation import Quarantine
 from evaluator.model.config.submission import Submission
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import LOGIN
-from evaluator.model.records.duel_record import duel_with_self_hash
-from evaluator.model.records.result import with_self_hash
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
 from scripts.maintenance.erase_person import Renaming
 from scripts.repository.checkout import Checkout
 from scripts.repository.moderation_file import with_entry
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.samples import returns_around
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.scripts.checkouts import put, run
 
 BOARD = "title: Board\nseason: '2026'\ntasks:\n  - {id: CartPole-v1, bounds: [1, 500]}\n"
@@ -321,7 +321,7 @@ def test_failed_attempts_beside_a_result_go_too(board: Path) -> None:
     document = json.loads(sound.read_text())
     failed = {"verdict": "internal_error", "message": "Bob was here", "returns": [], "lengths": [], "trace_sha256": None}
     tried = sound.with_name(f"{sound.stem}.try1.json")
-    tried.write_bytes(with_self_hash({**document, **failed, "metrics": {}}).serialised())
+    tried.write_bytes(Result.with_self_hash({**document, **failed, "metrics": {}}).serialised())
 
     assert run(board, "erase", "Bob")[0] == 0
 
@@ -357,7 +357,7 @@ def test_failed_attempts_of_duels_go_too(board: Path, numbers: tuple[int, ...]) 
         **failed.document(), "players": [side.model_dump(mode="json") for side in sides], "verdict": "internal_error",
         "message": "Bob", "matches": [], "moves": None, "milliseconds": None,
     }  # fmt: skip
-    tried = duel_with_self_hash(document)
+    tried = Duel.with_self_hash(document)
     for number in numbers:
         for place in (root / "results", branch):
             path = place / f"{tried.path()}.try{number}.json"

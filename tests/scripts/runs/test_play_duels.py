@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from evaluator.model.records.duel_record import duel_with_self_hash
+from evaluator.model.records.duel_record import Duel
 from tests.scripts.checkouts import (
     CRASHING,
     GAMES,
@@ -187,7 +187,7 @@ def test_rerun_finds_moves_that_the_players_would_not_have_made(board: Path) -> 
     played = {name: other[name] for name in ("matches", "moves", "milliseconds")}
     for player, double in zip(honest["players"], other["players"], strict=True):
         player["cost"] = double["cost"]
-    path.write_bytes(duel_with_self_hash({**honest, **played}).serialised())
+    path.write_bytes(Duel.with_self_hash({**honest, **played}).serialised())
 
     assert run(board, "verify")[0] == 0
     code, _, err = run(board, "verify", "--rerun", "--sandbox", "process")

@@ -19,7 +19,7 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.progress import ignore_progress
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.records.result import SandboxKind, Tier, with_self_hash
+from evaluator.model.records.result import Result, SandboxKind, Tier
 from leaderboard.core.store import ResultStore
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
@@ -80,7 +80,7 @@ def play(root: Path, place: Path, drawn_from: str | None = None) -> None:
         secret = None if drawn_from else SECRET
         order = dataclasses.replace(order, secret=secret, tier=Tier.OFFICIAL, commit=commit)
         result, trace = bench.run(order, ignore_progress)
-    held = with_self_hash({**result.document(), "sandbox": SandboxKind.DOCKER})
+    held = Result.with_self_hash({**result.document(), "sandbox": SandboxKind.DOCKER})
     store = ResultStore(results=place / "results", traces=place / "traces")
     store.write(*(seal_result(board.challenge, secret, held, trace) if secret else (held, trace)))
 

@@ -20,8 +20,8 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import AllFrames
 from scripts.static_site import game_frames
-from scripts.static_site.game_frames import downscaled, frames, png_data_url, rendered_matches
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder
+from scripts.static_site.game_frames import downscaled, png_data_url, rendered_frames, rendered_matches
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder
 
 FIVE = Task(id="five", game="pettingzoo.classic.rps_v2", kwargs={"num_actions": 5, "max_cycles": 3}, opening=0, matches=4)
 ROCK = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 0\n"
@@ -62,7 +62,7 @@ def board(task: Task, sources: tuple[str, str]) -> tuple[Standings, Duel]:
 def test_a_game_with_text_has_a_text_before_each_move_and_one_after_all(tmp_path: Path) -> None:
     table, duel = board(WRITTEN, (RANDOM_PLAYER, FIRST_LEGAL))
 
-    rendered = frames(table, tmp_path)
+    rendered = rendered_frames(table, tmp_path)
 
     assert sorted(rendered) == [(duel.key, 0), (duel.key, 1)]
     for (_, index), match in rendered.items():
@@ -75,7 +75,7 @@ def test_a_game_with_text_has_a_text_before_each_move_and_one_after_all(tmp_path
 def test_a_game_without_text_has_pictures(tmp_path: Path) -> None:
     table, duel = board(FIVE, (ROCK, ROCK + "# another\n"))
 
-    match = frames(table, tmp_path)[duel.key, 1]
+    match = rendered_frames(table, tmp_path)[duel.key, 1]
 
     assert (len(match.images), match.texts, match.movers) == (7, (), (1, 0, 1, 0, 1, 0))
     assert all(image.startswith("data:image/png;base64,iVBOR") and len(image) < 40_000 for image in match.images)
@@ -83,11 +83,11 @@ def test_a_game_without_text_has_pictures(tmp_path: Path) -> None:
 
 def test_frames_are_made_once(tmp_path: Path) -> None:
     table, _ = board(FIVE, (ROCK, ROCK + "# another\n"))
-    first = frames(table, tmp_path)
+    first = rendered_frames(table, tmp_path)
     (path,) = tmp_path.iterdir()
     before = path.stat().st_mtime_ns
 
-    second: AllFrames = frames(table, tmp_path)
+    second: AllFrames = rendered_frames(table, tmp_path)
 
     assert (second, path.stat().st_mtime_ns) == (first, before)
 
@@ -97,19 +97,19 @@ def test_frames_are_made_once(tmp_path: Path) -> None:
 )
 def test_frames_that_are_damaged_are_made_again(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
     table, _ = board(FIVE, (ROCK, ROCK + "# another\n"))
-    first = frames(table, tmp_path)
+    first = rendered_frames(table, tmp_path)
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
 
-    assert frames(table, tmp_path) == first
+    assert rendered_frames(table, tmp_path) == first
     assert path.read_bytes() == whole
 
 
 def test_a_game_that_renders_nothing_is_shown_without_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table, _ = board(SILENT, (RANDOM_PLAYER, FIRST_LEGAL))
 
-    assert frames(table, tmp_path) == {}
+    assert rendered_frames(table, tmp_path) == {}
     assert "renders neither text (ansi) nor pictures (rgb_array); its matches are shown without frames" in "".join(
         capsys.readouterr().err.split("\n")
     )
@@ -134,7 +134,7 @@ def test_a_duel_that_cannot_be_rendered_costs_no_other_its_frames(
     monkeypatch.setattr(game_frames._FrameRenderer, "render", fragile)
     monkeypatch.setattr(game_frames, "shown_duels", lambda _: [hostile, other])
 
-    assert {key for key, _ in frames(table, tmp_path)} == {other.key}
+    assert {key for key, _ in rendered_frames(table, tmp_path)} == {other.key}
     assert "no such piece; its matches are shown without frames" in " ".join(capsys.readouterr().err.split())
 
 
@@ -142,7 +142,7 @@ def test_a_game_of_our_own_drawing_needs_no_frames(tmp_path: Path) -> None:
     task = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=2)
     table, _ = board(task, (RANDOM_PLAYER, FIRST_LEGAL))
 
-    assert (frames(table, tmp_path), list(tmp_path.iterdir())) == ({}, [])
+    assert (rendered_frames(table, tmp_path), list(tmp_path.iterdir())) == ({}, [])
 
 
 def test_broken_rules_are_among_the_watched_matches() -> None:

@@ -19,21 +19,21 @@ from scripts.repository.checkout import open_checkout
 from scripts.standings.recorded_standings import recorded_standings
 from scripts.static_site.render_episodes import (
     TARGET_SHEET_BYTES,
-    WantedEpisode,
+    ReplayedResult,
     episodes_folder,
-    missing_episodes,
-    pictures,
-    render,
+    not_rendered,
+    picture_files,
+    render_new,
     rendered_replays,
+    replayed_results,
     shrink_frame,
     sprite_sheet,
     store_file,
     stored_files,
     stored_rendering,
     text_picture,
-    wanted_episodes,
 )
-from tests.rooms import evaluated
+from tests.evaluations import evaluated
 
 CHALLENGE = """title: Test
 season: test
@@ -84,9 +84,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def wanted_of(root: Path) -> list[WantedEpisode]:
+def wanted_of(root: Path) -> list[ReplayedResult]:
     board = open_checkout(root)
-    return wanted_episodes(board, recorded_standings(board, official=False))
+    return replayed_results(board, recorded_standings(board, official=False))
 
 
 def test_the_best_entries_episodes_are_rendered_once(played: Path) -> None:
@@ -101,7 +101,7 @@ def test_the_best_entries_episodes_are_rendered_once(played: Path) -> None:
     assert [episode.which for episode in replays] == ["best", "median", "worst"]
     result: Result = table.tasks[0].rows[0].result
     assert [(e.total, e.length) for e in replays] == [(result.returns[e.number], result.lengths[e.number]) for e in replays]
-    for episode, (name, content) in zip(replays, pictures(first, played / "build"), strict=True):
+    for episode, (name, content) in zip(replays, picture_files(first, played / "build"), strict=True):
         picture = Image.open(io.BytesIO(content))
         assert (name, picture.format) == (episode.file, "WEBP")
         assert picture.size == (episode.columns * episode.width, episode.rows * episode.height)
@@ -111,21 +111,21 @@ def test_the_best_entries_episodes_are_rendered_once(played: Path) -> None:
 
 def test_what_is_damaged_is_rendered_again(played: Path) -> None:
     (one,) = wanted_of(played)
-    render([one], episodes_folder(played), quiet=True)
+    render_new([one], episodes_folder(played), quiet=True)
     every = list(stored_files([one], episodes_folder(played)))
     for path in every:
         before = path.read_bytes()
         path.write_bytes(before[:-1])
-        assert missing_episodes([one], episodes_folder(played)) == [one]
-        assert render([one], episodes_folder(played), quiet=True) == 1
-        assert (path.read_bytes(), missing_episodes([one], episodes_folder(played))) == (before, [])
+        assert not_rendered([one], episodes_folder(played)) == [one]
+        assert render_new([one], episodes_folder(played), quiet=True) == 1
+        assert (path.read_bytes(), not_rendered([one], episodes_folder(played))) == (before, [])
     every[0].write_text(json.dumps({**json.loads(every[0].read_text()), "form": 2}))
     assert stored_rendering(episodes_folder(played), one.key) is None
 
 
 def test_another_results_file_is_not_believed(played: Path, tmp_path: Path) -> None:
     (one,) = wanted_of(played)
-    render([one], tmp_path, quiet=True)
+    render_new([one], tmp_path, quiet=True)
 
     assert stored_rendering(tmp_path, one.key[:20] + "0" * 44) is None
 
@@ -135,11 +135,11 @@ def test_a_trace_that_is_not_here_or_not_the_one_that_was_recorded_shows_nothing
 ) -> None:
     (one,) = wanted_of(played)
     other = tmp_path / "other.trace.json"
-    assert render([replace(one, trace=other)], tmp_path, quiet=True) == 0
+    assert render_new([replace(one, trace=other)], tmp_path, quiet=True) == 0
 
     other.write_bytes(one.trace.read_bytes() + b"\n")
 
-    assert render([replace(one, trace=other)], tmp_path, quiet=True) == 1
+    assert render_new([replace(one, trace=other)], tmp_path, quiet=True) == 1
     kept = stored_rendering(tmp_path, one.key)
     assert kept is not None
     assert (kept.reason, kept.episodes) == ("the trace is not the one that the result names", ())
@@ -150,7 +150,7 @@ def test_an_environment_that_renders_nothing_is_shown_without_pictures(tmp_path:
     (one,) = wanted_of(played)
     silent = one.task.model_copy(update={"env": "tests.evaluator.worlds:Shifted-v0", "kwargs": {}})
 
-    assert render([replace(one, task=silent)], tmp_path, quiet=True) == 1
+    assert render_new([replace(one, task=silent)], tmp_path, quiet=True) == 1
     assert (kept := stored_rendering(tmp_path, one.key)) is not None
     assert kept.reason == "its environment renders nothing"
     assert [path.name for path in tmp_path.iterdir()] == [f"{one.key[:20]}.json"]
@@ -160,7 +160,7 @@ def test_an_environment_that_cannot_be_made_ends_nothing(tmp_path: Path, played:
     (one,) = wanted_of(played)
     gone = one.task.model_copy(update={"env": "Nowhere-v0"})
 
-    assert render([replace(one, task=gone), one], tmp_path, quiet=True) == 2
+    assert render_new([replace(one, task=gone), one], tmp_path, quiet=True) == 2
 
 
 @pytest.mark.parametrize("kind", ["Dying", "Hanging"])
@@ -170,7 +170,7 @@ def test_an_environment_that_dies_or_hangs_takes_nothing_else_along(
     (one,) = wanted_of(played)
     bad = one.task.model_copy(update={"id": "Bad", "env": f"{__name__}:{kind}-v0", "kwargs": {}})
 
-    assert render([replace(one, task=bad, key="1" * 64), one], tmp_path, quiet=True, patience=10) == 2
+    assert render_new([replace(one, task=bad, key="1" * 64), one], tmp_path, quiet=True, patience=10) == 2
     assert [path.name for path in tmp_path.glob("*.json")] == [f"{one.key[:20]}.json"]
     assert "Bad: no answer came within 10 s; it is shown without" in capsys.readouterr().err.replace("\n", " ")
 
@@ -181,7 +181,7 @@ def test_where_names_are_hidden_nothing_is_rendered(played: Path) -> None:
     (task,), (row,) = table.tasks, table.tasks[0].rows
     masked = replace(row, entry=replace(row.entry, anonymous=True))
 
-    assert wanted_episodes(board, replace(table, tasks=(replace(task, rows=(masked,)),))) == []
+    assert replayed_results(board, replace(table, tasks=(replace(task, rows=(masked,)),))) == []
 
 
 @pytest.mark.parametrize(

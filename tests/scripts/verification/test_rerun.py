@@ -12,7 +12,7 @@ from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.solo.partial_record import PartialFolder
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import ParallelEpisodes, Task
-from evaluator.model.records.duel_record import Duel, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel
 from scripts.repository.checkout import open_checkout
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.verification.rerun import (
@@ -25,9 +25,9 @@ from scripts.verification.rerun import (
     rerun,
 )
 from scripts.verification.verify_records import verify_files
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.evaluator.host.solo.test_partial_record import interrupted, partials
 from tests.evaluator.host.solo.test_partial_record import played as finished
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.scripts.checkouts import game_board, run, submit
 
 __all__ = ["partials"]
@@ -132,7 +132,7 @@ def test_who_draws_from_the_machine_is_not_accused() -> None:
 
 @pytest.mark.parametrize("change", [{"platform": "Plan9 mips"}, {"runtime_digest": "cd" * 32}, {"sandbox": "gvisor"}])
 def test_who_was_recorded_on_other_ground_is_not_accused(change: dict[str, str]) -> None:
-    recorded = duel_with_self_hash({**duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document(), **change})
+    recorded = Duel.with_self_hash({**duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document(), **change})
 
     status, faults = compare_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
 
@@ -142,7 +142,7 @@ def test_who_was_recorded_on_other_ground_is_not_accused(change: dict[str, str])
 def test_who_was_late_then_is_not_accused() -> None:
     document = duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document()
     late = {**document["matches"][0], "end": "late", "winner": 1, "offenders": [0]}
-    recorded = duel_with_self_hash({**document, "matches": [late, *document["matches"][1:]]})
+    recorded = Duel.with_self_hash({**document, "matches": [late, *document["matches"][1:]]})
 
     status, faults = compare_duel(recorded, Replayer(FIRST_LEGAL, FIRST_LEGAL + "# another\n"))
 

@@ -7,10 +7,10 @@ import pytest
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import duel_with_self_hash
+from evaluator.model.records.duel_record import Duel
 from leaderboard.core.store import ResultStore
 from scripts.verification.verify_records import SeenRecords, verify_files
-from tests.rooms import ANGLE_RULE, FIRST_LEGAL, RANDOM_PLAYER, duelled, evaluated
+from tests.evaluations import ANGLE_RULE, FIRST_LEGAL, RANDOM_PLAYER, duelled, evaluated
 
 POLE = Task(id="CartPole-v1", episodes=2)
 GAME = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=4)
@@ -47,7 +47,7 @@ def test_a_forged_duel_is_refuted_among_honest_files(store: ResultStore) -> None
     matches = duels[0].document()["matches"]
     decided = next(index for index, match in enumerate(matches) if match["winner"] is not None)
     matches[decided]["winner"] = 1 - matches[decided]["winner"]
-    store.write_duel(duel_with_self_hash({**duels[0].document(), "matches": matches}))
+    store.write_duel(Duel.with_self_hash({**duels[0].document(), "matches": matches}))
 
     findings = {f.path: f for f in verify_files(CHALLENGE, store, both(store), quiet=True)}
 

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-PROBE_PARAMETERS = json.loads((Path(__file__).parent / "orders.json").read_text())
+PROBE_PARAMETERS = json.loads((Path(__file__).parent / "parameters.json").read_text())
 TMP = Path(os.environ.get("TMPDIR", "/tmp"))
 NO_NEW_PRIVILEGES = 39
 MIB = 1 << 20
@@ -177,7 +177,7 @@ def change_the_kernel() -> str | None:
 def read_the_mounts() -> str | None:
     """Paths of this machine in the list of mounts."""
     roots = {line.split()[3] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
-    strange = sorted(root for root in roots if root.startswith(("/var/lib/", PROBE_PARAMETERS["room"])))
+    strange = sorted(root for root in roots if root.startswith(("/var/lib/", PROBE_PARAMETERS["temporary"])))
     return f"the list of mounts names {strange[0]}" if strange else None
 
 

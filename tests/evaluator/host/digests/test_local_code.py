@@ -114,7 +114,7 @@ def test_a_module_that_is_nowhere_or_installed_is_no_code_of_the_hosts() -> None
     assert local_code_of(Task(id="t", env="nowhere.at_all:Some-v0")) is None
     assert local_code_of(Task(id="t", env="gymnasium.envs.classic_control:Some-v0")) is None
     assert local_code_of(Task(id="t", game="pettingzoo.classic.tictactoe_v3")) is None
-    assert local_code_of(Task(id="t", env="../..:Some-v0", game=None, kwargs={"a": "..tests.rooms:X"})) is None
+    assert local_code_of(Task(id="t", env="../..:Some-v0", game=None, kwargs={"a": "..tests.evaluations:X"})) is None
 
 
 def test_code_is_never_imported_to_be_looked_up(here: Path) -> None:

@@ -15,10 +15,10 @@ from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.config.task import Task
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
-from evaluator.model.records.duel_record import WantedDuel, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.parse import parse_duel, parse_result
-from evaluator.model.records.result import WantedResult, with_self_hash
-from tests.rooms import ANGLE_RULE, FIRST_LEGAL, duelled, evaluated
+from evaluator.model.records.result import Result, WantedResult
+from tests.evaluations import ANGLE_RULE, FIRST_LEGAL, duelled, evaluated
 
 BEFORE = Path(__file__).parents[3] / "scripts" / "verification" / "schema_1"
 POLE = Task(id="CartPole-v1", episodes=2, max_episode_steps=30)
@@ -44,7 +44,7 @@ def of_result(**changes: Any) -> Verification:
         wanted = {name: document.get(name, 1) for name in WantedResult.model_fields}
         document["key"] = WantedResult(**wanted).key()
     text = trace.replace(result_before()[0]["key"].encode(), document["key"].encode())
-    made = with_self_hash({**document, "trace_sha256": hashlib.sha256(text).hexdigest()})
+    made = Result.with_self_hash({**document, "trace_sha256": hashlib.sha256(text).hexdigest()})
     return verify_result("r", made.serialised(), text, load_gym_task(POLE))
 
 
@@ -55,7 +55,7 @@ def of_duel(**changes: Any) -> Verification:
         wanted = {name: document.get(name, 1) for name in WantedDuel.model_fields if name != "submission_digests"}
         digests = tuple(player["submission_digest"] for player in document["players"])
         document["key"] = WantedDuel(submission_digests=digests, **wanted).key()
-    return verify_duel("d", duel_with_self_hash(document).serialised(), open_game(TICTACTOE))
+    return verify_duel("d", Duel.with_self_hash(document).serialised(), open_game(TICTACTOE))
 
 
 KINDS = pytest.mark.parametrize(("judged", "document"), [(of_result, result_before()[0]), (of_duel, duel_before())])

@@ -9,8 +9,8 @@ from evaluator.model.config.task import ClockSettings, ParallelEpisodes
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import HALF_AN_ANSWER, ZERO, duelled
+from tests.evaluations import process
 from tests.evaluator.host.duels.test_duel_referee import ends, tiny, verdicts
-from tests.rooms import process
 
 HANG = """
 import time

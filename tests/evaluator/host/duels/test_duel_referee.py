@@ -13,7 +13,7 @@ from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import RANDOM, TINY, ZERO, duelled, specs
-from tests.rooms import process
+from tests.evaluations import process
 
 CONNECT_FOUR = "pettingzoo.classic.connect_four_v3"
 
@@ -238,7 +238,7 @@ def test_a_side_whose_sandbox_could_not_be_opened_loses() -> None:
     fault = AgentFault(Verdict.TIMEOUT, "the sandbox did not start within 60 s")
     seats = (ConnectedPlayer(fault=fault), ConnectedPlayer(fault=fault))
 
-    tally = play_duel(DuelSetup(game=game, specs=specs(game), limits=Limits(), seats=seats))
+    tally = play_duel(DuelSetup(game=game, specs=specs(game), limits=Limits(), players=seats))
 
     assert tally.faults == (fault, fault)
     assert ends(tally) == {(MatchEnd.FORFEIT, None, (0, 1)): 2}

@@ -23,7 +23,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
-from tests.rooms import DIGEST, FIRST_LEGAL, RANDOM_PLAYER, SEASON, duel_order, duelled, folder, process
+from tests.evaluations import DIGEST, FIRST_LEGAL, RANDOM_PLAYER, SEASON, duel_order, duelled, folder, process
 
 TASK = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6)
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -26,8 +26,8 @@ Script = Callable[[int, int], list[int]]
 class Uneven(MatchPool):
     """Side 0 has less time left in match 0 than in the others."""
 
-    def seat(self, lane: int) -> LiveMatch | None:
-        match = super().seat(lane)
+    def start_next(self, lane: int) -> LiveMatch | None:
+        match = super().start_next(lane)
         if match is not None and match.spec.index == 0:
             match.banks[0] = 0.0
         return match
@@ -94,7 +94,7 @@ def test_one_match_is_late_while_the_others_of_its_frame_go_on(sockets: list[tup
     assert late.message == "ply 0: no move within 0.1 s and what was left of a bank of 1 s"
     assert {table.done[i].end for i in range(1, 8)} == {MatchEnd.PLAYED}
     assert 200 <= table.done[2].milliseconds[0] < 800
-    assert loop.troubles == [None, None]
+    assert loop.failures == [None, None]
     assert loop.moves == [3 * 3 + 4 * 3, 8 * 3 - 3]
 
 
@@ -111,8 +111,8 @@ def test_who_is_slow_but_there_wins_when_the_other_one_goes(sockets: list[tuple[
     loop, _ = played(sockets, (slow, gone), Task(id="t", game=TINY, opening=0, matches=4))
 
     assert time.monotonic() - begun < 30
-    assert loop.troubles[0] is None
-    assert loop.troubles[1] is not None
+    assert loop.failures[0] is None
+    assert loop.failures[1] is not None
 
 
 def test_a_clock_of_the_whole_duel_counts_answers_that_came(sockets: list[tuple[socket.socket, socket.socket]]) -> None:
@@ -127,8 +127,8 @@ def test_a_clock_of_the_whole_duel_counts_answers_that_came(sockets: list[tuple[
 
     loop, table = played(sockets, (quick, slow), Task(id="t", game=TINY, opening=0, matches=4), Hasty())
 
-    assert loop.troubles[0] is None
-    assert getattr(loop.troubles[1], "verdict", None) is Verdict.TIMEOUT
+    assert loop.failures[0] is None
+    assert getattr(loop.failures[1], "verdict", None) is Verdict.TIMEOUT
     assert loop.thinking[1] > 0.99
     assert len(table.done) < 4
 
@@ -141,7 +141,7 @@ def test_many_matches_in_a_frame_are_stepped_while_the_other_side_answers(
     loop, table = played(sockets, (quick, quick), task)
 
     assert {(match.end, len(match.moves), match.winner) for match in table.done.values()} == {(MatchEnd.PLAYED, 6, None)}
-    assert loop.troubles == [None, None]
+    assert loop.failures == [None, None]
     assert loop.moves == [360, 360]
 
 
@@ -176,10 +176,10 @@ def _noting(counts: list[int], seconds: float) -> Script:
 class SlowToBegin(MatchPool):
     """A game that takes a tenth of a second to begin, but for the first matches, which are begun ahead."""
 
-    def seat(self, lane: int) -> LiveMatch | None:
+    def start_next(self, lane: int) -> LiveMatch | None:
         if len(self.done) > 0:
             time.sleep(0.1)
-        return super().seat(lane)
+        return super().start_next(lane)
 
 
 @pytest.mark.attack(

@@ -10,8 +10,8 @@ from pettingzoo.classic import tictactoe_v3
 from evaluator.host.duels.rl_arena_format import rl_arena_document, rl_arena_states
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel, duel_with_self_hash
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
+from evaluator.model.records.duel_record import Duel
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 TICTACTOE = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6)
 CONNECT_FOUR = Task(id="connect_four", game="pettingzoo.classic.connect_four_v3", matches=4)
@@ -38,7 +38,7 @@ def honest() -> Duel:
 def changed(duel: Duel, rows: list[dict[str, Any]], **changes: Any) -> Duel:
     """A duel whose matches say something else: the document is about what is recorded."""
     matches = [{**match, **row} for match, row in zip(duel.document()["matches"], rows, strict=True)]
-    return duel_with_self_hash({**duel.document(), "matches": matches, **changes})
+    return Duel.with_self_hash({**duel.document(), "matches": matches, **changes})
 
 
 def test_the_fields_are_the_arenas(honest: Duel, game: PettingZooGame) -> None:
@@ -131,7 +131,7 @@ def test_where_both_fail_the_arena_knows_only_an_error(honest: Duel, game: Petti
 
 def test_a_failure_of_ours_is_an_error_without_matches(honest: Duel, game: PettingZooGame) -> None:
     failed = {"verdict": "internal_error", "message": "the engine is gone", "matches": [], "moves": None}
-    duel = duel_with_self_hash({**honest.document(), **failed, "milliseconds": None})
+    duel = Duel.with_self_hash({**honest.document(), **failed, "milliseconds": None})
     document = rl_arena_document(duel, game)
 
     assert (document["result"], document["error_msg"], document["num_matches"]) == ("ERROR", "the engine is gone", 0)
@@ -173,7 +173,7 @@ def test_connect_four_follows_the_arenas_own_rules(seed: int) -> None:
     expected = [list(board)]
     current = game.start(SEED)
     while not current.over:
-        move = chance.choice(game.legal(current.see()))
+        move = chance.choice(game.legal(current.observe()))
         moves.append(move)
         cell = max(7 * row + move for row in range(6) if board[7 * row + move] == 0)
         board[cell] = board[42]
@@ -210,10 +210,10 @@ def test_another_game_shows_what_the_mover_sees() -> None:
     game = open_game(RPS)
     moves = [0, 1, 2, 2]
     board = game.start(SEED)
-    expected = [int(board.see())]
+    expected = [int(board.observe())]
     for move in moves:
         board.play(move)
-        expected.append(int(board.seen_by(board.mover)))
+        expected.append(int(board.observe_as(board.mover)))
 
     assert rl_arena_states(game, SEED, moves) == expected
 

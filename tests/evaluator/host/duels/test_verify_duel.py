@@ -10,10 +10,10 @@ from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
 from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.config.task import ClockSettings, Task
-from evaluator.model.records.duel_record import Duel, MatchEnd, WantedDuel, duel_with_self_hash
+from evaluator.model.records.duel_record import Duel, MatchEnd, WantedDuel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
-from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
+from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 TASK = Task(id="connect_four", game="pettingzoo.classic.connect_four_v3", matches=6)
 TICTACTOE = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=4)
@@ -79,7 +79,7 @@ def judged(duel: Duel | bytes, game: PettingZooGame | None) -> Verification:
 
 def forged(duel: Duel, **changes: Any) -> Duel:
     """A duel with other values, its own hash recomputed as a forger would."""
-    return duel_with_self_hash({**duel.document(), **changes})
+    return Duel.with_self_hash({**duel.document(), **changes})
 
 
 def rematched(duel: Duel, index: int, **changes: Any) -> Duel:
@@ -96,7 +96,7 @@ def rekeyed(duel: Duel, **changes: Any) -> Duel:
         submission_digests=tuple(player["submission_digest"] for player in document["players"]),
         **{name: document[name] for name in ("task_digest", "runtime_digest", "season", "beacon")},
     )
-    return duel_with_self_hash({**document, "key": wanted.key()})
+    return Duel.with_self_hash({**document, "key": wanted.key()})
 
 
 def packed(rows: list[list[int]]) -> TraceLeaf:

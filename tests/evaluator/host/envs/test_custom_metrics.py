@@ -11,8 +11,8 @@ from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import with_self_hash
-from tests.rooms import ANGLE_RULE, evaluated
+from evaluator.model.records.result import Result
+from tests.evaluations import ANGLE_RULE, evaluated
 
 HERE = "tests.evaluator.own_metrics"
 EPISODES = 12
@@ -56,7 +56,7 @@ def test_a_changed_value_is_refuted(key, change):
     of = task("largest_angle")
     evaluation = evaluated(ANGLE_RULE, of)
     metrics = {k: v for k, v in evaluation.result.metrics.items() if k != key}
-    forged = with_self_hash(
+    forged = Result.with_self_hash(
         {**evaluation.result.document(), "metrics": metrics | ({key: 0.9} if change == "another value" else {})}
     )
 

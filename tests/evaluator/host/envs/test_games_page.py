@@ -13,7 +13,7 @@ from evaluator.host.loading.yaml_loader import parse_challenge, parse_submission
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import MatchEnd
 from tests.duels import RANDOM, duelled
-from tests.rooms import process
+from tests.evaluations import process
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "site/pages/games.md").read_text()
@@ -78,7 +78,7 @@ def test_table_of_games_is_right() -> None:
         shape = open_game(GAMES[name]).observation_space["observation"].shape  # type: ignore[index]
         assert f"| `{name}` | int8, shape {shape}" in PAGE
     throws = open_game(GAMES["rock_paper_scissors"])
-    assert (throws.masked, throws.start("00" * 16).see()) == (False, 3)
+    assert (throws.masked, throws.start("00" * 16).observe()) == (False, 3)
 
 
 def test_table_of_ends_is_whole() -> None:

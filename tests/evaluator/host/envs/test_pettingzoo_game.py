@@ -77,7 +77,7 @@ def test_a_player_who_is_done_is_stepped_over_and_the_other_goes_on() -> None:
     [
         ("tests.evaluator.no_such_game", "which is not here"),
         (f"{TINY}:nothing", "has no nothing"),
-        ("tests.rooms", "has no raw_env and no env"),
+        ("tests.evaluations", "has no raw_env and no env"),
         (f"{TINY}:Three", "has 3 players"),
         (f"{TINY}:Uneven", "different spaces"),
         (f"{TINY}:Shifted", "a number from 0"),
@@ -175,4 +175,4 @@ def test_a_board_shows_either_player_its_own_view_also_at_the_end() -> None:
     board.play(2)
 
     assert board.over
-    assert [board.seen_by(player)["observation"].tolist() for player in (0, 1)] == [[0, 1, 2], [1, 1, 2]]
+    assert [board.observe_as(player)["observation"].tolist() for player in (0, 1)] == [[0, 1, 2], [1, 1, 2]]

@@ -13,10 +13,10 @@ from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_trace
-from evaluator.model.records.result import with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
-from tests.rooms import evaluated
+from tests.evaluations import evaluated
 
 ANYTHING = spaces.Box(-np.inf, np.inf, (1,), np.float64)
 
@@ -120,7 +120,7 @@ def test_a_trace_holds_the_numbers_of_its_actions(name: str, space: Any, action:
 
     packed = TraceLeaf.of(np.full((trace.steps(), 2), stored))
     forged = trace.model_copy(update={"actions": (packed,)})
-    changed = with_self_hash({**document, "trace_sha256": forged.sha256()})
+    changed = Result.with_self_hash({**document, "trace_sha256": forged.sha256()})
     checked = verify_result("x", changed.serialised(), forged.serialised(), load_gym_task(task))
 
     assert checked.status is VerificationStatus.REFUTED

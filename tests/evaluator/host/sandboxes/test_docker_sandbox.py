@@ -134,7 +134,7 @@ def test_nothing_waits_for_the_removal_of_a_container_that_was_killed(opened: An
     engine.may_remove.set()
     removal.join(10)
     assert engine.removed_by == [REMOVAL]
-    assert not jail._room.exists()
+    assert not jail._scratch.exists()
 
 
 def test_a_container_that_was_not_killed_is_gone_when_it_is_closed(opened: Any) -> None:
@@ -143,7 +143,7 @@ def test_a_container_that_was_not_killed_is_gone_when_it_is_closed(opened: Any) 
     jail.close()
 
     assert engine.removed_by == [threading.current_thread().name]
-    assert not jail._room.exists()
+    assert not jail._scratch.exists()
 
 
 def test_the_watchdogs_own_kill_keeps_its_reason(opened: Any) -> None:

@@ -21,7 +21,7 @@ from scripts.console import CommandError
 from scripts.repository.checkout import Checkout
 from scripts.runs import local_evaluator
 from scripts.runs.local_evaluator import Evaluator
-from tests.rooms import ANGLE_RULE, evaluated, folder, order
+from tests.evaluations import ANGLE_RULE, evaluated, folder, order
 
 DRIVER = """#!/bin/sh
 echo "NVIDIA A100-SXM4-80GB, 550.54.15, GPU-1f"

@@ -17,7 +17,7 @@ from evaluator.host.usage import CONTROL_GROUPS, Usage
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
-from tests.rooms import ANGLE_RULE, evaluated
+from tests.evaluations import ANGLE_RULE, evaluated
 
 TASK = Task(id="CartPole-v1", episodes=3)
 HEAD = "class Agent:\n    memoryless = True\n    def act(self, observation):\n"

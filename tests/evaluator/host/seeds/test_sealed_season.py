@@ -17,7 +17,7 @@ from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import Result, Tier, with_self_hash
+from evaluator.model.records.result import Result, Tier
 from evaluator.model.sealed_fields import HIDDEN_FIELDS
 
 SECRET = SeasonSecret(bytes(range(32)))
@@ -38,7 +38,7 @@ def result(**fields: Any) -> Result:
         "script": {"claimed": 71234.0, "notices": ["MARK"]},
         "first_attempt": {"verdict": "timeout", "message": "MARK late", "wall_seconds": 71.234},
     }  # fmt: skip
-    return with_self_hash({**blank, **fields})
+    return Result.with_self_hash({**blank, **fields})
 
 
 def test_what_is_sealed_opens_to_the_same_bytes() -> None:
@@ -101,7 +101,7 @@ def test_a_sealed_part_opens_in_its_own_place_only(change: dict[str, str]) -> No
     closed, _ = encrypt_result(result(), TRACE, 1.0, SECRET)
 
     with pytest.raises(ValueError, match="cannot be opened"):
-        decrypt_result(with_self_hash({**closed.document(), **change}), SECRET)
+        decrypt_result(Result.with_self_hash({**closed.document(), **change}), SECRET)
 
 
 @pytest.mark.parametrize("change", [{"verdict": "crashed", "trace_sha256": None}, {"runtime_digest": "5" * 64}])
@@ -112,7 +112,7 @@ def test_what_is_public_must_be_what_was_sealed(change: dict[str, Any]) -> None:
         document["sealed"] = {**document["sealed"], "score": None}
 
     with pytest.raises(ValueError, match=r"changed|an ok result|half an evaluation"):
-        decrypt_result(with_self_hash(document), SECRET)
+        decrypt_result(Result.with_self_hash(document), SECRET)
 
 
 def test_another_secret_opens_nothing() -> None:
@@ -146,7 +146,7 @@ def test_a_sealed_result_cannot_show_episodes() -> None:
     ]  # fmt: skip
     for shown in fields:
         with pytest.raises(ValueError, match="sealed result"):
-            with_self_hash({**closed.document(), **shown})
+            Result.with_self_hash({**closed.document(), **shown})
 
 
 def test_the_secret_never_shows() -> None:

@@ -28,7 +28,7 @@ from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.verdict import Verdict
-from tests.rooms import ANGLE_RULE, folder, order, process
+from tests.evaluations import ANGLE_RULE, folder, order, process
 
 CARTPOLE = Task.model_validate({"id": "CartPole-v1", "episodes": 12, "lanes": {"shared": 3, "separate": 3}})
 PENDULUM = Task.model_validate({"id": "Pendulum-v1", "episodes": 6, "max_episode_steps": 20, "lanes": {"separate": 2}})

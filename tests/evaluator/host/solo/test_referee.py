@@ -16,7 +16,7 @@ from evaluator.host.progress import PlayProgress
 from evaluator.host.solo import referee
 from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.verdict import Verdict
-from tests.rooms import played, process, specs
+from tests.evaluations import played, process, specs
 
 CHALLENGE = read_challenge(Path(__file__).parents[4] / "challenge.yml")
 

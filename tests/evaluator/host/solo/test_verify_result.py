@@ -13,9 +13,9 @@ from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_result, parse_trace
-from evaluator.model.records.result import Result, WantedResult, with_self_hash
+from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.trace import Trace, TraceLeaf
-from tests.rooms import ANGLE_RULE, evaluated
+from tests.evaluations import ANGLE_RULE, evaluated
 
 TASK = Task(id="CartPole-v1", episodes=4)
 
@@ -39,14 +39,14 @@ def forged(result: Result, trace: Trace | None = None, **changes: Any) -> tuple[
     document = {**result.document(), **changes}
     if trace is not None:
         document["trace_sha256"] = trace.sha256()
-    return with_self_hash(document), trace.serialised() if trace else None
+    return Result.with_self_hash(document), trace.serialised() if trace else None
 
 
 def rekeyed(result: Result, **changes: Any) -> Result:
     """Other identity fields and the key that fits them."""
     document = {**result.document(), **changes}
     wanted = WantedResult(**{name: document[name] for name in WantedResult.model_fields})
-    return with_self_hash({**document, "key": wanted.key()})
+    return Result.with_self_hash({**document, "key": wanted.key()})
 
 
 def test_an_honest_result_is_verified(honest: Evaluation, world: GymTask) -> None:

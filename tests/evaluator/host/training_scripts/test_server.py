@@ -18,8 +18,8 @@ from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from tests.evaluations import ANGLE_RULE, evaluate, evaluated, order
 from tests.evaluator.script_runs import LAKE, POLE, script, verified
-from tests.rooms import ANGLE_RULE, evaluate, evaluated, order
 
 RULES = ScriptRules(last=4, worst=-5)
 SHOW = 'print(json.dumps({"score": 0.5}))'

@@ -18,7 +18,7 @@ import pytest
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model import canonical_json
 from evaluator.model.records.parse import parse_result
-from evaluator.model.records.result import with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.trace import MAX_TRACE_BYTES
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, ResultStore
@@ -531,7 +531,7 @@ def test_failures_of_ours_are_tried_three_times_and_then_reported(begun: Round, 
         for shard in now.planned.shards:
             now.evaluate(shard)
             for path in now.folder(shard).glob(f"results/{CARTPOLE}/bob/*/*{RESULT}"):
-                path.write_bytes(with_self_hash(broken(json.loads(path.read_bytes()))).serialised())
+                path.write_bytes(Result.with_self_hash(broken(json.loads(path.read_bytes()))).serialised())
         now.check()
         now.record()
     tries = sorted(name for name in origin_branch(begun.clone, RESULTS_BRANCH) if ".try" in name)

@@ -84,9 +84,9 @@ def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
         time.sleep(random.uniform(0, 1.5))
 
     with ThreadPoolExecutor(PUBLISHERS) as pool:
-        patience = record_results.PushPatience(pause=pause)
+        retries = record_results.PushRetries(pause=pause)
         done = list(
-            pool.map(lambda folder: record_results.record_accepted(run_on(clone), "1", folder, NOW, patience), folders)
+            pool.map(lambda folder: record_results.record_accepted(run_on(clone), "1", folder, NOW, retries), folders)
         )
     messages = whole(clone)
 
@@ -131,7 +131,7 @@ def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> i
         os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
         record_results.record_accepted(
-            run_on(clone), "1", folder, NOW, record_results.PushPatience(pause=lambda attempt: None)
+            run_on(clone), "1", folder, NOW, record_results.PushRetries(pause=lambda attempt: None)
         )
 
     process = multiprocessing.get_context("fork").Process(target=work)
@@ -189,7 +189,7 @@ def test_who_is_never_first_stops_and_says_so(tmp_path: Path) -> None:
     lock.write_text("")
     with pytest.raises(CommandError, match="nothing is lost"):
         record_results.record_accepted(
-            run_on(clone), "1", folder, NOW, record_results.PushPatience(tries=5, pause=waits.append)
+            run_on(clone), "1", folder, NOW, record_results.PushRetries(tries=5, pause=waits.append)
         )
     lock.unlink()
 

@@ -22,7 +22,7 @@ from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.preview import Preview
-from evaluator.model.records.result import Result, SandboxKind, with_self_hash
+from evaluator.model.records.result import Result, SandboxKind
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
 from leaderboard.comments import render_comment
@@ -302,7 +302,7 @@ def test_a_forged_score_and_a_changed_byte_are_refused(played: Round, tmp_path: 
     path = next(p for p in shard_results(begun) if "alice" in str(p))
     document = json.loads(path.read_bytes())
     document["sealed"]["ciphertext"] = document["sealed"]["ciphertext"][:-8] + "AAAAAAA="
-    path.write_bytes(with_self_hash(document).serialised())
+    path.write_bytes(Result.with_self_hash(document).serialised())
     checked = begun.check()
 
     assert [line for line in checked.refused if "alice" in line and "does not verify" in line]
@@ -442,7 +442,7 @@ def test_a_public_score_that_is_not_that_of_its_episodes_is_found_out_at_the_rev
     path = next(p for p in board.store.files() if "carol" in str(p))
     document = json.loads(path.read_bytes())
     document["sealed"]["score"] = 500.0
-    path.write_bytes(with_self_hash(document).serialised())
+    path.write_bytes(Result.with_self_hash(document).serialised())
 
     (finding,) = verify_files(board.challenge, board.store, [path], quiet=True)
 
@@ -469,7 +469,7 @@ def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, c
 def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
     entries = tuple(submission.entry() for submission in board.read_all()[0] if submission.login != "local")
-    promoted = [with_self_hash({**result.document(), "sandbox": "docker"}) for result in board.recorded[0]]
+    promoted = [Result.with_self_hash({**result.document(), "sandbox": "docker"}) for result in board.recorded[0]]
     recorded = OfficialLeaderboard(challenge=board.challenge, entries=entries, results=tuple(promoted))
     (probe,) = (entry for entry in entries if entry.login == "alice")
     context = CommentContext(run_id=1, repository="https://github.example/o/b")
@@ -495,7 +495,7 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
 def test_a_preview_that_says_it_is_sealed_is_not_believed(played: Round) -> None:
     (content,) = (c for name, c in origin_branch(played.clone, RESULTS_BRANCH).items() if "alice" in name)
     result = {**json.loads(content), "class": "preview"}
-    forged = with_self_hash({**result, "sealed": {**result["sealed"], "score": 1e9}}).document()
+    forged = Result.with_self_hash({**result, "sealed": {**result["sealed"], "score": 1e9}}).document()
     agent = {"login": "alice", "agent": "probe", "submission_digest": result["submission_digest"], "name": "P"}
     document = {"schema": 1, "head_sha": "2" * 40, "evaluator_sha": "3" * 40, "agents": [{**agent, "results": [forged]}]}
     packed = io.BytesIO()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.model.records.duel_record import duel_with_self_hash
+from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.comments.log_excerpt import log_tails
@@ -173,7 +173,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> PreviewedAgent:
     preview_board = GamePreviewBoard(tmp_path_factory.mktemp("played"))
     preview_board.change(entered("alice", MINE))
     (agent,) = preview_board.run().agents
-    contained = [duel_with_self_hash({**duel.document(), "sandbox": "docker"}) for duel in agent.duels]
+    contained = [Duel.with_self_hash({**duel.document(), "sandbox": "docker"}) for duel in agent.duels]
     return agent.model_copy(update={"duels": tuple(contained)})
 
 
@@ -200,7 +200,7 @@ def test_a_true_preview_is_told(scene: Scene, played: PreviewedAgent) -> None:
 
 def duels(agent: PreviewedAgent, change: Callable[[dict[str, Any]], dict[str, Any]], which: int = 1) -> PreviewedAgent:
     """The agent with one of its duels changed and sealed anew; nothing is validated on the way."""
-    forged = [duel_with_self_hash(change(d.document())) if n == which else d for n, d in enumerate(agent.duels)]
+    forged = [Duel.with_self_hash(change(d.document())) if n == which else d for n, d in enumerate(agent.duels)]
     return agent.model_copy(update={"duels": tuple(forged)})
 
 
@@ -265,14 +265,14 @@ def test_duels_of_another_or_too_many_or_twice_are_no_preview(played: PreviewedA
         return other(login="zed")(document | {"players": [{**p, "login": "carol"} for p in document["players"]]})
 
     def renamed(number: int) -> dict[str, Any]:
-        return duel_with_self_hash(other(login=f"zed{number}")(first)).document()
+        return Duel.with_self_hash(other(login=f"zed{number}")(first)).document()
 
     wrong = {
-        "another agent": [duel_with_self_hash(stranger(first)).document()],
+        "another agent": [Duel.with_self_hash(stranger(first)).document()],
         "met twice": [own, first, first],
         "6 duels": [own, *(renamed(number) for number in range(6))],
-        "class preview": [duel_with_self_hash(first | {"class": "official"}).document()],
-        "log tails": [duel_with_self_hash(other(log_tail="x")(first)).document()],
+        "class preview": [Duel.with_self_hash(first | {"class": "official"}).document()],
+        "log tails": [Duel.with_self_hash(other(log_tail="x")(first)).document()],
         "its own hash": [first | {"self_sha256": "0" * 64}],
     }
     for fault, forged in wrong.items():

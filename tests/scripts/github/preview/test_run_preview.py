@@ -13,7 +13,7 @@ import pytest
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.records.preview import Preview
-from evaluator.model.records.result import with_self_hash
+from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES, log_tails
 from leaderboard.core.store import ResultStore
@@ -368,7 +368,7 @@ def record_for_bob(preview_board: PreviewBoard) -> None:
         "agent": "standing",
         "submission_digest": digest,
     }
-    official = with_self_hash({**played.document(), **fields, "returns": [400.0, 450.0, 500.0]})
+    official = Result.with_self_hash({**played.document(), **fields, "returns": [400.0, 450.0, 500.0]})
     ResultStore(results=preview_board.main.path / "results", traces=preview_board.main.path / "traces").write(official, None)
     preview_board.summary.unlink()
 

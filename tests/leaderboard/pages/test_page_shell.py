@@ -1,11 +1,11 @@
-"""The frame that all agents' pages are stamped from."""
+"""The shell that all agents' pages are filled into."""
 
 import pytest
 
-from leaderboard.pages.html_frame import FrameError, PageFrame, PageValues, parse_frame
+from leaderboard.pages.page_shell import PageShell, PageValues, ShellError, parse_shell
 from scripts.static_site import build_site
 
-FRAME = """<html>
+SHELL = """<html>
   <title>@@title@@</title>
 
     <svg xmlns="http://www.w3.org/2000/svg"></svg>
@@ -18,17 +18,17 @@ PAGE = PageValues(title="t", description="d", address="a/", card="c.png", conten
 def test_every_mark_is_filled_and_what_is_put_in_is_not_read_again() -> None:
     expected = "<html>\n<title>t</title>\n<svg></svg>\n<p>t d a/ c.png</p>\n<p>@@title@@</p>\n</html>"
 
-    assert parse_frame(FRAME).page(PAGE) == expected
+    assert parse_shell(SHELL).page(PAGE) == expected
 
 
-@pytest.mark.parametrize("frame", ["<p>no content</p>", "@@content@@ @@content@@", "@@content@@ @@other@@"])
-def test_a_frame_that_can_not_be_used_is_refused(frame: str) -> None:
-    with pytest.raises(FrameError, match=r"must contain @@content@@ once"):
-        parse_frame(frame)
+@pytest.mark.parametrize("shell", ["<p>no content</p>", "@@content@@ @@content@@", "@@content@@ @@other@@"])
+def test_a_shell_that_can_not_be_used_is_refused(shell: str) -> None:
+    with pytest.raises(ShellError, match=r"must contain @@content@@ once"):
+        parse_shell(shell)
 
 
-def test_a_frame_has_one_text_more_than_marks() -> None:
-    assert parse_frame("<p>@@content@@</p>") == PageFrame(texts=("<p>", "</p>"), marks=("content",))
+def test_a_shell_has_one_text_more_than_marks() -> None:
+    assert parse_shell("<p>@@content@@</p>") == PageShell(texts=("<p>", "</p>"), marks=("content",))
 
 
 def test_a_large_site_has_a_list_of_lists(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import ASKED_AGAIN, Result, Tier
 from evaluator.model.records.verdict import Verdict
 from tests import evaluations
 from tests.docker.hub import INDEX, Hub, layer, need, running
@@ -505,6 +505,33 @@ def test_folders_of_ours_lie_above_mount_points(box: str, hub: Hub, misfit: byte
     entry = hub.image("mallory/pipes", [misfit, pipes], {"Entrypoint": ["/misfit", "leave"]})
 
     assert "ended with exit code 4" in ended(entry, request.getfixturevalue(box)).message
+
+
+@pytest.mark.attack(
+    "image_at_which_gvisor_fails",
+    family="images",
+    tries="Has a folder at /sbin/docker-init or /etc/hostname, or an open file as WORKDIR: gVisor fails as if by itself.",
+    outcome="invalid, or forfeited by its owner in the third try",
+)
+@pytest.mark.parametrize(
+    ("folder", "where"), [("sbin/docker-init", "/"), ("etc/hostname", "/"), ("folder", "/proc/self/fd/7")]
+)
+@pytest.mark.parametrize("box", ["docker", "gvisor"])
+def test_where_only_its_own_image_fails_it_is_the_owners_fault(
+    folder: str, where: str, box: str, hub: Hub, misfit: bytes, engine: Engine, request: pytest.FixtureRequest
+) -> None:
+    config = {"Entrypoint": ["/misfit", "leave"], "WorkingDir": where}
+    entry = hub.image("mallory/folder", [misfit, entries((folder, tarfile.DIRTYPE, ""))], config)
+    order = evaluations.order(folder_of(entry, image_mib=64), TASK, limits=LIMITS)
+    chosen = request.getfixturevalue(box)
+
+    result = evaluations.evaluate(order, chosen).result
+    last = evaluations.evaluate(dataclasses.replace(order, answering=True), chosen).result
+
+    assert result.verdict is Verdict.INVALID or ASKED_AGAIN in result.message, result.message
+    assert last.verdict in (Verdict.INVALID, Verdict.TIMEOUT), last.message
+    assert "the image cannot be started" in last.message
+    assert our_containers(engine) == []
 
 
 def test_what_is_not_there_or_not_for_everybody(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:

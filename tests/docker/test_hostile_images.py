@@ -1,14 +1,17 @@
 """Images that mean harm: each ends in a clear verdict, soon, and leaves nothing behind."""
 
 import dataclasses
+import gzip
 import io
 import os
+import shutil
 import subprocess
 import tarfile
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,8 +20,10 @@ from evaluator.host.docker import agent_image
 from evaluator.host.docker.container_policy import UIDS
 from evaluator.host.docker.engine import Engine
 from evaluator.host.duels.evaluate_duel import evaluate_duel
+from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes import docker_sandbox
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
+from evaluator.host.usage import MIB
 from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
@@ -608,6 +613,28 @@ def test_images_beyond_the_bound_are_removed_longest_unused_first(hub: Hub, engi
 
     assert agent_image.trim_images(engine, 2 * agent_image.LEAST_IMAGE_MIB) == [names[1]]
     assert [engine.image_id(name) is not None for name in names] == [True, False, True]
+
+
+@pytest.mark.attack(
+    "images_fetched_side_by_side",
+    family="images",
+    tries="Has an image of gigabytes for each of its tasks: they are fetched at once, until the disk of all is full.",
+    outcome="is fetched while twice its size and a gibibyte are free",
+)
+@pytest.mark.parametrize("missing", [0, 1])
+def test_an_image_leaves_room_on_the_disk(missing: int, hub: Hub, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = gzip.compress(layer(a=b"a"), 9, mtime=0)
+    reference = parse_reference(hub.image("mallory/large", [layer(a=b"a")], {"Cmd": ["/a"]}))
+    free = 2 * len(content) + agent_image.SPARE_DISK_MIB * MIB - missing
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+    agent_image.trim_images(engine, 0)
+
+    if missing:
+        with pytest.raises(AgentFault, match="no room for the image") as caught:
+            agent_image.ensure_agent_image(engine, reference, 64)
+        assert caught.value.verdict is Verdict.INTERNAL_ERROR
+    else:
+        assert agent_image.ensure_agent_image(engine, reference, 64)
 
 
 def test_a_recorded_image_that_is_too_large_for_a_new_limit_is_refused(

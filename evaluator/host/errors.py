@@ -21,7 +21,10 @@ class _InternalFault(AgentFault):
 
 
 class RegistryFault(_InternalFault):
-    """A host of the owner's, for an image or weights, failed while others answer: excused at first, not in every try."""
+    """What its owner may have made fail, and is excused at first, not in every try.
+
+    A host for an image or weights does not answer while others do, or the engine starts our image and not the agent's.
+    """
 
 
 class MachineFault(_InternalFault):

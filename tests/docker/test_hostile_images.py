@@ -1,14 +1,17 @@
 """Images that mean harm: each ends in a clear verdict, soon, and leaves nothing behind."""
 
 import dataclasses
+import gzip
 import io
 import os
+import shutil
 import subprocess
 import tarfile
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,13 +20,15 @@ from evaluator.host.docker import agent_image
 from evaluator.host.docker.container_policy import UIDS
 from evaluator.host.docker.engine import Engine
 from evaluator.host.duels.evaluate_duel import evaluate_duel
+from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes import docker_sandbox
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
+from evaluator.host.usage import MIB
 from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import ASKED_AGAIN, Result, Tier
 from evaluator.model.records.verdict import Verdict
 from tests import evaluations
 from tests.docker.hub import INDEX, Hub, layer, need, running
@@ -507,6 +512,33 @@ def test_folders_of_ours_lie_above_mount_points(box: str, hub: Hub, misfit: byte
     assert "ended with exit code 4" in ended(entry, request.getfixturevalue(box)).message
 
 
+@pytest.mark.attack(
+    "image_at_which_gvisor_fails",
+    family="images",
+    tries="Has a folder at /sbin/docker-init or /etc/hostname, or an open file as WORKDIR: gVisor fails as if by itself.",
+    outcome="invalid, or forfeited by its owner in the third try",
+)
+@pytest.mark.parametrize(
+    ("folder", "where"), [("sbin/docker-init", "/"), ("etc/hostname", "/"), ("folder", "/proc/self/fd/7")]
+)
+@pytest.mark.parametrize("box", ["docker", "gvisor"])
+def test_where_only_its_own_image_fails_it_is_the_owners_fault(
+    folder: str, where: str, box: str, hub: Hub, misfit: bytes, engine: Engine, request: pytest.FixtureRequest
+) -> None:
+    config = {"Entrypoint": ["/misfit", "leave"], "WorkingDir": where}
+    entry = hub.image("mallory/folder", [misfit, entries((folder, tarfile.DIRTYPE, ""))], config)
+    order = evaluations.order(folder_of(entry, image_mib=64), TASK, limits=LIMITS)
+    chosen = request.getfixturevalue(box)
+
+    result = evaluations.evaluate(order, chosen).result
+    last = evaluations.evaluate(dataclasses.replace(order, answering=True), chosen).result
+
+    assert result.verdict is Verdict.INVALID or ASKED_AGAIN in result.message, result.message
+    assert last.verdict in (Verdict.INVALID, Verdict.TIMEOUT), last.message
+    assert "the image cannot be started" in last.message
+    assert our_containers(engine) == []
+
+
 def test_what_is_not_there_or_not_for_everybody(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     entry = f"{hub.address}/nobody/nothing@sha256:{'1' * 64}"
 
@@ -581,6 +613,28 @@ def test_images_beyond_the_bound_are_removed_longest_unused_first(hub: Hub, engi
 
     assert agent_image.trim_images(engine, 2 * agent_image.LEAST_IMAGE_MIB) == [names[1]]
     assert [engine.image_id(name) is not None for name in names] == [True, False, True]
+
+
+@pytest.mark.attack(
+    "images_fetched_side_by_side",
+    family="images",
+    tries="Has an image of gigabytes for each of its tasks: they are fetched at once, until the disk of all is full.",
+    outcome="is fetched while twice its size and a gibibyte are free",
+)
+@pytest.mark.parametrize("missing", [0, 1])
+def test_an_image_leaves_room_on_the_disk(missing: int, hub: Hub, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = gzip.compress(layer(a=b"a"), 9, mtime=0)
+    reference = parse_reference(hub.image("mallory/large", [layer(a=b"a")], {"Cmd": ["/a"]}))
+    free = 2 * len(content) + agent_image.SPARE_DISK_MIB * MIB - missing
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+    agent_image.trim_images(engine, 0)
+
+    if missing:
+        with pytest.raises(AgentFault, match="no room for the image") as caught:
+            agent_image.ensure_agent_image(engine, reference, 64)
+        assert caught.value.verdict is Verdict.INTERNAL_ERROR
+    else:
+        assert agent_image.ensure_agent_image(engine, reference, 64)
 
 
 def test_a_recorded_image_that_is_too_large_for_a_new_limit_is_refused(

@@ -6,9 +6,12 @@ command, environment and folder.
 
 import contextlib
 import multiprocessing
+import shutil
 import tarfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.evaluator_image import image_archive
@@ -28,6 +31,8 @@ LOAD_SECONDS = 600
 KEPT_IMAGES_MIB = 4096
 # An image counts as that many at least: empty files are no bytes to the engine, but fill a disk's table of files.
 LEAST_IMAGE_MIB = 256
+# What other evaluations on the machine need of its disk, beside what the engine needs for the image.
+SPARE_DISK_MIB = 1024
 # Both players of a duel may have the same image, and are opened at once; so may evaluations in forks of this process.
 _image_lock = multiprocessing.get_context("fork").Lock()
 
@@ -147,14 +152,23 @@ def _fetch_layers(
 ) -> list[Layer]:
     """Fetch and check every layer, which together unpack to at most the limit."""
     layers, left, entries = [], image_mib * MIB, MAX_ENTRIES
+    # Images are fetched side by side, one or two for each job; the engine then has one of them twice.
+    needed = 2 * sum(layer.size for layer in manifest.layers) + SPARE_DISK_MIB * MIB
     for index, (layer, diff_id) in enumerate(zip(manifest.layers, config.diff_ids, strict=True)):
         path = folder / str(index)
         with path.open("wb") as file:
-            registry.blob(layer.digest, layer.size, file.write)
+            registry.blob(layer.digest, layer.size, partial(_write, file, needed=needed))
         checked = check_layer(path, diff_id, left, entries, registry.check_deadline)
         left, entries = left - checked.unpacked, entries - checked.entries
         layers.append(checked.written)
     return layers
+
+
+def _write(file: BinaryIO, piece: bytes, needed: int) -> None:
+    if shutil.disk_usage(file.name).free < needed:
+        words = "the disk of this machine has no room for the image beside what is played here"
+        raise AgentFault(Verdict.INTERNAL_ERROR, words)
+    file.write(piece)
 
 
 def cannot_start(error: EngineError) -> AgentFault:

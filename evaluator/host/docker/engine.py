@@ -135,9 +135,13 @@ class Engine:
         """Why a container cannot be handed that many graphics cards, in one line; None if one was just started with them."""
         if runtime == GVISOR_RUNTIME and (fault := gpus_fault(self.runtimes())):
             return fault
+        return self.start_fault(image, Limits(), ContainerOptions(runtime=runtime, gpus=gpus))
+
+    def start_fault(self, image: str, limits: Limits, options: ContainerOptions) -> str | None:
+        """Why a container of an evaluator image cannot be started, in one line; None if one was just started."""
         container = None
         try:
-            container = self.create(image, ["true"], Limits(), ContainerOptions(runtime=runtime, gpus=gpus))
+            container = self.create(image, ["true"], limits, options)
             self.start(container)
         except EngineError as error:
             return str(error)

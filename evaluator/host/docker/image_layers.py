@@ -32,6 +32,8 @@ _MAX_RECORDS = 100
 # engine unpacked a layer of kilobytes for minutes, without any clock. A link may lead through fewer: a short name goes
 # through forty of them.
 _MAX_SLASHES, _MAX_LINK_SLASHES = 50, 20
+# The engine holds each header of a folder in memory, twice over: 300,000 names of four kilobytes were 4 GiB.
+_MAX_NAME_BYTES = 1000
 _GZIP = b"\x1f\x8b"
 # Other compressions, which no agent needs.
 _OTHER_COMPRESSIONS = (b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
@@ -188,8 +190,10 @@ class _LayerReader:
 
     def _entry(self, header: bytes, extended: _Extended, size: int) -> Iterator[bytes]:
         """One entry as it is written; nothing if it is left out."""
-        kind, target = header[156:157], extended.link or _text(header[157:257])
-        raw_name = extended.name or _own_name(header)
+        kind, raw_name = header[156:157], extended.name or _own_name(header)
+        target = (extended.link or _text(header[157:257])) if kind in (_HARD, _SYMBOLIC) else b""
+        if max(len(raw_name), len(target)) > _MAX_NAME_BYTES:
+            raise _fault(f"has a name or a link of more than {_MAX_NAME_BYTES:,} bytes")
         name = posixpath.normpath(b"/" + raw_name).lstrip(b"/") or b"."
         if kind in _FILES and raw_name.endswith(b"/"):
             kind = _FOLDER

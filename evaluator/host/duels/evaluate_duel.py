@@ -249,7 +249,7 @@ def _our_image(request: DuelRequest, end: _DuelEnd) -> str | None:
 def _player(player: DuelPlayer, end: _DuelEnd, side: int) -> PlayerRecord:
     fault = end.tally.faults[side] if end.tally else None
     if isinstance(fault, RegistryFault):
-        fault = AgentFault(Verdict.TIMEOUT, f"its files could not be had in any try: {fault}")
+        fault = AgentFault(Verdict.TIMEOUT, f"it could not be started in any try: {fault}")
     if side == end.unfetched:
         fault = AgentFault(Verdict.INTERNAL_ERROR, end.message)
     part = end.parts[side]

@@ -18,7 +18,7 @@ from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME
 from evaluator.host.docker.hidden_files import stand_ins
 from evaluator.host.docker.image_registry import is_common
-from evaluator.host.errors import AgentFault, MachineFault
+from evaluator.host.errors import AgentFault, MachineFault, RegistryFault
 from evaluator.host.process_owner import scratch_prefix
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, accept, listen
 from evaluator.host.sandboxes.container_stream import ContainerStream, drain_log
@@ -31,7 +31,7 @@ from evaluator.host.sandboxes.sandbox import (
 )
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
-from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.result import ASKED_AGAIN, SandboxKind
 from evaluator.model.records.verdict import Verdict
 
 PYTHON = "/opt/venv/bin/python"
@@ -137,6 +137,9 @@ class DockerSandbox:
         try:
             self._run(image, None, spec, options)
         except EngineError as error:
+            # A folder of the image in place of a file, such as /sbin/docker-init, gVisor reports like an end of its own.
+            if not error.refused and config.engine.start_fault(config.image, spec.limits, options) is None:
+                raise RegistryFault(f"the image cannot be started, and ours can: {error}; {ASKED_AGAIN}") from error
             raise agent_image.cannot_start(error) from error
 
     def _stand_ins(self, spec: SandboxSpec) -> dict[str, dict[str, str]]:

@@ -73,7 +73,7 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
                 return _in_sandbox(request, opener, Path(name), callbacks)
             except AgentFault as fault:  # such as an agent's image that cannot be fetched
                 if request.answering and isinstance(fault, RegistryFault):
-                    words = f"its files could not be had in any try: {fault}"
+                    words = f"it could not be started in any try: {fault}"
                     return EvaluationEnd(verdict=Verdict.TIMEOUT, message=words, sandbox=kind)
                 is_final = isinstance(fault, MachineFault)
                 return EvaluationEnd(verdict=fault.verdict, message=str(fault), sandbox=kind, is_final=is_final)

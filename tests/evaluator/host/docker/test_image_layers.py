@@ -253,6 +253,36 @@ def test_comments_are_not_handed_on(tmp_path: Path) -> None:
     assert checked(packed, tmp_path, most=200 * MIB).written.size == 512 * (1 + 65 + 2)
 
 
+@pytest.mark.attack(
+    "layer_of_folders_with_a_mebibyte_of_target",
+    family="images",
+    tries="Has thousands of folders that name a target of a mebibyte, which the engine holds in memory: 7 GiB in all.",
+    outcome="the engine gets no target of a folder",
+)
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize("kind", [tarfile.DIRTYPE, tarfile.REGTYPE])
+def test_a_target_of_what_is_no_link_is_not_handed_on(kind: bytes, form: int, tmp_path: Path) -> None:
+    packed = tar(*(file(f"{n}", 0, type=kind, linkname="t" * (MIB - 600)) for n in range(3)), form=form)
+
+    assert checked(packed, tmp_path, most=4 * MIB).written.size == 512 * (1 + 3 + 2)
+
+
+@pytest.mark.attack(
+    "layer_of_folders_with_long_names",
+    family="images",
+    tries="Lists 300,000 folders by names of four kilobytes, which the engine holds in memory: 4 GiB in all.",
+    outcome="invalid",
+)
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize(("name", "kind"), [("name", tarfile.REGTYPE), ("linkname", tarfile.SYMTYPE)])
+def test_names_of_more_than_a_thousand_bytes_are_refused(name: str, kind: bytes, form: int, tmp_path: Path) -> None:
+    def packed(size: int) -> bytes:
+        return tar(file(size=0, type=kind, **{name: "n" * size}), form=form)
+
+    assert examined(packed(1000), tmp_path)
+    assert "a name or a link of more than 1,000 bytes" in fault(packed(1001), tmp_path)
+
+
 def test_what_a_header_says_of_all_files_is_not_heard(tmp_path: Path) -> None:
     """To engines it is a comment: they hear only what is said of one file."""
     record = b"10 path=x\n12 size=9\n\n"

@@ -24,8 +24,6 @@ from scripts.repository.layout import LOCAL
 # By how much the clocks of a run's machines may differ.
 CLOCK_SLACK = timedelta(minutes=10)
 
-"""The record in a file of the results branch."""
-
 
 def parse_for_item(item: WorkloadItem, content: bytes) -> Result | Duel:
     """The record that was handed in for an item.

@@ -56,7 +56,7 @@ STEP_SECONDS = 320 * 60.0
 MAX_DEFERRED_LINES = 200
 
 
-class ShardManifest(Frozen):
+class ShardClaim(Frozen):
     """shard.json: what a shard says it was asked to play."""
 
     schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
@@ -78,9 +78,9 @@ class ShardAssignment:
     shards: int
     shard: int = 0
 
-    def claim(self, keys: tuple[str, ...]) -> ShardManifest:
+    def claim(self, keys: tuple[str, ...]) -> ShardClaim:
         """The claim that the shard writes."""
-        return ShardManifest.model_validate(
+        return ShardClaim.model_validate(
             {
                 "schema": 1, "shard": self.shard, "shards": self.shards, "sha": self.sha,
                 "results_sha": self.results_sha or None, "keys": keys,

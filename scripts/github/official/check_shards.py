@@ -31,30 +31,30 @@ from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
 from scripts.verification.verify_records import VerificationJob, verify_jobs
 
-MANIFESTS = "manifests"
+HASH_LISTS = "hash-lists"
 # Limits of actions/attest: subjects, and bytes of their list.
 SUBJECTS, SUBJECT_BYTES = 1024, 512 * 1024
 # GitHub's limit for a matrix is 256 jobs, each of which attests one list.
 ATTESTED_LISTS = 256
 
 
-def write_manifests(paths: Iterable[Path], place: Path) -> int:
+def write_hash_lists(paths: Iterable[Path], place: Path) -> int:
     """Write the hash lists of files below a folder, as 0.sha256 and so on; returns their number.
 
     Traces need not be listed: each result contains the hash of its trace.
     """
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(place)}\n".encode() for path in paths]
-    lists = list(_manifest_lists(sorted(lines)))
-    (place / MANIFESTS).mkdir(parents=True, exist_ok=True)
+    lists = list(_hash_lists(sorted(lines)))
+    (place / HASH_LISTS).mkdir(parents=True, exist_ok=True)
     for number, content in enumerate(lists[:ATTESTED_LISTS]):
-        write_atomically(place / MANIFESTS / f"{number}.sha256", content)
+        write_atomically(place / HASH_LISTS / f"{number}.sha256", content)
     if len(lists) > ATTESTED_LISTS:
         left = sum(content.count(b"\n") for content in lists[ATTESTED_LISTS:])
         say(f"{left} results are not attested: one run can attest {ATTESTED_LISTS} lists of {SUBJECTS}.")
     return min(len(lists), ATTESTED_LISTS)
 
 
-def _manifest_lists(lines: Sequence[bytes]) -> Iterator[bytes]:
+def _hash_lists(lines: Sequence[bytes]) -> Iterator[bytes]:
     part: list[bytes] = []
     size = 0
     for line in lines:
@@ -118,7 +118,7 @@ class CheckedShards:
     """A line, safe to log, for everything that is not accepted."""
     lost: tuple[int, ...]
     """Shards without usable results; the next round plays them again."""
-    manifests: int = 0
+    hash_lists: int = 0
     """Number of hash lists to attest, from 0.sha256 on."""
     late: int = 0
     """Results that there was no time to replay; the next round plays them again."""
@@ -142,11 +142,11 @@ def check_shards(
             files = decrypted_copies(files, Path(place), secret)
         records, lines = _replay(check, [(file, _faults_of(check, file)) for file in files], secret)
     amended = list(amended_records(official, work, assignment.results_sha, facts, secret))
-    manifests = _write_accepted(records, amended, accepted)
+    hash_lists = _write_accepted(records, amended, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
     refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
     return CheckedShards(
-        accepted=tuple(record for record, _ in records), refused=refusals, lost=lost, manifests=manifests,
+        accepted=tuple(record for record, _ in records), refused=refusals, lost=lost, hash_lists=hash_lists,
         late=len(files) - len(records),
     )  # fmt: skip
 
@@ -219,4 +219,4 @@ def _write_accepted(records: Sequence[RecordAndTrace], amended: list[AmendedReco
     paths = [
         store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace) for record, trace in records
     ]
-    return write_manifests([*paths, *write_amended(amended, accepted)], accepted)
+    return write_hash_lists([*paths, *write_amended(amended, accepted)], accepted)

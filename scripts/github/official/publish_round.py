@@ -78,7 +78,7 @@ def _check(
     say(f"{len(checked.accepted)} results passed; {len(checked.lost)} shards handed in nothing usable.")
     if checked.late:
         say(f"There was no time to replay {checked.late} results; the next round plays them again.")
-    write_output(environment.output_path, "manifests", list(range(checked.manifests)))
+    write_output(environment.output_path, "hash_lists", list(range(checked.hash_lists)))
 
 
 def weights_to_keep(

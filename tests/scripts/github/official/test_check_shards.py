@@ -88,7 +88,7 @@ def test_first_use_creates_both_branches_with_one_commit_for_all_results(begun: 
 def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: Round) -> None:
     begun.check()
     accepted = begun.place / "accepted"
-    (manifest,) = (accepted / check_shards.MANIFESTS).iterdir()
+    (manifest,) = (accepted / check_shards.HASH_LISTS).iterdir()
     named = dict(reversed(line.split("  ")) for line in manifest.read_text().splitlines())
 
     assert set(named) == {str(path.relative_to(accepted)) for path in (accepted / "results").rglob("*.json")}

@@ -372,7 +372,7 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
         old, new = (parse_result(one).document() for one in (before[name], content))
         assert {k: v for k, v in old.items() if k not in filled} == {k: v for k, v in new.items() if k not in filled}
     assert origin_branch(begun.clone, "traces-1") == traces
-    manifest = (later.place / "accepted" / "manifests" / "0.sha256").read_text()
+    manifest = (later.place / "accepted" / "hash-lists" / "0.sha256").read_text()
     assert sorted(line.split("  results/")[1] for line in manifest.splitlines()) == sorted(after)
     assert following(begun, tmp_path / "last").planned.unasked == 0
     lines = git(begun.clone.path.parent / "origin.git", "log", "--format=%B", RESULTS_BRANCH).splitlines()

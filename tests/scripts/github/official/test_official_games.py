@@ -336,7 +336,7 @@ def test_too_large_a_duel_costs_that_duel_alone(begun: Round) -> None:
 
 def test_the_accepted_files_are_listed_and_published_once(begun: Round) -> None:
     begun.check()
-    lines = (begun.place / "accepted" / check_shards.MANIFESTS / "0.sha256").read_text().splitlines()
+    lines = (begun.place / "accepted" / check_shards.HASH_LISTS / "0.sha256").read_text().splitlines()
     assert len(lines) == 3
     assert len(begun.record().recorded) == 3
     again = begun.record()

@@ -124,14 +124,14 @@ def build_game_standings(
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
     live = [counted for counted in played if counted.duel.beacon != final_beacon]
     silent = _all_but_the_best(entered, live, groups, zero)
-    place_holders = silent if final_beacon else {}
+    superseded = silent if final_beacon else {}
     now = rate_players(validated, last, zero, tries, silent)
-    rows = _rows(now, by_validation, since, owner_tries, tries, place_holders) if now else ()
+    rows = _rows(now, by_validation, since, owner_tries, tries, superseded) if now else ()
     shown = {version_of(entry): entry.shown for entry in by_validation.passed}
     anchor = shown[now.players[now.anchor]] if now else None
     return GameStandings(
         task=task, rows=rows, failures=_failures(by_validation, owner_tries), waiting=_waiting(by_validation, rows),
-        place_holders=place_holders, crosstable=_crosstable(now) if now else {}, anchor=anchor,
+        superseded=superseded, crosstable=_crosstable(now) if now else {}, anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
         cycle=_cycle(now, shown),
         moving_first=now.ratings.moving_first if now else None,
@@ -213,7 +213,7 @@ def _rows(
     since: Mapping[AgentVersion, str],
     owner_tries: OwnerTries,
     tries: Mapping[AgentVersion, int],
-    place_holders: Mapping[AgentName, str],
+    superseded: Mapping[AgentName, str],
 ) -> tuple[GameRow, ...]:
     """Rated rows: by place, then the earlier player first, then by name; those whose place another holds come last."""
     entries = {version_of(entry): entry for entry in by_validation.passed}
@@ -224,7 +224,7 @@ def _rows(
         opponents[a] += 1
         opponents[b] += 1
     ratings, among = now.ratings, np.array([tries[version] for version in now.players], dtype=np.intp)
-    unranked = [entries[version].is_unranked or version.name in place_holders for version in now.players]
+    unranked = [entries[version].is_unranked or version.name in superseded for version in now.players]
 
     def rank(chosen: Sequence[int]) -> list[RankInterval]:
         order = rating_order(ratings.theta[chosen], ratings.covariance[np.ix_(chosen, chosen)], among[chosen])
@@ -241,7 +241,7 @@ def _rows(
             opponents=opponents[i],
             versions_tried=owner_tries.versions(version.name),
             tries=tries[version],
-            superseded_by=place_holders.get(version.name),
+            superseded_by=superseded.get(version.name),
             since=since[version],
         )
         for i, version in enumerate(now.players)

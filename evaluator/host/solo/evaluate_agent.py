@@ -72,7 +72,7 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
             try:
                 return _in_sandbox(request, opener, Path(name), callbacks)
             except AgentFault as fault:  # such as an agent's image that cannot be fetched
-                if request.answering and isinstance(fault, RegistryFault):
+                if request.owner_liable and isinstance(fault, RegistryFault):
                     words = f"its files could not be had in any try: {fault}"
                     return EvaluationEnd(verdict=Verdict.TIMEOUT, message=words, sandbox=kind)
                 is_final = isinstance(fault, MachineFault)

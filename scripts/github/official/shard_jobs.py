@@ -318,14 +318,14 @@ def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload,
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
     return replace(
-        request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret, answering=item.answering
+        request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret, owner_liable=item.owner_liable
     )
 
 
 def _duel_request(official: OfficialRun, runner: DuelRunner, work: Workload, item: DuelWorkItem) -> DuelRequest:
     one, other = (_agent(official, work, entry) for entry in item.entries)
     request = runner.request(one, other, work.task(item), item.wanted.beacon)
-    return replace(request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, answering=item.answering)
+    return replace(request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, liable_side=item.liable_side)
 
 
 def _agent(official: OfficialRun, work: Workload, entry: Entry) -> AgentFolder:

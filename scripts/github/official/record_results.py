@@ -58,7 +58,7 @@ def amended_records(
 def _with_facts(
     work: Workload, record: Result | Duel, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
 ) -> Result | Duel:
-    signed = all(facts[sha].verified for sha in work.unasked[record.path()])
+    signed = all(facts[sha].is_signed for sha in work.unasked[record.path()])
     if isinstance(record, Duel):
         players = [
             {**player.model_dump(mode="json"), "login_id": _login_id(work, player, facts)} for player in record.players
@@ -76,7 +76,7 @@ def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, C
     if side.login == LOCAL:
         return None
     commit = work.version_commits.get(side.version) or (side.beacon if isinstance(side, Result) else "")
-    return facts[commit].number_of(side.login)
+    return facts[commit].login_id_of(side.login)
 
 
 def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:

@@ -175,7 +175,7 @@ def is_more_wanted(official: OfficialRun, now: datetime) -> bool:
 
 def evaluate_shard(
     official: OfficialRun,
-    bench: Evaluator,
+    evaluator: Evaluator,
     assignment: ShardAssignment,
     out: Path,
     clock: Callable[[], float] = time.monotonic,
@@ -186,19 +186,19 @@ def evaluate_shard(
     Raises:
         CommandError: the shard does not exist, or the runtime here is not the planned one.
     """
-    work = _assigned_work(official, bench, assignment)
+    work = _assigned_work(official, evaluator, assignment)
     is_sealed = work.challenge.sealed is not None
     items = work.shard(assignment.shard)
     _write_claim(out, assignment, items)
     store = record_store(out)
-    begun, runner = clock(), DuelRunner(evaluator=bench)
+    begun, runner = clock(), DuelRunner(evaluator=evaluator)
 
     def may_start(batch: Sequence[WorkloadItem], index: int) -> bool:
         longest = longest_seconds(work.challenge.limits, is_duel=isinstance(batch[index], DuelWorkItem))
         # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
         return clock() - begun <= max(STEP_SECONDS - longest, work.challenge.runners.shard_seconds)
 
-    _warm_images(bench, items)
+    _warm_images(evaluator, items)
     number = 0
     if is_sealed:
         at_once = 1  # All play the same episodes: who runs beside another could be told of them, by timing alone.
@@ -238,12 +238,12 @@ def in_batches(items: Iterable[WorkloadItem]) -> list[list[WorkloadItem]]:
     return [list(batch) for _, batch in groupby(sorted(items, key=order), key=order)]
 
 
-def _assigned_work(official: OfficialRun, bench: Evaluator, assignment: ShardAssignment) -> Workload:
+def _assigned_work(official: OfficialRun, evaluator: Evaluator, assignment: ShardAssignment) -> Workload:
     """The round that an assignment is of, if it can be played here."""
     work = read_workload(official, assignment.sha, assignment.results_sha)
     if len(work.packing.shards) != assignment.shards or not 0 <= assignment.shard < assignment.shards:
         raise CommandError(OUR_FAULT, f"shard {assignment.shard} of {assignment.shards} does not exist; plan again")
-    if bench.runtime_digest != official.runtime_digest:
+    if evaluator.runtime_digest != official.runtime_digest:
         raise CommandError(OUR_FAULT, "the sandbox here is not the one that was planned with; pin the base image by digest")
     season_secret(official.secret, work.challenge)  # Before anything is played.
     return work
@@ -255,12 +255,12 @@ def _write_claim(out: Path, assignment: ShardAssignment, items: Sequence[Workloa
     write_atomically(out / CLAIM_FILE, json.dumps(claim.model_dump(mode="json", by_alias=True)).encode() + b"\n")
 
 
-def _warm_images(bench: Evaluator, items: Iterable[WorkloadItem]) -> None:
+def _warm_images(evaluator: Evaluator, items: Iterable[WorkloadItem]) -> None:
     """Read all files of the images that these agents run in: which are in memory would tell what an agent has read."""
     submissions = [entry.submission for item in items for entry in item.players]
     for needs in sorted({s.needs for s in submissions if s.kind is not SubmissionKind.IMAGE}):
         try:
-            bench.sandbox.warm(needs)
+            evaluator.sandbox.warm(needs)
         except SandboxError as error:
             say(escape_commands(f"Which files of the image are in memory may tell one agent what another has read: {error}"))
 
@@ -313,8 +313,8 @@ def _failure_message(verdict: Verdict, message: str) -> str:
     return f": {escape_commands(message.splitlines()[0])}" if verdict is Verdict.INTERNAL_ERROR and message else ""
 
 
-def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
-    request = bench.request(_agent(official, work, item.entry), work.task(item), item.wanted.beacon)
+def _evaluation_request(official: OfficialRun, evaluator: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
+    request = evaluator.request(_agent(official, work, item.entry), work.task(item), item.wanted.beacon)
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
     return replace(

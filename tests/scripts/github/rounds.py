@@ -41,7 +41,7 @@ ALONE = record_results.PushRetries(tries=1, pause=no_pause)
 
 
 @functools.cache
-def bench(root: Path) -> Evaluator:
+def evaluator_of(root: Path) -> Evaluator:
     """The process sandbox on a clone whose challenge.yml is checked out."""
     return open_evaluator(Checkout(root), "process")
 
@@ -63,7 +63,7 @@ class Round:
         return self.place / f"shard-{shard}"
 
     def evaluate(self, shard: int = 0) -> Path:
-        shard_jobs.evaluate_shard(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
+        shard_jobs.evaluate_shard(self.run, evaluator_of(self.clone.path), self.assignment(shard), self.folder(shard))
         return self.folder(shard)
 
     def check(self, *folders: Path, run: OfficialRun | None = None) -> check_shards.CheckedShards:

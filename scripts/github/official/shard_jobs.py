@@ -16,7 +16,7 @@ from evaluator.host.attempts.attempt import ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelRequest
 from evaluator.host.errors import SandboxError
-from evaluator.host.sandboxes.sandbox import PACE_SECONDS
+from evaluator.host.sandboxes.sandbox import START_SLOT_SECONDS
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
@@ -270,7 +270,7 @@ def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
     starts = ATTEMPTS * (PULL_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
     if is_duel:
         return starts + WALL_FACTOR * limits.wall_seconds + WALL_SPARE
-    return starts + ATTEMPTS * PACE_SECONDS + limits.wall_seconds
+    return starts + ATTEMPTS * START_SLOT_SECONDS + limits.wall_seconds
 
 
 def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: WorkloadItem) -> ParallelJob[Played]:

@@ -39,7 +39,7 @@ from scripts.git.data_branches import export_files, results_commit
 from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.preview_artifact import ArtifactError, read_artifact
-from scripts.github.workflow.plan_context import JOB_PACE_SECONDS, seconds_to_wait
+from scripts.github.workflow.plan_context import JOB_SLOT_SECONDS, seconds_to_wait
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.season_file import RevealedSecret, SeasonFile
@@ -239,7 +239,7 @@ def test_sealed_agents_share_no_machine(rules: bytes, sizes: list[int], tmp_path
 
 
 def test_a_job_ends_at_full_multiples_only() -> None:
-    assert [seconds_to_wait(elapsed) for elapsed in (1.0, JOB_PACE_SECONDS, 2.5 * JOB_PACE_SECONDS)] == [599.0, 0.0, 300.0]
+    assert [seconds_to_wait(elapsed) for elapsed in (1.0, JOB_SLOT_SECONDS, 2.5 * JOB_SLOT_SECONDS)] == [599.0, 0.0, 300.0]
 
 
 def test_publish_seals_anew_with_what_only_github_tells(played: Round) -> None:

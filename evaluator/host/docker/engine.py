@@ -30,7 +30,7 @@ from evaluator.host.docker.engine_errors import (
     build_failure,
     digest_of,
     engine_warnings,
-    is_of_an_image,
+    is_image_fault,
     no_answer,
     pushed_digest,
 )
@@ -215,7 +215,7 @@ class Engine:
             for event in client.load_image(archive, quiet=True):  # type: ignore[no-untyped-call]
                 if reason := event.get("error") or event.get("message"):
                     words = " ".join(str(reason).split())
-                    raise EngineError(f"could not unpack the image: {words[:200]}", refused=is_of_an_image(words))
+                    raise EngineError(f"could not unpack the image: {words[:200]}", refused=is_image_fault(words))
         image_id = self.image_id(name)
         if image_id is None:
             raise EngineError("could not unpack the image: the engine took it and does not have it")
@@ -409,7 +409,7 @@ def _engine_errors(doing: str, but: tuple[int, ...] = ()) -> Iterator[None]:
         status = error.status_code if isinstance(error, docker.errors.APIError) else None
         if status in but:
             return
-        refused = status == requests.codes.bad_request or is_of_an_image(str(error))
+        refused = status == requests.codes.bad_request or is_image_fault(str(error))
         raise EngineError(f"could not {doing}: {_short(error)}", refused=refused) from error
 
 

@@ -30,7 +30,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem, work_in_words
-from leaderboard.planning.plan_round import minutes
+from leaderboard.planning.plan_round import round_minutes
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import results_commit
@@ -148,7 +148,7 @@ def plan_shards(official: OfficialRun) -> PlannedShards:
         results_sha=results_sha,
         labels=runners.labels,
         at_once=runners.at_once,
-        expected_minutes=minutes(work.packing, runners.at_once),
+        expected_minutes=round_minutes(work.packing, runners.at_once),
         plan_context=work.plan_context.serialised(),
         unasked=len(work.unasked),
         deferred=tuple(f"{work_in_words(one.item)}: {reason_in_words(one.reason)}" for one in work.deferred),

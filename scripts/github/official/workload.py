@@ -28,7 +28,7 @@ from leaderboard.planning.plan_round import (
     expected_bytes,
     expected_seconds,
     machine_parts,
-    pack_each_alone,
+    pack_by_group,
     pack_shards,
 )
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
@@ -170,7 +170,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     seconds, sizes = expected_seconds(items, results, duels), expected_bytes(items, results)
     if challenge.sealed:
         # All play the same episodes, and the kernel of a machine keeps what one agent left for the next to read.
-        packing = pack_each_alone(seconds, capacity, [item.players[0].name for item in items], sizes)
+        packing = pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
     else:
         packing = pack_shards(seconds, capacity, sizes, machine_parts(items, challenge.limits))
     records: list[Result | Duel] = [*results, *duels]

@@ -150,28 +150,24 @@ class ResultStore:
         """All duels whose moves and times can be unpacked, and the damaged files."""
         return _read(self._duels(), _read_duel, str(self.results))
 
-    def result_path(self, result: Result) -> Path:
-        """Where a result belongs."""
-        return self.results / (result.path() + RESULT)
+    def path_of(self, record: Result | Duel) -> Path:
+        """Where a record belongs."""
+        return self.results / (record.path() + RESULT)
 
     def trace_of(self, path: Path) -> Path:
         """Where the trace of the result at `path` lies."""
         relative = path.relative_to(self.results)
         return self.traces / relative.with_name(relative.name.removesuffix(RESULT) + TRACE)
 
-    def duel_path_of(self, duel: Duel) -> Path:
-        """Where a duel belongs."""
-        return self.results / (duel.path() + RESULT)
-
     def write_duel(self, duel: Duel) -> Path:
         """Write a duel file, which holds its moves too."""
-        path = self.duel_path_of(duel)
+        path = self.path_of(duel)
         write_atomically(path, duel.serialised())
         return path
 
     def write(self, result: Result, trace: bytes | None) -> Path:
         """Write a result file, its trace first, so that no result is ever without one."""
-        path = self.result_path(result)
+        path = self.path_of(result)
         if trace is not None:
             write_atomically(self.trace_of(path), trace)
         write_atomically(path, result.serialised())

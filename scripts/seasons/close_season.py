@@ -306,9 +306,9 @@ def season_files(checkout: Checkout) -> list[Path]:
         is_counted = record.season == checkout.challenge.season and is_official(record) and rules.fault(record) is None
         return is_counted and quarantine_of(record, checkout.moderation) is None
 
-    paths = {checkout.store.result_path(result) for result in results if counts(result)}
+    paths = {checkout.store.path_of(result) for result in results if counts(result)}
     files = [path for path in checkout.store.files() if path in paths or _is_failed_attempt(path, paths)]
-    return [*files, *(checkout.store.duel_path_of(duel) for duel in duels if counts(duel))]
+    return [*files, *(checkout.store.path_of(duel) for duel in duels if counts(duel))]
 
 
 def _refuse_awaited_replays(checkout: Checkout) -> None:

@@ -98,7 +98,7 @@ def test_a_duel_that_is_written_is_read_and_is_no_result(store: ResultStore) -> 
 
     assert store.read_duels() == ([one], [])
     assert store.read() == ([alone], [])
-    assert path == store.duel_path_of(one) == store.results / "game" / "Alice+agent--bob+agent" / f"{one.key[:12]}.json"
+    assert path == store.path_of(one) == store.results / "game" / "Alice+agent--bob+agent" / f"{one.key[:12]}.json"
     assert list(store.duel_files()) == [path]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.records.result import PREVIEW_BEACON, Result
-from leaderboard.core.version_folders import without_twins
+from leaderboard.core.version_folders import without_duplicates
 from leaderboard.planning.evaluation_quota import QuotaAccounts, apply_quotas
 from leaderboard.planning.missing import MeasurementContext, missing_work
 from leaderboard.planning.refusal_reasons import reason_in_words
@@ -223,7 +223,7 @@ def test_a_login_that_was_registered_anew_does_not_pay_for_who_had_it() -> None:
 
 def test_twenty_folders_of_one_version_cost_one_and_are_evaluated_once() -> None:
     folders = [replace(entry("ann", version="1"), agent=f"a{number}") for number in range(20)]
-    kept, waiting = held(rules(Quota(total=1)), [without_twins(folders)[0][0]], [])
+    kept, waiting = held(rules(Quota(total=1)), [without_duplicates(folders)[0][0]], [])
 
-    assert len(without_twins(folders)[0]) == 1
+    assert len(without_duplicates(folders)[0]) == 1
     assert ({name for name, _ in kept}, waiting) == ({"ann/a0"}, [])

@@ -186,5 +186,5 @@ def listed_by_agent(standings: Standings, names: Iterable[AgentName]) -> Mapping
 
 
 def entries_of(board: TaskStandings | GameStandings) -> Iterator[Entry]:
-    """The same without what is known of them."""
+    """All entries of a leaderboard, without their rows."""
     return (entry for entry, _ in listed_entries(board))

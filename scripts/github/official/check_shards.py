@@ -136,11 +136,11 @@ def check_shards(
     received = receive_shards(assignment, work, paths)
     files, secret = received.files, season_secret(official.secret, work.challenge)
     facts = gather_facts(official, work, [file.item for file in files])
-    check = ExpectedRound(official=official, work=work, facts=facts, now=now)
+    expected = ExpectedRound(official=official, work=work, facts=facts, now=now)
     with scratch_folder("opened") as place:
         if secret:
             files = decrypted_copies(files, Path(place), secret)
-        records, lines = _replay(check, [(file, _faults_of(check, file)) for file in files], secret)
+        records, lines = _replay(expected, [(file, _faults_of(expected, file)) for file in files], secret)
     amended = list(amended_records(official, work, assignment.results_sha, facts, secret))
     hash_lists = _write_accepted(records, amended, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
@@ -151,12 +151,12 @@ def check_shards(
     )  # fmt: skip
 
 
-def _faults_of(check: ExpectedRound, file: ShardFile) -> tuple[str, ...]:
+def _faults_of(expected: ExpectedRound, file: ShardFile) -> tuple[str, ...]:
     """The faults of a shard's file before any replay."""
     if file.fault:
         return (file.fault,)
     try:
-        return tuple(check.mismatches(file.item, parse_for_item(file.item, file.result.read_bytes())))
+        return tuple(expected.mismatches(file.item, parse_for_item(file.item, file.result.read_bytes())))
     except READ_ERRORS as error:  # Only this file is lost.
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return (f"{why}{error_in_words(error, 300)}",)
@@ -167,13 +167,13 @@ RecordAndTrace = tuple[Result | Duel, bytes | None]
 
 
 def _replay(
-    check: ExpectedRound, inspected: Sequence[tuple[ShardFile, tuple[str, ...]]], secret: SeasonSecret | None
+    expected: ExpectedRound, inspected: Sequence[tuple[ShardFile, tuple[str, ...]]], secret: SeasonSecret | None
 ) -> tuple[list[RecordAndTrace], list[str]]:
     """Replay what is not refused yet; returns what is accepted, and lines about the rest.
 
     A refused file becomes an internal error, so that it is not tried for ever. Files without time for a replay are left out.
     """
-    challenge, sound = check.work.challenge, [file for file, faults in inspected if not faults]
+    challenge, sound = expected.work.challenge, [file for file, faults in inspected if not faults]
     jobs = [VerificationJob(challenge=challenge, result=file.result, trace=file.trace, secret=secret) for file in sound]
     findings = {finding.path: finding for finding in verify_jobs(jobs, quiet=True, seconds=REPLAY_SECONDS)}
     accepted: list[RecordAndTrace] = []
@@ -186,31 +186,33 @@ def _replay(
         if finding and finding.status is VerificationStatus.VERIFIED:
             record = parse_for_item(file.item, file.result.read_bytes())
             traced = isinstance(record, Result) and record.trace_sha256
-            passed = check.with_facts(file.item, record), file.trace.read_bytes() if traced else None
+            passed = expected.with_facts(file.item, record), file.trace.read_bytes() if traced else None
         else:
             faults = faults or (finding.faults if finding else ())
             # A fault's text could reveal a sealed season's episode, and the log is public.
             refused.append(f"{file.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
-            passed = _failed_record(check, file, faults[0]), None
+            passed = _failed_record(expected, file, faults[0]), None
         if secret:
-            plain, passed = passed, _sealed_again(check, secret, file, passed)
+            plain, passed = passed, _sealed_again(expected, secret, file, passed)
             unsealed += [f"{file.path}: cannot be sealed"] if plain[0].verdict != passed[0].verdict else []
         accepted.append(passed)
     return accepted, [*refused, *unsealed]
 
 
-def _failed_record(check: ExpectedRound, file: ShardFile, fault: str) -> Result | Duel:
+def _failed_record(expected: ExpectedRound, file: ShardFile, fault: str) -> Result | Duel:
     """The internal error for a refused file; the fault may quote the file, so it is cleaned."""
-    return check.failed_record(file.item, f"publish refused it: {escape_commands(fault)}")
+    return expected.failed_record(file.item, f"publish refused it: {escape_commands(fault)}")
 
 
-def _sealed_again(check: ExpectedRound, secret: SeasonSecret, file: ShardFile, accepted: RecordAndTrace) -> RecordAndTrace:
+def _sealed_again(
+    expected: ExpectedRound, secret: SeasonSecret, file: ShardFile, accepted: RecordAndTrace
+) -> RecordAndTrace:
     """An accepted record, sealed; an internal error if it cannot be."""
     try:
-        return sealed_record(check.work.challenge, secret, *accepted)
+        return sealed_record(expected.work.challenge, secret, *accepted)
     except ValueError:
-        failed = _failed_record(check, file, "it cannot be sealed")
-        return sealed_record(check.work.challenge, secret, failed, None)
+        failed = _failed_record(expected, file, "it cannot be sealed")
+        return sealed_record(expected.work.challenge, secret, failed, None)
 
 
 def _write_accepted(records: Sequence[RecordAndTrace], amended: list[AmendedRecord], accepted: Path) -> int:

@@ -120,7 +120,7 @@ class CheckedShards:
     """Shards without usable results; the next round plays them again."""
     hash_lists: int = 0
     """Number of hash lists to attest, from 0.sha256 on."""
-    late: int = 0
+    unreplayed: int = 0
     """Results that there was no time to replay; the next round plays them again."""
 
 
@@ -147,7 +147,7 @@ def check_shards(
     refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
     return CheckedShards(
         accepted=tuple(record for record, _ in records), refused=refusals, lost=lost, hash_lists=hash_lists,
-        late=len(files) - len(records),
+        unreplayed=len(files) - len(records),
     )  # fmt: skip
 
 

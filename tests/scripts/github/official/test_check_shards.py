@@ -610,7 +610,7 @@ def test_what_there_is_no_time_to_replay_is_left_for_the_next_round_and_counts_a
     checked = begun.check()
     published = begun.record()
 
-    assert (checked.late, len(checked.accepted), len(published.recorded), checked.lost) == (3, 1, 1, ())
+    assert (checked.unreplayed, len(checked.accepted), len(published.recorded), checked.lost) == (3, 1, 1, ())
     assert kept(checked) == []
     assert len(checked.refused) == 1
     assert plan_round(begun.clone, tmp_path / "next").planned.count == 4

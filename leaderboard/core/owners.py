@@ -205,7 +205,7 @@ def person_index(records: Iterable[Result | Duel]) -> PersonIndex:
     newest: dict[str, tuple[str, int]] = {}
     for record in records:
         at = record.provenance.evaluated_at
-        for side in record.players if isinstance(record, Duel) else (record,):
+        for side in record.sides:
             if side.login_id is not None:
                 login = side.login.casefold()
                 newest[login] = max(newest.get(login, ("", 0)), (at, side.login_id))

@@ -118,7 +118,7 @@ def charged_records(challenge: Challenge, records: Iterable[Result | Duel]) -> I
         if record.verdict is Verdict.INTERNAL_ERROR:
             continue
         at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-        for player in record.players if isinstance(record, Duel) else (record,):
+        for player in record.sides:
             if player.verdict is not Verdict.INTERNAL_ERROR:
                 yield ChargedRecord(player, record.task, record.beacon, at)
 

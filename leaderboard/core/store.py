@@ -159,18 +159,12 @@ class ResultStore:
         relative = path.relative_to(self.results)
         return self.traces / relative.with_name(relative.name.removesuffix(RESULT) + TRACE)
 
-    def write_duel(self, duel: Duel) -> Path:
-        """Write a duel file, which holds its moves too."""
-        path = self.path_of(duel)
-        write_atomically(path, duel.serialised())
-        return path
-
-    def write(self, result: Result, trace: bytes | None) -> Path:
-        """Write a result file, its trace first, so that no result is ever without one."""
-        path = self.path_of(result)
+    def write(self, record: Result | Duel, trace: bytes | None = None) -> Path:
+        """Write a record's file, a result's trace first, so that none is ever without one; a duel holds its moves itself."""
+        path = self.path_of(record)
         if trace is not None:
             write_atomically(self.trace_of(path), trace)
-        write_atomically(path, result.serialised())
+        write_atomically(path, record.serialised())
         return path
 
 

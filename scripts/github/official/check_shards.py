@@ -218,7 +218,5 @@ def _sealed_again(
 def _write_accepted(records: Sequence[RecordAndTrace], amended: list[AmendedRecord], accepted: Path) -> int:
     """Write what passed to a folder, with hash lists to attest; returns their number."""
     store = record_store(accepted)
-    paths = [
-        store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace) for record, trace in records
-    ]
+    paths = [store.write(record, trace) for record, trace in records]
     return write_hash_lists([*paths, *write_amended(amended, accepted)], accepted)

@@ -82,10 +82,7 @@ def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, C
 def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:
     """Write the records and the names of the objects that they replace to the accepted folder; returns the files."""
     store = record_store(accepted)
-    files = [
-        store.write_duel(amendment.record) if isinstance(amendment.record, Duel) else store.write(amendment.record, None)
-        for amendment in records
-    ]
+    files = [store.write(amendment.record) for amendment in records]
     replaced = {amendment.record.path() + RESULT: amendment.replaced for amendment in records}
     write_atomically(accepted / REPLACED_FILE, json.dumps(replaced, indent=1, sort_keys=True).encode() + b"\n")
     return files

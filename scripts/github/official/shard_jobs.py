@@ -290,7 +290,7 @@ def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: Worklo
 def _record(store: ResultStore, played: Played) -> str:
     """Record what was played; returns a line about its outcome."""
     if isinstance(played, Duel):
-        store.write_duel(played)
+        store.write(played)
         return duel_line(played)
     result, trace = played
     store.write(result, trace)

@@ -159,7 +159,7 @@ def test_uncertainty_of_the_core_is_carried_over():
 
 
 @pytest.mark.parametrize("others", [[], [PairedTotals(0, 4, 60, 0, 0)], [PairedTotals(0, 4, 40, 20, 0)]])
-def test_a_silent_player_has_the_spread_of_its_matches_whatever_others_are_silent(others):
+def test_a_passive_player_has_the_spread_of_its_matches_whatever_others_are_passive(others):
     """Beside a core of so many matches that its strengths are known."""
     core = [PairedTotals(0, 1, 6e8, 4e8, 0), PairedTotals(1, 2, 7e8, 3e8, 0), PairedTotals(0, 2, 8e8, 2e8, 0)]
     passive = [PairedTotals(opponent, 3, 36, 24, 0) for opponent in range(3)]

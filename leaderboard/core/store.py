@@ -20,7 +20,7 @@ from leaderboard.core.parallel import Partition, run_in_background
 
 RESULT = ".json"
 TRACE = ".trace.json"
-RETRY = ".try"
+TRY_INFIX = ".try"
 """In the name of a record of a try that failed and was made again: `<key>.try1.json`."""
 # In the name of a folder of two players, never in a login: a `+` between each login and its agent. Old logins hold `--`.
 PLAYER_SEPARATOR = "+"
@@ -115,7 +115,7 @@ class ResultStore:
     def has_retries(self) -> bool:
         """Whether an evaluation was tried again: of several tries all but one have a number in their file's name."""
         files = chain(_below(_below(self._owners())), self._duels())
-        return any(RETRY in path.rpartition("/")[2] for path in files)
+        return any(TRY_INFIX in path.rpartition("/")[2] for path in files)
 
     def read(self, convert: ResultFilter = lambda result: result) -> StoredResults:
         """All results, each converted before the next is read, and the damaged files."""

@@ -23,7 +23,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official, quarantine_of
-from leaderboard.core.store import RETRY, write_atomically
+from leaderboard.core.store import TRY_INFIX, write_atomically
 from leaderboard.core.version_folders import version_folders
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from leaderboard.planning.admission import admit_work
@@ -330,7 +330,7 @@ def _refuse_awaited_replays(checkout: Checkout) -> None:
 
 def _is_failed_attempt(path: Path, paths: set[Path]) -> bool:
     """Whether it is an internal error, which lies beside the result's path: `<key>.try1.json`."""
-    name, separator, _ = path.name.partition(RETRY)
+    name, separator, _ = path.name.partition(TRY_INFIX)
     return bool(separator) and path.with_name(f"{name}.json") in paths
 
 

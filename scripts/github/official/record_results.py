@@ -22,7 +22,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import quarantine_of
 from leaderboard.core.parallel import run_in_background
-from leaderboard.core.store import RESULT, RETRY, TRACE, ResultStore, write_atomically
+from leaderboard.core.store import RESULT, TRACE, TRY_INFIX, ResultStore, write_atomically
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_unasked
@@ -244,7 +244,7 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
         if record.verdict is not Verdict.INTERNAL_ERROR:
             fresh.append((file, record, path + RESULT))
             continue
-        tries = [f"{path}{RETRY}{number}{RESULT}" for number in range(1, INTERNAL_ERROR_TRIES + 1)]
+        tries = [f"{path}{TRY_INFIX}{number}{RESULT}" for number in range(1, INTERNAL_ERROR_TRIES + 1)]
         name = object_name(file.read_bytes())
         free = next((at for at in tries if at not in existing), None)
         if free and not any(existing.get(at) == name for at in tries):

@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from leaderboard.planning.plan_round import REPLAY_SHARE, Capacity, minutes, pack_shards
+from leaderboard.planning.plan_round import REPLAY_SHARE, Capacity, pack_shards, round_minutes
 
 AGENTS = (100, 1_000, 10_000, 100_000)
 MACHINES = (20, 40, 60)
@@ -72,7 +72,7 @@ def simulate(seconds: dict[str, list[float]], agents: int, chance: random.Random
         longest = max(longest, max(packing.loads) / 60)
         replay = max(replay, REPLAY_SHARE * sum(packing.loads) / PUBLISHERS / 60)
         for machines in MACHINES:
-            total[machines] += minutes(packing, machines)
+            total[machines] += round_minutes(packing, machines)
         left = [left[index] for index in packing.left]
     return Cold(
         agents=agents, evaluations=evaluations, rounds=rounds, shards=shards, balance=balance, longest=longest,

@@ -283,7 +283,7 @@ def _placed(rows: Sequence[TaskRow]) -> list[TaskRow]:
 
 def _competing(board: TaskStandings) -> set[AgentName]:
     """The agents that take a place on the leaderboard now, or would with a score."""
-    return {entry.name for entry in entries_of(board) if not entry.is_unranked and entry.name not in board.place_holders}
+    return {entry.name for entry in entries_of(board) if not entry.is_unranked and entry.name not in board.superseded}
 
 
 def _counting(

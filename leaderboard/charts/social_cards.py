@@ -32,7 +32,7 @@ class CardLine:
     """One line of a card's list."""
 
     place: int | None
-    """None for what stands aside, such as a baseline."""
+    """None for what is unranked, such as a baseline."""
     name: tuple[str, ...]
     """Alternatives: the first that the font can draw is used."""
     value: str

@@ -53,7 +53,7 @@ def quarantine_of(record: Result | Duel, moderation: Moderation) -> Quarantine |
     """The quarantine that hides a record, if any; one without a replay comes first."""
     if not moderation.quarantines:
         return None
-    logins = [player.login for player in record.players] if isinstance(record, Duel) else [record.login]
+    logins = [side.login for side in record.sides]
     at = record.provenance.evaluated_at
     # Of a sealed result only the hour is public.
     latest = f"{at[:13]}:59:59Z" if isinstance(record, Result) and record.sealed is not None else at
@@ -79,6 +79,6 @@ def with_quarantines(
     words: dict[str, dict[str, str]] = defaultdict(dict)
     for record in records:
         if quarantine := quarantine_of(record, moderation):
-            for side in record.players if isinstance(record, Duel) else (record,):
+            for side in record.sides:
                 words[side.submission_digest][record.task] = quarantine.in_words
     return tuple(replace(e, quarantined=words[e.digest]) if e.digest in words else e for e in entries)

@@ -116,7 +116,7 @@ class GameStandings:
     """By day."""
     excluded: tuple[Excluded, ...] = ()
     """By login and agent."""
-    place_holders: Mapping[AgentName, str] = field(default_factory=dict)
+    superseded: Mapping[AgentName, str] = field(default_factory=dict)
     """As in `TaskStandings`."""
 
     def display_name(self, player: str) -> str:

@@ -15,7 +15,7 @@ from evaluator.model.records.result import PREVIEW_BEACON, Result
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
 
-Place = tuple[int | str, ...]
+KeyPath = tuple[int | str, ...]
 """The keys of the manifest that lead to a value."""
 _MENTION = re.compile(rf"@({LOGIN.pattern})")
 
@@ -27,7 +27,7 @@ class Banned:
     login: str
     why: str
     is_owner: bool
-    place: Place
+    key_path: KeyPath
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class AuthorWithoutLogin:
     """An author is not written as `@login`, which the rule of one team each needs."""
 
     author: str
-    place: Place
+    key_path: KeyPath
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class TeamTooLarge:
     login: str
     size: int
     limit: int
-    place: Place = ("authors",)
+    key_path: KeyPath = ("authors",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class TermsNotAccepted:
     """The manifest does not accept the challenge's terms."""
 
     terms: str
-    place: Place = ("terms",)
+    key_path: KeyPath = ("terms",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class InvalidAnswer:
     is_missing: bool
 
     @property
-    def place(self) -> Place:
+    def key_path(self) -> KeyPath:
         """In the manifest."""
         return "meta", self.field.name
 
@@ -74,7 +74,7 @@ class InAnotherTeam:
     """An author belongs to another team, and everyone may be in one team only."""
 
     login: str
-    place: Place = ()
+    key_path: KeyPath = ()
 
 
 ParticipantFault = Banned | AuthorWithoutLogin | TeamTooLarge | TermsNotAccepted | InvalidAnswer | InAnotherTeam
@@ -99,14 +99,14 @@ def is_participant(people: People, entry: Entry) -> bool:
 def participant_faults(people: People, login: str, submission: Submission) -> Iterator[ParticipantFault]:
     """What breaks the challenge's rules for participants."""
     if ban := people.ban_of(login):
-        yield Banned(login=login, why=ban.why, is_owner=True, place=())
+        yield Banned(login=login, why=ban.why, is_owner=True, key_path=())
     for index, author in enumerate(submission.authors):
         other = mentioned_login(author)
         ban = people.ban_of(other) if other and other != login.casefold() else None
         if ban:
-            yield Banned(login=ban.login, why=ban.why, is_owner=False, place=("authors", index))
+            yield Banned(login=ban.login, why=ban.why, is_owner=False, key_path=("authors", index))
         if people.one_team_each and other is None:
-            yield AuthorWithoutLogin(author=author, place=("authors", index))
+            yield AuthorWithoutLogin(author=author, key_path=("authors", index))
     size = len({mentioned_login(author) or author for author in submission.authors} | {login.casefold()})
     if people.team_size is not None and size > people.team_size:
         yield TeamTooLarge(login=login, size=size, limit=people.team_size)
@@ -205,7 +205,7 @@ def person_index(records: Iterable[Result | Duel]) -> PersonIndex:
     newest: dict[str, tuple[str, int]] = {}
     for record in records:
         at = record.provenance.evaluated_at
-        for side in record.players if isinstance(record, Duel) else (record,):
+        for side in record.sides:
             if side.login_id is not None:
                 login = side.login.casefold()
                 newest[login] = max(newest.get(login, ("", 0)), (at, side.login_id))

@@ -76,7 +76,7 @@ class TaskStandings:
     """By login and agent; also agents without a folder that have official results."""
     withdrawn: tuple[WithdrawnScore, ...] = ()
     """By login and agent."""
-    place_holders: Mapping[AgentName, str] = field(default_factory=dict)
+    superseded: Mapping[AgentName, str] = field(default_factory=dict)
     """In final ranks: each entry without a place, with or without a score, and the version that holds its owner's place."""
 
     @property
@@ -186,5 +186,5 @@ def listed_by_agent(standings: Standings, names: Iterable[AgentName]) -> Mapping
 
 
 def entries_of(board: TaskStandings | GameStandings) -> Iterator[Entry]:
-    """The same without what is known of them."""
+    """All entries of a leaderboard, without their rows."""
     return (entry for entry, _ in listed_entries(board))

@@ -20,7 +20,7 @@ from leaderboard.core.parallel import Partition, run_in_background
 
 RESULT = ".json"
 TRACE = ".trace.json"
-RETRY = ".try"
+TRY_INFIX = ".try"
 """In the name of a record of a try that failed and was made again: `<key>.try1.json`."""
 # In the name of a folder of two players, never in a login: a `+` between each login and its agent. Old logins hold `--`.
 PLAYER_SEPARATOR = "+"
@@ -115,7 +115,7 @@ class ResultStore:
     def has_retries(self) -> bool:
         """Whether an evaluation was tried again: of several tries all but one have a number in their file's name."""
         files = chain(_below(_below(self._owners())), self._duels())
-        return any(RETRY in path.rpartition("/")[2] for path in files)
+        return any(TRY_INFIX in path.rpartition("/")[2] for path in files)
 
     def read(self, convert: ResultFilter = lambda result: result) -> StoredResults:
         """All results, each converted before the next is read, and the damaged files."""
@@ -150,31 +150,21 @@ class ResultStore:
         """All duels whose moves and times can be unpacked, and the damaged files."""
         return _read(self._duels(), _read_duel, str(self.results))
 
-    def result_path(self, result: Result) -> Path:
-        """Where a result belongs."""
-        return self.results / (result.path() + RESULT)
+    def path_of(self, record: Result | Duel) -> Path:
+        """Where a record belongs."""
+        return self.results / (record.path() + RESULT)
 
     def trace_of(self, path: Path) -> Path:
         """Where the trace of the result at `path` lies."""
         relative = path.relative_to(self.results)
         return self.traces / relative.with_name(relative.name.removesuffix(RESULT) + TRACE)
 
-    def duel_path_of(self, duel: Duel) -> Path:
-        """Where a duel belongs."""
-        return self.results / (duel.path() + RESULT)
-
-    def write_duel(self, duel: Duel) -> Path:
-        """Write a duel file, which holds its moves too."""
-        path = self.duel_path_of(duel)
-        write_atomically(path, duel.serialised())
-        return path
-
-    def write(self, result: Result, trace: bytes | None) -> Path:
-        """Write a result file, its trace first, so that no result is ever without one."""
-        path = self.result_path(result)
+    def write(self, record: Result | Duel, trace: bytes | None = None) -> Path:
+        """Write a record's file, a result's trace first, so that none is ever without one; a duel holds its moves itself."""
+        path = self.path_of(record)
         if trace is not None:
             write_atomically(self.trace_of(path), trace)
-        write_atomically(path, result.serialised())
+        write_atomically(path, record.serialised())
         return path
 
 

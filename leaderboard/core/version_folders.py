@@ -14,7 +14,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings
 
 
-def twin_fault(other: str) -> str:
+def duplicate_fault(other: str) -> str:
     """The fault of a folder that holds the same version as another folder of its login."""
     return (
         f"is the same agent as {other}, and one version stands in one folder; name all its tasks in one submission.yml "
@@ -22,7 +22,7 @@ def twin_fault(other: str) -> str:
     )
 
 
-def without_twins(entries: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Entry, Entry]]]:
+def without_duplicates(entries: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Entry, Entry]]]:
     """Keep one entry for each version of a login: the first by name. Examples, which are the hosts' own, are all kept.
 
     Returns:
@@ -32,14 +32,14 @@ def without_twins(entries: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Ent
     first: dict[tuple[str, str], Entry] = {}
     for entry in sorted(entries, key=lambda entry: (entry.name, entry.login)):
         first.setdefault((entry.name.login, entry.digest), entry)
-    unique, twins = [], []
+    unique, duplicates = [], []
     for entry in entries:
         counts = first[entry.name.login, entry.digest]
         if counts is entry or entry.login == LOCAL:
             unique.append(entry)
         else:
-            twins.append((entry, counts))
-    return unique, twins
+            duplicates.append((entry, counts))
+    return unique, duplicates
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ AS_RECORDED = VersionFolders({})
 
 def version_folders(entries: Iterable[Entry]) -> VersionFolders:
     """The folders of the entries' versions; examples are left out, so that none takes over another's results."""
-    unique, _ = without_twins(entries)
+    unique, _ = without_duplicates(entries)
     return VersionFolders({(entry.name.login, entry.digest): entry.agent for entry in unique if entry.login != LOCAL})
 
 

@@ -17,7 +17,7 @@ from leaderboard.core.owners import (
     participant_faults,
     team_conflicts,
 )
-from leaderboard.planning.evaluation_quota import Deferred, OwnerAccounts, apply_quotas
+from leaderboard.planning.evaluation_quota import Deferred, QuotaAccounts, apply_quotas
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.refusal_reasons import ParticipantRefusal, PhaseRefusal, PhaseRefusalKind
 
@@ -132,7 +132,7 @@ def admit_work(
     if refused:
         deferred = [kept for item in wanted if (kept := _deferred(item, refused))]
         wanted = missing_work(challenge, _without(challenge, entries, refused), results, measurement, duels)
-    accounts = OwnerAccounts(challenge, entries, [*results, *duels] if charged is None else charged)
+    accounts = QuotaAccounts(challenge, entries, [*results, *duels] if charged is None else charged)
     items, waiting = apply_quotas(challenge, wanted, accounts, admission.arrived, admission.now)
     return AdmissionPlan(items=tuple(items), deferred=(*deferred, *waiting))
 

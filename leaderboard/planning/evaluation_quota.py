@@ -1,6 +1,6 @@
 """Quotas: how many versions an owner, or a team, had evaluated officially, and what waits until a quota renews.
 
-An account belongs to a person (by GitHub's number of the account, if one is recorded) or to a team, so neither another
+A quota's account belongs to a person (by the id of the GitHub account, if one is recorded) or to a team, so neither another
 folder nor another login starts a new one. Usage is counted from the records, so a limit that the hosts change applies to
 everybody at once. A draw that was charged once is evaluated again without a charge, for whatever reason; a version that left
 main and came back has another draw, which counts again.
@@ -26,7 +26,7 @@ ChargedDraw = tuple[str, str, str]
 
 
 @dataclass(kw_only=True)
-class OwnerAccount:
+class QuotaAccount:
     """One quota and those who share it."""
 
     quota: Quota
@@ -118,12 +118,12 @@ def charged_records(challenge: Challenge, records: Iterable[Result | Duel]) -> I
         if record.verdict is Verdict.INTERNAL_ERROR:
             continue
         at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-        for player in record.players if isinstance(record, Duel) else (record,):
+        for player in record.sides:
             if player.verdict is not Verdict.INTERNAL_ERROR:
                 yield ChargedRecord(player, record.task, record.beacon, at)
 
 
-class OwnerAccounts:
+class QuotaAccounts:
     """All accounts of a season."""
 
     def __init__(self, challenge: Challenge, entries: Iterable[Entry], records: Iterable[Result | Duel]) -> None:
@@ -136,7 +136,7 @@ class OwnerAccounts:
             self._logins[self._persons.person_of(entry.login)].add(entry.name.login)
         # Once submissions have ended, every version that stands has its final draw.
         self._quotas = [] if challenge.is_final else [(None, challenge.quota), *((p, p.quota) for p in challenge.phases)]
-        self._accounts: dict[tuple[str | None, frozenset[str]], OwnerAccount] = {}
+        self._accounts: dict[tuple[str | None, frozenset[str]], QuotaAccount] = {}
         if any(quota for _, quota in self._quotas):
             for record in charged_records(challenge, records):
                 person = self._persons.person_of_side(record.side)
@@ -144,11 +144,11 @@ class OwnerAccounts:
                     first = account.first.get(record.draw)
                     account.first[record.draw] = min(first or record.at, record.at)
 
-    def of(self, login: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
+    def of(self, login: str, task_ids: Iterable[str]) -> list[QuotaAccount]:
         """The accounts charged for an owner's versions on those tasks: the season's, then the phases'."""
         return self._of(self._persons.person_of(login), task_ids)
 
-    def _of(self, person: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
+    def _of(self, person: str, task_ids: Iterable[str]) -> list[QuotaAccount]:
         tasks, accounts = set(task_ids), []
         for phase, quota in self._quotas:
             if quota is None or (phase is not None and not tasks.intersection(phase.tasks)):
@@ -157,7 +157,7 @@ class OwnerAccounts:
             key = phase.id if phase else None, people or frozenset([person])
             if key not in self._accounts:
                 owners = frozenset(login for one in key[1] for login in self._logins.get(one, ()))
-                self._accounts[key] = OwnerAccount(quota=quota, phase=phase, owners=owners)
+                self._accounts[key] = QuotaAccount(quota=quota, phase=phase, owners=owners)
             accounts.append(self._accounts[key])
         return accounts
 
@@ -165,7 +165,7 @@ class OwnerAccounts:
 def apply_quotas(
     challenge: Challenge,
     items: Sequence[WorkItem | DuelWorkItem],
-    accounts: OwnerAccounts,
+    accounts: QuotaAccounts,
     arrived: Mapping[AgentName, datetime],
     now: datetime,
 ) -> tuple[list[WorkItem | DuelWorkItem], list[Deferred]]:

@@ -100,8 +100,8 @@ class WorkItem(_Work):
 
     entry: Entry
     wanted: WantedResult
-    answering: bool = False
-    """Whether its owner answers for what cannot be fetched: it could not in all tries but the last one."""
+    owner_liable: bool = False
+    """Whether its owner is liable for what cannot be fetched: it could not in all tries but the last one."""
 
     @property
     def players(self) -> tuple[Entry]:
@@ -116,7 +116,7 @@ class DuelWorkItem(_Work):
     entries: tuple[Entry, Entry]
     """In the order of the sides; twice the same in a validation."""
     wanted: WantedDuel
-    answering: Side | None = None
+    liable_side: Side | None = None
     """The side that forfeits if its registry or web host fails again: it failed in all tries but the last one."""
 
     @property
@@ -207,8 +207,8 @@ def _evaluations(
                 if reasons := history.reasons(work_id, wanted):
                     # What it names could not be fetched in any try, and only one more follows.
                     tries = history.all_tries_but_one(work_id)
-                    answering = bool(tries) and all(ASKED_AGAIN in result.message for result in tries)
-                    items.append(WorkItem(entry=entry, task_id=task.id, wanted=wanted, reasons=reasons, answering=answering))
+                    liable = bool(tries) and all(ASKED_AGAIN in result.message for result in tries)
+                    items.append(WorkItem(entry=entry, task_id=task.id, wanted=wanted, reasons=reasons, owner_liable=liable))
     return items
 
 
@@ -240,10 +240,8 @@ def _duels(
             )
             work_id = (pair[0].name, pair[1].name), task.id, wanted.key()
             if reasons := history.reasons(work_id, wanted):
-                answering = _failing_side(history.all_tries_but_one(work_id))
-                items.append(
-                    DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reasons=reasons, answering=answering)
-                )
+                liable = _failing_side(history.all_tries_but_one(work_id))
+                items.append(DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reasons=reasons, liable_side=liable))
     return items
 
 

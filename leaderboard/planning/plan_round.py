@@ -161,7 +161,7 @@ def pack_shards(
     return Packing(shards=tuple(tuple(sorted(shard)) for shard in shards), left=tuple(left), loads=tuple(loads))
 
 
-def pack_each_alone(
+def pack_by_group(
     seconds: Sequence[float], capacity: Capacity, groups: Sequence[Hashable], trace_bytes: Sequence[float] = ()
 ) -> Packing:
     """Pack one round so that no shard holds evaluations of two groups, in the given order.
@@ -224,7 +224,7 @@ def _shard_count(alone: float, total: float, items: int, capacity: Capacity) -> 
     return min(capacity.shards, items, max(one_wave, math.ceil(total / WAVE_SECONDS)))
 
 
-def minutes(packing: Packing, at_once: int) -> float:
+def round_minutes(packing: Packing, at_once: int) -> float:
     """How long a round takes with `at_once` machines, each shard starting as soon as a machine is free."""
     machines = [0.0] * max(1, min(at_once, len(packing.loads)))
     for load in packing.loads:

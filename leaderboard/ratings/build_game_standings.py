@@ -43,7 +43,7 @@ MAX_CHOICES = 20
 
 
 def ratings_over_time(
-    now: RatedPlayers | None, counted_duels: Sequence[CountedDuel], anchor: str | None, silent: Container[AgentName] = ()
+    now: RatedPlayers | None, counted_duels: Sequence[CountedDuel], anchor: str | None, passive: Container[AgentName] = ()
 ) -> tuple[RatingSnapshot, ...]:
     """The ratings after each day's duels, of the players that are on the leaderboard now.
 
@@ -54,7 +54,7 @@ def ratings_over_time(
         now: the leaderboard's ratings.
         counted_duels: every duel that counts, of earlier versions too, as `counting_duels` orders them.
         anchor: the name of the player rated 0.
-        silent: as in `rate_players`.
+        passive: as in `rate_players`.
     """
     if now is None:
         return ()
@@ -67,7 +67,7 @@ def ratings_over_time(
         until += group
         validations.update((counted.pair[0].name, counted) for counted in group if counted.duel.is_validation)
         if number in chosen and (
-            rated := rate_players(_validated(validations), newest_duels(until), [anchor] if anchor else [], None, silent)
+            rated := rate_players(_validated(validations), newest_duels(until), [anchor] if anchor else [], None, passive)
         ):
             snapshots.append(_snapshot(day, rated))
     return (*snapshots, _snapshot(days[-1][0], now))
@@ -123,19 +123,19 @@ def build_game_standings(
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
     live = [counted for counted in played if counted.duel.beacon != final_beacon]
-    silent = _all_but_the_best(entered, live, groups, zero)
-    place_holders = silent if final_beacon else {}
-    now = rate_players(validated, last, zero, tries, silent)
-    rows = _rows(now, by_validation, since, owner_tries, tries, place_holders) if now else ()
+    passive = _all_but_the_best(entered, live, groups, zero)
+    superseded = passive if final_beacon else {}
+    now = rate_players(validated, last, zero, tries, passive)
+    rows = _rows(now, by_validation, since, owner_tries, tries, superseded) if now else ()
     shown = {version_of(entry): entry.shown for entry in by_validation.passed}
     anchor = shown[now.players[now.anchor]] if now else None
     return GameStandings(
         task=task, rows=rows, failures=_failures(by_validation, owner_tries), waiting=_waiting(by_validation, rows),
-        place_holders=place_holders, crosstable=_crosstable(now) if now else {}, anchor=anchor,
+        superseded=superseded, crosstable=_crosstable(now) if now else {}, anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
         cycle=_cycle(now, shown),
         moving_first=now.ratings.moving_first if now else None,
-        history=ratings_over_time(now, counted_duels, anchor, silent),
+        history=ratings_over_time(now, counted_duels, anchor, passive),
         excluded=_excluded(task, field, played),
     )  # fmt: skip
 
@@ -154,7 +154,7 @@ def _all_but_the_best(
     validated = {version: since[version] for version in map(version_of, partition_by_validation(entered, last).passed)}
     chosen: list[dict[AgentName, str]] = [{}]
     while len(chosen) <= MAX_CHOICES:
-        rated = rate_players(validated, last, zero, silent=chosen[-1])
+        rated = rate_players(validated, last, zero, passive=chosen[-1])
         choice = _superseded_by_rating(entered, rated, since, groups)
         if choice in chosen:  # Of choices that lead to each other in a circle always the same one.
             return min(chosen[chosen.index(choice) :], key=sorted)
@@ -213,7 +213,7 @@ def _rows(
     since: Mapping[AgentVersion, str],
     owner_tries: OwnerTries,
     tries: Mapping[AgentVersion, int],
-    place_holders: Mapping[AgentName, str],
+    superseded: Mapping[AgentName, str],
 ) -> tuple[GameRow, ...]:
     """Rated rows: by place, then the earlier player first, then by name; those whose place another holds come last."""
     entries = {version_of(entry): entry for entry in by_validation.passed}
@@ -224,7 +224,7 @@ def _rows(
         opponents[a] += 1
         opponents[b] += 1
     ratings, among = now.ratings, np.array([tries[version] for version in now.players], dtype=np.intp)
-    unranked = [entries[version].is_unranked or version.name in place_holders for version in now.players]
+    unranked = [entries[version].is_unranked or version.name in superseded for version in now.players]
 
     def rank(chosen: Sequence[int]) -> list[RankInterval]:
         order = rating_order(ratings.theta[chosen], ratings.covariance[np.ix_(chosen, chosen)], among[chosen])
@@ -241,7 +241,7 @@ def _rows(
             opponents=opponents[i],
             versions_tried=owner_tries.versions(version.name),
             tries=tries[version],
-            superseded_by=place_holders.get(version.name),
+            superseded_by=superseded.get(version.name),
             since=since[version],
         )
         for i, version in enumerate(now.players)

@@ -85,7 +85,7 @@ def fit_ratings(
     players: int,
     anchor: int,
     tries: Sequence[int] | None = None,
-    silent: Sequence[int] = (),
+    passive: Sequence[int] = (),
 ) -> Ratings:
     """Rate players by their matches against each other.
 
@@ -102,7 +102,7 @@ def fit_ratings(
     With ties this is not enough for ν: if A beats B or ties, and never loses, ν and A's strength grow together without
     end. Then ν has a prior of one decided match between two equals, which affects no strength.
 
-    Silent players are placed last, by their matches against the others, who are fixed by then: they move nobody. One that
+    Passive players are placed last, by their matches against the others, who are fixed by then: they move nobody. One that
     neither won all of these nor lost all has no prior.
 
     The intervals are Wald's, from the inverse of the information; the core's uncertainty is carried over to the others.
@@ -112,11 +112,11 @@ def fit_ratings(
         players: the number of players; those without a match are rated by their prior.
         anchor: the player rated 0.
         tries: how many versions each player was chosen from, as in `EstimateArrays`; 1 if left out.
-        silent: players whose matches count for themselves alone; not the anchor.
+        passive: players whose matches count for themselves alone; not the anchor.
     """
     among = np.ones(players, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
-    every, quiet = _tally(pairings), np.isin(np.arange(players), silent)
-    matches = _within(every, ~quiet)
+    every, is_passive = _tally(pairings), np.isin(np.arange(players), passive)
+    matches = _within(every, ~is_passive)
     core = core_of(matches, players, anchor)
     inside = np.isin(np.arange(players), core)
     weights = np.zeros(players)
@@ -124,19 +124,19 @@ def fit_ratings(
     nu_prior = bool((_within(matches, inside).ties > 0).any()) and not bounds_ties(_within(matches, inside), players)
     ordered = bool(matches.first.any())
     fit = _shifted(_fit_core(_within(matches, inside), core, players, nu_prior=nu_prior, ordered=ordered), weights)
-    priors = np.where(inside | quiet, 0.0, 1.0)
+    priors = np.where(inside | is_passive, 0.0, 1.0)
     if priors.any():
         fit = _shifted(_place_others(fit, matches, priors, np.flatnonzero(priors)), np.eye(1, players, anchor)[0])
-    fit, needed = _place_silent(fit, every, quiet)
+    fit, needed = _place_passive(fit, every, is_passive)
     priors += needed
     return _ratings(fit, among, prior=tuple(np.flatnonzero(priors).tolist()), nu_prior=nu_prior, ordered=ordered)
 
 
-def _place_silent(fit: _Fit, matches: Matches, quiet: Bools) -> tuple[_Fit, Floats]:
-    """Place silent players by their matches against the others; returns also the priors that they needed."""
-    heard = matches.where(quiet[matches.a] ^ quiet[matches.b])
-    needed = np.where(quiet & ~_has_both(heard, len(quiet)), 1.0, 0.0)
-    return (_place_others(fit, heard, needed, np.flatnonzero(quiet)) if quiet.any() else fit), needed
+def _place_passive(fit: _Fit, matches: Matches, is_passive: Bools) -> tuple[_Fit, Floats]:
+    """Place passive players by their matches against the others; returns also the priors that they needed."""
+    mixed = matches.where(is_passive[matches.a] ^ is_passive[matches.b])
+    needed = np.where(is_passive & ~_has_both(mixed, len(is_passive)), 1.0, 0.0)
+    return (_place_others(fit, mixed, needed, np.flatnonzero(is_passive)) if is_passive.any() else fit), needed
 
 
 def _has_both(matches: Matches, players: int) -> Bools:
@@ -289,7 +289,7 @@ def rate_players(
     counted_duels: Mapping[Pair, CountedDuel],
     zero: Iterable[str],
     tries: Mapping[AgentVersion, int] | None = None,
-    silent: Container[AgentName] = (),
+    passive: Container[AgentName] = (),
 ) -> RatedPlayers | None:
     """Rate the players that played duels; None if nobody did.
 
@@ -298,7 +298,7 @@ def rate_players(
         counted_duels: the duel of each pair that counts; validations and duels of other players are ignored.
         zero: names by preference; the first that plays is rated 0, else the player validated first.
         tries: how many versions each player was chosen from; 1 if left out.
-        silent: players that are rated and change nobody's rating.
+        passive: players that are rated and change nobody's rating.
     """
     between = {p: m for p, m in counted_duels.items() if p[0] != p[1] and p[0] in validated and p[1] in validated}
     players = tuple(sorted({version for pair in between for version in pair}))
@@ -307,12 +307,12 @@ def rate_players(
     position = {version: index for index, version in enumerate(players)}
     duels = {(position[a], position[b]): between[a, b] for a, b in sorted(between)}
     zero = tuple(zero)
-    # Whoever the hosts rate 0 is heard, and where nobody else has played, all are.
-    heard = [v for v in players if v.name not in silent or any(is_named(v, name) for name in zero)] or players
-    quiet = sorted(set(position.values()) - {position[version] for version in heard})
-    anchor = position[_anchor(heard, validated, zero)]
+    # Whoever the hosts rate 0 is active, and where nobody else has played, all are.
+    active = [v for v in players if v.name not in passive or any(is_named(v, name) for name in zero)] or players
+    others = sorted(set(position.values()) - {position[version] for version in active})
+    anchor = position[_anchor(active, validated, zero)]
     among = [tries[version] for version in players] if tries else None
-    ratings = fit_ratings(_pairings(duels), len(players), anchor, among, quiet)
+    ratings = fit_ratings(_pairings(duels), len(players), anchor, among, others)
     return RatedPlayers(players=players, duels=duels, anchor=anchor, ratings=ratings)
 
 

@@ -11,7 +11,7 @@ from leaderboard.core.eligibility import EligibleEntries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.owners import OwnerTries
 from leaderboard.core.standings import TaskFailure, TaskRow, TaskStandings, WithdrawnScore
-from leaderboard.scoring.counting_results import FinalPlaces, PlaceHolders, counting_results, lacks_a_draw, precedence
+from leaderboard.scoring.counting_results import FinalPlaces, Superseded, counting_results, lacks_a_draw, precedence
 from leaderboard.scoring.intervals import EstimateArrays, PooledResults, intervals, oriented, pooled_values, score_or_none
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking_metric
 from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_with_unranked
@@ -48,7 +48,7 @@ class PartitionedResults:
     waiting: Sequence[Entry]
     excluded: tuple[Excluded, ...]
     withdrawn: tuple[WithdrawnScore, ...]
-    place_holders: PlaceHolders
+    superseded: Superseded
 
     def scores(self) -> ScoredResults:
         """What scores and intervals are computed from."""
@@ -68,7 +68,7 @@ def partition_results(
     final: FinalPlaces | None,
 ) -> PartitionedResults:
     """Partition the entries of a task by what is recorded of them; see `build_standings` for the arguments."""
-    place_holders = final.of(task) if final else {}
+    superseded = final.of(task) if final else {}
     scored: list[CountedResult] = []
     failed: list[CountedResult] = []
     waiting: list[Entry] = []
@@ -82,7 +82,7 @@ def partition_results(
             continue
         counted = CountedResult(
             entry=entry, pooled_results=pooled, versions_tried=owner_tries.versions(entry.name),
-            tries=1 if final else owner_tries.tries(entry.name), superseded_by=place_holders.get(entry.name),
+            tries=1 if final else owner_tries.tries(entry.name), superseded_by=superseded.get(entry.name),
         )  # fmt: skip
         if counted.result.verdict is Verdict.OK:
             scored.append(counted)
@@ -96,7 +96,7 @@ def partition_results(
         waiting=waiting,
         excluded=excluded,
         withdrawn=withdrawn,
-        place_holders=place_holders,
+        superseded=superseded,
     )
 
 
@@ -110,7 +110,7 @@ def task_standings(results: PartitionedResults, measured: EstimateArrays) -> Tas
         waiting=tuple(results.waiting),
         excluded=results.excluded,
         withdrawn=results.withdrawn,
-        place_holders=results.place_holders,
+        superseded=results.superseded,
     )
 
 

@@ -61,7 +61,7 @@ def precedence(result: Result) -> tuple[bool, str, str, str]:
     return (is_measured, result.provenance.evaluated_at, result.key, result.self_sha256)
 
 
-PlaceHolders = Mapping[AgentName, str]
+Superseded = Mapping[AgentName, str]
 """As in `superseded_entries`."""
 
 
@@ -79,11 +79,11 @@ class FinalPlaces:
         self._groups, self._entries = groups, tuple(entries)
         self._recorded, self._final_beacon = recorded, final_beacon
 
-    def of(self, task: Task) -> PlaceHolders:
+    def of(self, task: Task) -> Superseded:
         """The versions without a place on a task."""
         return superseded_entries(self._groups, self._playing([task]), partial(self._live_place, task))
 
-    def overall(self, tasks: Iterable[Task]) -> PlaceHolders:
+    def overall(self, tasks: Iterable[Task]) -> Superseded:
         """The versions without a place across tasks: the better live score of all tasks together decides."""
         scaled = [task for task in tasks if any(common_scale(task))]
         return superseded_entries(self._groups, self._playing(scaled), partial(self._live_overall, scaled))

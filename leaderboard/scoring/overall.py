@@ -156,7 +156,7 @@ def _counted_error(centre: Floats, error: Floats) -> Floats:
 def overall_rows(
     boards: Iterable[TaskStandings],
     samples: Mapping[AgentName, OverallSample],
-    place_holders: Mapping[AgentName, str],
+    superseded: Mapping[AgentName, str],
     interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
 ) -> tuple[OverallRow, ...]:
     """Rank entries across tasks by the weighted mean over all tasks that have anchors; a missing score counts 0.
@@ -164,12 +164,12 @@ def overall_rows(
     Args:
         boards: the standings of all tasks.
         samples: the uncertainty of the mean of each entry with a score on such a task.
-        place_holders: as in `TaskStandings`.
+        superseded: as in `TaskStandings`.
         interquartile_means: of all entries with such a score, as `begin_interquartile_means` has it; None to do without.
     """
     boards = tuple(boards)
     scales = tuple(scale for board in boards for scale in common_scale(board.task))
-    contenders = _contenders(boards, scales, place_holders)
+    contenders = _contenders(boards, scales, superseded)
     if not contenders:
         return ()
     values = np.column_stack([_column(contenders, scale) for scale in scales])
@@ -184,7 +184,7 @@ def overall_rows(
 
 
 def _contenders(
-    boards: Iterable[TaskStandings], scales: Iterable[CommonScale], place_holders: Mapping[AgentName, str]
+    boards: Iterable[TaskStandings], scales: Iterable[CommonScale], superseded: Mapping[AgentName, str]
 ) -> list[OverallEntry]:
     counting = {scale.task.id for scale in scales}
     entries: dict[tuple[str, ...], Entry] = {}
@@ -197,7 +197,7 @@ def _contenders(
             entries[name] = row.entry
             rows_by_name.setdefault(name, {})[board.task.id] = row
     return [
-        OverallEntry(entry=entries[name], rows=rows, superseded_by=place_holders.get(entries[name].name))
+        OverallEntry(entry=entries[name], rows=rows, superseded_by=superseded.get(entries[name].name))
         for name, rows in rows_by_name.items()
     ]
 

@@ -281,7 +281,7 @@ def smallest_difference(rows: Iterable[TaskRow]) -> float | None:
 
     The margin of the difference of two independent scores is √(a² + b²) of their margins (Welch's interval, as in
     `compare_all`). Here a and b are half the widths of the 95 % intervals shown, so that readers can check it. The median
-    keeps one noisy entry from deciding. Baselines and other entries aside take no part, since they hold no place.
+    keeps one noisy entry from deciding. Unranked entries take no part, since they hold no place.
 
     Args:
         rows: in the order of the leaderboard.

@@ -34,8 +34,8 @@ def run(sandbox: LocalSandbox = "auto", jobs: Jobs = AUTO) -> int:
     times.lap("evaluations")
     tournament = _play(evaluator, checkout, at_once)
     times.lap("duels")
-    duels = [checkout.store.duel_path_of(duel) for duel in checkout.recorded_duels[0]]
-    verifications = _verify(checkout, [*(checkout.store.result_path(result) for result in results), *duels], at_once)
+    paths = [*map(checkout.store.path_of, results), *map(checkout.store.path_of, checkout.recorded_duels[0])]
+    verifications = _verify(checkout, paths, at_once)
     times.lap("replays")
     standings_tables(recorded_standings(checkout, official=False))
     report(verifications)

@@ -47,7 +47,7 @@ def run(
         say("Recorded before; --again plays it anew.")
     duel_table(duel, changed_task, first)
     if store is not None:
-        say(f"\nThe duel is in {checkout.store.duel_path_of(duel).relative_to(checkout.root)}.")
+        say(f"\nThe duel is in {checkout.store.path_of(duel).relative_to(checkout.root)}.")
     return exit_code([duel])
 
 

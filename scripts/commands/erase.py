@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evaluator.model.identifiers import LOGIN
-from leaderboard.core.store import PLAYER_SEPARATOR, RESULT, RETRY, write_atomically
+from leaderboard.core.store import PLAYER_SEPARATOR, RESULT, TRY_INFIX, write_atomically
 from leaderboard.text.urls import traces_branch
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches
@@ -21,7 +21,7 @@ from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
 from scripts.repository.moderation_file import MODERATION_FILE, with_entry, with_quarantines_of
 
 SHOWN = 20
-_FAILED = re.compile(rf"{re.escape(RETRY)}\d{re.escape(RESULT)}$")
+_FAILED = re.compile(rf"{re.escape(TRY_INFIX)}\d{re.escape(RESULT)}$")
 
 
 def run(

@@ -36,7 +36,7 @@ def ensure(reference: Reference = "", token: RegistryToken = "") -> int:
     engine, base, name = _sources()
     if engine.image_id(name) is None and reference:
         try:
-            engine.fetch(registry_image(reference, name), name, credentials(token))
+            engine.pull(registry_image(reference, name), name, credentials(token))
             say(f"The evaluator image is {registry_image(reference, name)}.")
         except EngineError as error:
             say(f"{error}; it is built here.")
@@ -52,7 +52,7 @@ def pull(reference: Reference, token: RegistryToken = "", output: StepOutput = N
     engine, _, name = _sources()
     target = registry_image(reference, name)
     with _engine_faults("; run the workflow 'image' on main, then this again"):
-        digest = engine.fetch(target, name, credentials(token))
+        digest = engine.pull(target, name, credentials(token))
     _write_outputs(output, target, digest)
     say(f"{target} is {digest}.")
     return OK
@@ -68,7 +68,7 @@ def publish(
     engine, base, name = _sources()
     target, pushed = registry_image(reference, name), False
     try:
-        digest = engine.fetch(target, name, credentials(token))
+        digest = engine.pull(target, name, credentials(token))
     except EngineError:
         with _engine_faults("; without it every job builds the image itself"):
             evaluator_image.ensure_evaluator_image(engine, base, lambda line: None)

@@ -16,7 +16,7 @@ from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit_work
-from leaderboard.planning.evaluation_quota import Deferred, OwnerAccounts
+from leaderboard.planning.evaluation_quota import Deferred, QuotaAccounts
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OK, print_json, say
@@ -67,7 +67,7 @@ def _remaining_quotas(
     challenge: Challenge, entries: list[Entry], records: list[Result | Duel], now: datetime
 ) -> Iterator[str]:
     """What is left of each owner's quotas."""
-    accounts = OwnerAccounts(challenge, entries, records)
+    accounts = QuotaAccounts(challenge, entries, records)
     tasks = [task.id for task in challenge.tasks]
     for owner in sorted({entry.login.casefold(): entry for entry in entries if is_participant(challenge.people, entry)}):
         for account in accounts.of(owner, tasks):

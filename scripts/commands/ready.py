@@ -15,7 +15,7 @@ from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.git.path_guard import uncommitted_copy_faults
-from scripts.git.pull_steps import CloneState, PullSteps, pull_steps, read_clone
+from scripts.git.submit_steps import CloneState, SubmitSteps, read_clone, submit_steps
 from scripts.options import AgentArgument, JsonDocument
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
@@ -46,7 +46,7 @@ def run(folder: AgentArgument, as_json: JsonDocument = False) -> int:
     else:
         checks, clone = _checks(checkout, entry)
     passed = not any(each.fault for each in checks)
-    steps = pull_steps(checkout, entry, clone) if passed and clone else None
+    steps = submit_steps(checkout, entry, clone) if passed and clone else None
     if as_json:
         print_json({
             "ready": passed, "checks": [{"what": each.what, "ok": not each.fault, "fault": each.fault} for each in checks],
@@ -62,7 +62,7 @@ def run(folder: AgentArgument, as_json: JsonDocument = False) -> int:
     return OK if passed else SUBMISSION_AT_FAULT
 
 
-def _in_words(steps: PullSteps) -> str:
+def _in_words(steps: SubmitSteps) -> str:
     lines = [f"Ready. {steps.note}".rstrip()]
     if steps.commands:
         lines += ["What is left to do:", *steps.commands]

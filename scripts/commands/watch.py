@@ -97,7 +97,7 @@ def _watch_episode(checkout: Checkout, entry: AgentFolder, task: str | None, epi
     # Imported late: pictures take long to import.
     from scripts.static_site.render_episodes import ReplayedResult, save_episode
 
-    path = checkout.store.result_path(result)
+    path = checkout.store.path_of(result)
     wanted = ReplayedResult(
         task=played, key=result.key, result=path, trace=checkout.store.trace_of(path), path=result.path(),
         chosen=((episode, number),),

@@ -17,7 +17,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.source_header import HEADER_BYTES, SOURCE_NAME, without_header
 from evaluator.model.config.submission import SubmissionKind
-from leaderboard.core.version_folders import twin_fault
+from leaderboard.core.version_folders import duplicate_fault
 from scripts.git.git_repository import GitRepository, TreeLeaf
 from scripts.repository.unchanged_starters import is_starter
 
@@ -275,5 +275,5 @@ def _fault(one: _Folder, other: _Folder, differences: list[str]) -> str:
     if not differences and one.manifest.key == other.manifest.key:
         how = ", byte for byte"
     if _is_same_owner(one, other):
-        return twin_fault(other.path + how)
+        return duplicate_fault(other.path + how)
     return f"is the same agent as {other.path}{how}, which stands on main already; enter one of your own"

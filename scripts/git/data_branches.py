@@ -161,10 +161,12 @@ def _read_files(
             take(leaf.text, content)
 
 
-def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None = None) -> tuple[list[Result], list[Duel]]:
+def read_recorded(
+    clone: GitRepository, sha: str, root_files: dict[str, bytes] | None = None
+) -> tuple[list[Result], list[Duel]]:
     """All results and duels on a commit, without fields that planning does not need; damaged files are logged.
 
-    Files at the branch's root are neither: they are put into `aside`, if given.
+    Files at the branch's root are neither: they are added to `root_files`, if given.
     """
     results: list[Result] = []
     duels: list[Duel] = []
@@ -172,8 +174,8 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
 
     def take(path: str, content: bytes) -> None:
         if "/" not in path:
-            if aside is not None:
-                aside[path] = content
+            if root_files is not None:
+                root_files[path] = content
             return
         try:
             record = parse_record(content, quick=True)

@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.version_folders import twin_fault, without_twins
+from leaderboard.core.version_folders import duplicate_fault, without_duplicates
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
 from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, folder_of
@@ -64,9 +64,9 @@ def _read_folders(
         _add_entries(clone, part, challenge, entries, faults)
     known |= {(entry.spelled_name, tuple(folders[entry.spelled_name])): entry for entry in entries}
     entries.sort(key=lambda entry: entry.spelled_name)
-    entries, twins = without_twins(entries)
-    for entry, other in twins:
-        faults.append(f"{folder_of(entry.spelled_name)}: is left out: it {twin_fault(folder_of(other.spelled_name))}")
+    entries, duplicates = without_duplicates(entries)
+    for entry, other in duplicates:
+        faults.append(f"{folder_of(entry.spelled_name)}: is left out: it {duplicate_fault(folder_of(other.spelled_name))}")
     return entries, faults
 
 

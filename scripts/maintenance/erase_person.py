@@ -18,7 +18,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Standings
-from leaderboard.core.store import RESULT, RETRY, TRACE
+from leaderboard.core.store import RESULT, TRACE, TRY_INFIX
 from leaderboard.visibility import StandingsInput
 from scripts.console import USAGE, CommandError
 from scripts.repository.checkout import Checkout
@@ -97,7 +97,7 @@ class ErasedPerson:
             # An attempt that failed on our side has the path of the one that counts, and a number in its name.
             if before.verdict is Verdict.INTERNAL_ERROR:
                 attempts[before.path()] += 1
-                ending = f"{RETRY}{attempts[before.path()]}{RESULT}"
+                ending = f"{TRY_INFIX}{attempts[before.path()]}{RESULT}"
             yield before.path() + ending, after.path() + ending, after.serialised()
 
     def moved_traces(self) -> Iterator[tuple[str, str, Callable[[bytes], bytes]]]:

@@ -101,8 +101,8 @@ def evaluate(agent: Any, task: str, *, board: str | Path = ".", sandbox: str = "
     if not isinstance(agent, str | Path):
         return _in_process(agent, chosen, checkout.challenge.season)
     entry = checkout.find(Path(agent).resolve())
-    bench = open_evaluator(checkout, sandbox)
-    result, trace = bench.run(bench.request(entry, chosen), ignore_progress)
+    evaluator = open_evaluator(checkout, sandbox)
+    result, trace = evaluator.run(evaluator.request(entry, chosen), ignore_progress)
     if result.verdict is not Verdict.OK or trace is None:
         raise CommandError(SUBMISSION_AT_FAULT, f"{agent} on {task}: {result.verdict}: {result.message}")
     parsed = parse_trace(trace)

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from evaluator.host.loading.yaml_loader import MAX_CHALLENGE_BYTES, nearest_line, parse_yaml
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.suggestion import nearest
+from leaderboard.core.owners import KeyPath
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
-
-Place = tuple[int | str, ...]
 
 
 def check_challenge(checkout: Checkout) -> tuple[list[str], list[str]]:
@@ -26,10 +25,10 @@ def check_challenge(checkout: Checkout) -> tuple[list[str], list[str]]:
     return [f"{path.name}:{nearest_line(lines, place)}: {fault}" for place, fault in faults], notes
 
 
-def _unknown_agents(checkout: Checkout, document: dict[str, object]) -> Iterator[tuple[Place, str]]:
+def _unknown_agents(checkout: Checkout, document: dict[str, object]) -> Iterator[tuple[KeyPath, str]]:
     """Baselines and anchors that are no folder here; the default of 'baselines' need not be there."""
     challenge = checkout.challenge
-    named: list[tuple[Place, str]] = []
+    named: list[tuple[KeyPath, str]] = []
     if "baselines" in document:
         named += [(("baselines", index), name) for index, name in enumerate(challenge.baselines)]
     named += [(("tasks", index, "anchor"), task.anchor) for index, task in enumerate(challenge.tasks) if task.anchor]
@@ -45,7 +44,7 @@ def _unknown_agents(checkout: Checkout, document: dict[str, object]) -> Iterator
             yield place, f"there is no agent {name!r}; {meant}add {folder}, or remove the name"
 
 
-def _task_faults(challenge: Challenge, notes: list[str]) -> Iterator[tuple[Place, str]]:
+def _task_faults(challenge: Challenge, notes: list[str]) -> Iterator[tuple[KeyPath, str]]:
     from evaluator.host.envs.check_task import task_faults  # imported late: gymnasium is slow
 
     for index, task in enumerate(challenge.tasks):

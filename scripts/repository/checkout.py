@@ -24,7 +24,7 @@ from leaderboard.core.eligibility import LOCAL as LOCAL
 from leaderboard.core.eligibility import with_quarantines, without_quarantined
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
-from leaderboard.core.version_folders import twin_fault, without_twins
+from leaderboard.core.version_folders import duplicate_fault, without_duplicates
 from scripts.console import USAGE, CommandError, say
 from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS, record_store
 from scripts.repository.season_file import SeasonFile, decrypt_revealed, read_seasons
@@ -170,11 +170,11 @@ class Checkout:
                 entries.append(self._without_files(self.find(path)))
             except LoadError as error:
                 faults.extend(error.lines)
-        twins = without_twins([each.entry() for each in entries])[1]
+        duplicates = without_duplicates([each.entry() for each in entries])[1]
         shown = {each.name: each.shown for each in entries}
-        faults += [f"{shown[twin.name]}: is left out: it {twin_fault(shown[other.name])}" for twin, other in twins]
-        twin_names = frozenset(twin.name for twin, _ in twins)
-        return [each for each in entries if each.name not in twin_names], faults, twin_names
+        faults += [f"{shown[one.name]}: is left out: it {duplicate_fault(shown[other.name])}" for one, other in duplicates]
+        left_out = frozenset(one.name for one, _ in duplicates)
+        return [each for each in entries if each.name not in left_out], faults, left_out
 
     def _without_files(self, entry: AgentFolder) -> AgentFolder:
         """In a lean checkout, the agent without its files: ten thousand agents with weights would fill the memory."""

@@ -9,7 +9,7 @@ from evaluator.host.loading.yaml_loader import LoadError, nearest_line
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.suggestion import did_you_mean
-from leaderboard.core.owners import Place, participant_faults
+from leaderboard.core.owners import KeyPath, participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal
 from leaderboard.planning.refusal_reasons import SubmissionsEnded, reason_in_words
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
@@ -33,7 +33,7 @@ def eligible_tasks(challenge: Challenge, entry: AgentFolder) -> list[Task]:
     submission, tasks = entry.folder.submission, challenge.tasks
     task_ids = {task.id for task in tasks}
     if submission.tasks != "all" and not is_example(entry):
-        faults: list[tuple[Place, str]] = [
+        faults: list[tuple[KeyPath, str]] = [
             (("tasks", index), f"there is no task {name!r}; {did_you_mean(name, sorted(task_ids), 'the tasks are')}")
             for index, name in enumerate(submission.tasks)
             if name not in task_ids
@@ -84,7 +84,7 @@ def people_faults(challenge: Challenge, entry: AgentFolder, folder: str) -> Iter
     """Faults in what an agent's manifest says about its authors, each with its line."""
     if not (entry.baseline or challenge.people.is_host(entry.login)):
         faults = participant_faults(challenge.people, entry.login, entry.folder.submission)
-        yield from _with_lines(entry, folder, ((fault.place, reason_in_words(fault)) for fault in faults))
+        yield from _with_lines(entry, folder, ((fault.key_path, reason_in_words(fault)) for fault in faults))
 
 
 def wording_faults(entry: AgentFolder, folder: str) -> Iterator[str]:
@@ -92,7 +92,7 @@ def wording_faults(entry: AgentFolder, folder: str) -> Iterator[str]:
     return _with_lines(entry, folder, entry.folder.submission.wording_faults())
 
 
-def _with_lines(entry: AgentFolder, folder: str, faults: Iterable[tuple[Place, str]]) -> Iterator[str]:
+def _with_lines(entry: AgentFolder, folder: str, faults: Iterable[tuple[KeyPath, str]]) -> Iterator[str]:
     manifest = entry.folder.manifest
     lines = manifest.lines()
     for place, words in faults:

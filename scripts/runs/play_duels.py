@@ -96,7 +96,7 @@ def play_missing_duels(
             yield duel, False
     for _, duel in run_jobs([runner.job(request) for request in missing], options.at_once, quiet=options.quiet):
         if options.store is not None:
-            options.store.write_duel(duel)
+            options.store.write(duel)
         yield duel, True
 
 

@@ -23,7 +23,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official, quarantine_of
-from leaderboard.core.store import RETRY, write_atomically
+from leaderboard.core.store import TRY_INFIX, write_atomically
 from leaderboard.core.version_folders import version_folders
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from leaderboard.planning.admission import admit_work
@@ -306,9 +306,9 @@ def season_files(checkout: Checkout) -> list[Path]:
         is_counted = record.season == checkout.challenge.season and is_official(record) and rules.fault(record) is None
         return is_counted and quarantine_of(record, checkout.moderation) is None
 
-    paths = {checkout.store.result_path(result) for result in results if counts(result)}
+    paths = {checkout.store.path_of(result) for result in results if counts(result)}
     files = [path for path in checkout.store.files() if path in paths or _is_failed_attempt(path, paths)]
-    return [*files, *(checkout.store.duel_path_of(duel) for duel in duels if counts(duel))]
+    return [*files, *(checkout.store.path_of(duel) for duel in duels if counts(duel))]
 
 
 def _refuse_awaited_replays(checkout: Checkout) -> None:
@@ -330,7 +330,7 @@ def _refuse_awaited_replays(checkout: Checkout) -> None:
 
 def _is_failed_attempt(path: Path, paths: set[Path]) -> bool:
     """Whether it is an internal error, which lies beside the result's path: `<key>.try1.json`."""
-    name, separator, _ = path.name.partition(RETRY)
+    name, separator, _ = path.name.partition(TRY_INFIX)
     return bool(separator) and path.with_name(f"{name}.json") in paths
 
 

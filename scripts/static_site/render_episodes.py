@@ -191,7 +191,7 @@ def replayed_results(checkout: Checkout, standings: Standings) -> list[ReplayedR
     by_key: dict[str, ReplayedResult] = {}
     for table, row in shown_replays(standings):
         result = row.result
-        path = checkout.store.result_path(result)
+        path = checkout.store.path_of(result)
         if not row.entry.anonymous and path.exists():
             by_key[result.key] = ReplayedResult(
                 task=table.task, key=result.key, result=path, trace=checkout.store.trace_of(path), path=result.path(),

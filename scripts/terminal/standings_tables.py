@@ -107,7 +107,7 @@ def _row_cells(task: Task, row: TaskRow) -> list[str | Text]:
 
 
 def _place_cells(row: TaskRow | OverallRow | GameRow) -> list[str]:
-    """Place and rank interval; baselines and other entries aside have none."""
+    """Place and rank interval; unranked entries have none."""
     rank = str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
     return [NONE, NONE] if row.is_unranked else [str(row.place), rank]
 

@@ -124,7 +124,7 @@ def full(root: Path) -> Checkout:
     players = [alice, arabic, long, baseline]
     _play(board, four, players)
     cheat = enter(board, "cheat", "crooked", tasks=["connect_four"])
-    board.store.write_duel(game_samples.duel(cheat, cheat, four, broken={0: game_samples.BROKEN[1]}))
+    board.store.write(game_samples.duel(cheat, cheat, four, broken={0: game_samples.BROKEN[1]}))
     _moderate(board, "copies weights")
     return Checkout(root)
 
@@ -158,7 +158,7 @@ def hostile(root: Path, reword: Callable[[str, int], str] = lambda text, index: 
               enumerate(OWN[:4])}  # fmt: skip
     _play(board, four, players, broken=broken)
     cheat = enter(board, "cheat", "crooked", tasks=["connect_four"])
-    board.store.write_duel(game_samples.duel(cheat, cheat, four, broken={0: broken[1]}))
+    board.store.write(game_samples.duel(cheat, cheat, four, broken={0: broken[1]}))
     # Whoever left is named by the result alone.
     gone = samples.entry("gone", "frank")
     record(board, gone, pole, returns(333, 9, 3), message=reword(OWN[0], 0), log_tail=reword(OWN[1], 1))
@@ -251,7 +251,7 @@ def _play(board: Checkout, game: Task, players: list[Entry], broken: Any = None)
     for index, one in enumerate(players):
         for other in players[: index + 1]:
             seed = 100 * index + players.index(other)
-            board.store.write_duel(game_samples.duel(one, other, game, seed, broken if other is not one else None))
+            board.store.write(game_samples.duel(one, other, game, seed, broken if other is not one else None))
 
 
 def _moderate(board: Checkout, why: str) -> None:

@@ -93,7 +93,7 @@ def refused(engine: Engine, client: Listening) -> dict[str, Any]:
     except EngineError:
         return {"reference": nobody, "registry": None, "inspected": [], "pushed": client.pushed}
     finally:
-        engine.forget(nobody), engine.forget(f"{NAME}:{TAG}")
+        engine.remove_image(nobody), engine.remove_image(f"{NAME}:{TAG}")
     raise AssertionError("a push to nobody was no error")
 
 
@@ -114,15 +114,15 @@ def record(hub: Hub) -> dict[str, Any]:
     engine.image_id(local)
     keep("push", target, digest, at_registry(hub, f"{NAME}/evaluator", TAG))
     for case, reference in (("fetch", target), ("fetch by digest", f"{target.rpartition(':')[0]}@{digest}")):
-        engine.forget(target), engine.forget(local)
-        keep(case, reference, engine.fetch(reference, local, None), at_registry(hub, f"{NAME}/evaluator", digest))
-    engine.forget(reference), engine.forget(local)
+        engine.remove_image(target), engine.remove_image(local)
+        keep(case, reference, engine.pull(reference, local, None), at_registry(hub, f"{NAME}/evaluator", digest))
+    engine.remove_image(reference), engine.remove_image(local)
     index = two_platforms(hub, f"{NAME}/index")
-    keep("fetch an index", index, engine.fetch(index, local, None), index.partition("@")[2])
+    keep("fetch an index", index, engine.pull(index, local, None), index.partition("@")[2])
     again = f"{hub.address}/{NAME}/again:{TAG}"
     keep("push of an index", again, engine.push(local, again, None), at_registry(hub, f"{NAME}/again", TAG))
     for name in (index, again, local):
-        engine.forget(name)
+        engine.remove_image(name)
     cases["push to nobody"] = refused(engine, client)
     about = client.version()
     return {"version": about["Version"], "api": about["ApiVersion"], "store": client.info()["Driver"], "cases": cases}

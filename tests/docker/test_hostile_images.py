@@ -124,7 +124,7 @@ def test_a_registry_that_fails_does_not_choose_when_the_next_begins(
     docker: SelectedSandbox, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[None] = []
-    monkeypatch.setattr(docker_sandbox, "wait_for_pace", lambda: waits.append(None))
+    monkeypatch.setattr(docker_sandbox, "wait_for_start_slot", lambda: waits.append(None))
     entry = hub.image("mallory/gone", [layer(file=b"x")], {"Entrypoint": ["/x"]}).partition("@")[0] + "@sha256:" + "1" * 64
     order = evaluations.order(folder_of(entry, image_mib=64), TASK, limits=LIMITS)
 
@@ -146,7 +146,7 @@ def test_the_times_of_its_files_do_not_tell_an_image_when_it_arrived(
     entry = hub.image("mallory/late", [misfit, layer(late=b"late")], {"Entrypoint": ["/misfit", "leave"]})
     here: list[str | None] = []
     name = agent_image.local_name(parse_reference(entry))
-    monkeypatch.setattr(docker_sandbox, "wait_for_pace", lambda: here.append(engine.image_id(name)))
+    monkeypatch.setattr(docker_sandbox, "wait_for_start_slot", lambda: here.append(engine.image_id(name)))
     order = dataclasses.replace(evaluations.order(folder_of(entry, image_mib=64), TASK, limits=LIMITS), tier=Tier.OFFICIAL)
 
     assert evaluations.evaluate(order, docker).result.verdict is Verdict.CRASHED
@@ -531,7 +531,7 @@ def test_where_only_its_own_image_fails_it_is_the_owners_fault(
     chosen = request.getfixturevalue(box)
 
     result = evaluations.evaluate(order, chosen).result
-    last = evaluations.evaluate(dataclasses.replace(order, answering=True), chosen).result
+    last = evaluations.evaluate(dataclasses.replace(order, owner_liable=True), chosen).result
 
     assert result.verdict is Verdict.INVALID or ASKED_AGAIN in result.message, result.message
     assert last.verdict in (Verdict.INVALID, Verdict.TIMEOUT), last.message
@@ -589,7 +589,7 @@ def test_an_official_image_of_its_owners_registry_waits_for_the_pace(
 ) -> None:
     entry = hub.image("mallory/paced", [misfit, layer(a=os.urandom(9))], {"Entrypoint": ["/misfit", "leave"]})
     waits: list[str] = []
-    monkeypatch.setattr(docker_sandbox, "wait_for_pace", lambda: waits.append("once"))
+    monkeypatch.setattr(docker_sandbox, "wait_for_start_slot", lambda: waits.append("once"))
     wanted = dataclasses.replace(evaluations.order(folder_of(entry), TASK, limits=LIMITS), tier=Tier.OFFICIAL)
     for _ in range(2):  # The second time it is on the machine.
         evaluations.evaluate(wanted, docker)

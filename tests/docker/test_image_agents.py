@@ -75,9 +75,9 @@ def javascript(engine: Engine, hub: Hub) -> Iterator[str]:
     base = f"pullrank-test-node:{uuid.uuid4().hex[:8]}"
     engine._api.import_image_from_data(tree_of("node"), *base.split(":"))
     entry = build(engine, LANGUAGES / "javascript", f"{hub.address}/alice/js:latest", BASE=base)
-    engine.forget(base)
+    engine.remove_image(base)
     yield entry
-    engine.forget(agent_image.local_name(parse_reference(entry)))
+    engine.remove_image(agent_image.local_name(parse_reference(entry)))
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def compiled(engine: Engine, hub: Hub, tmp_path_factory: pytest.TempPathFactory)
     subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "-static", "-o", "agent", "agent.c"], cwd=room, check=True)
     entry = build(engine, room, f"{hub.address}/alice/c:latest")
     yield entry
-    engine.forget(agent_image.local_name(parse_reference(entry)))
+    engine.remove_image(agent_image.local_name(parse_reference(entry)))
 
 
 def folder_of(entry: str, **limits: int) -> SubmissionFolder:

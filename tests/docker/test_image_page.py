@@ -41,7 +41,7 @@ def test_the_commands_of_the_page(board: Path, engine: Engine, monkeypatch: pyte
         assert entry
         named_by_tag(board, hub, entry[1])
         named_wrongly(board, hub)
-    engine.forget(agent_image.local_name(parse_reference(entry[1])))
+    engine.remove_image(agent_image.local_name(parse_reference(entry[1])))
     engine._api.remove_image(f"{hub.address}/alice/pole", force=True)
 
     assert len(BLOCKS) == 3

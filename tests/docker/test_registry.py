@@ -46,13 +46,13 @@ def test_pushed_and_pulled_by_digest_it_is_the_same_image(engine: Engine, regist
     digest = engine.push(small, target, None)
 
     assert digest in registry.manifests
-    assert engine.fetch(f"{target.rpartition(':')[0]}@{digest}", "pullrank-test:again", None) == digest
+    assert engine.pull(f"{target.rpartition(':')[0]}@{digest}", "pullrank-test:again", None) == digest
     assert engine.image_id("pullrank-test:again") == engine.image_id(small)
 
 
 def test_what_the_registry_does_not_have_cannot_be_fetched(engine: Engine, registry: Registry) -> None:
     with pytest.raises(EngineError, match="could not fetch"):
-        engine.fetch(f"{registry.address}/nobody/nothing:x", "pullrank-test:never", None)
+        engine.pull(f"{registry.address}/nobody/nothing:x", "pullrank-test:never", None)
 
 
 def test_a_registry_that_is_not_there_is_named(engine: Engine, small: str) -> None:

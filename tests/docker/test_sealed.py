@@ -80,16 +80,16 @@ def board(tmp_path_factory: pytest.TempPathFactory, docker: SelectedSandbox) -> 
 def play(root: Path) -> None:
     """Each entry on its task."""
     made = Checkout(root)
-    bench = open_evaluator(made, "docker")
+    evaluator = open_evaluator(made, "docker")
     commit = GitRepository(root).resolve("HEAD")
     for login, agent, task in (("alice", "pole", "CartPole-v1"), ("bob", "walker", "lake")):
         path = root / "submissions" / login / agent
         entry = AgentFolder(login=login, agent=agent, path=path, folder=read_folder(path, made.challenge.submissions))
         asked = made.challenge.task(task)
         assert asked is not None
-        order = bench.request(entry, asked, SECRET.beacon)
+        order = evaluator.request(entry, asked, SECRET.beacon)
         order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
-        result, trace = bench.run(order, ignore_progress)
+        result, trace = evaluator.run(order, ignore_progress)
         assert (result.verdict, result.sandbox) == ("ok", SandboxKind.DOCKER), result.message
         assert ":MARK:" in result.log_tail
         assert SECRET.raw.hex() not in result.log_tail

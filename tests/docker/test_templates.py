@@ -90,7 +90,7 @@ def test_an_image_is_built_pushed_and_played_as_its_readme_says(
         write_entry(board / FOLDER / "submission.yml", entry)
         verdicts = evaluated(board, FOLDER)
         again = follow(board, f"set -eu\ncd {FOLDER}\n{trial}")
-    engine.forget(agent_image.local_name(parse_reference(entry)))
+    engine.remove_image(agent_image.local_name(parse_reference(entry)))
     engine._api.remove_image(f"{hub.address}/alice/first", force=True)
 
     assert verdicts == dict.fromkeys([*SOLO, *GAMES, "throws"], "ok")

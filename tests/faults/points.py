@@ -107,7 +107,7 @@ POINTS = (
         words="when a duel is played and not recorded",
     ),
     FaultPoint(
-        name="duel-recorded", run="tournament", at=f"{STORE}:ResultStore.write_duel", when="after", call=2, usual=True,
+        name="duel-recorded", run="tournament", at=f"{STORE}:ResultStore.write", when="after", call=2, usual=True,
         words="between two duels of a tournament",
     ),
     FaultPoint(

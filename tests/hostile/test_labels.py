@@ -219,7 +219,7 @@ def status_of(
     for name in ("results", "traces"):
         shutil.rmtree(root / name, ignore_errors=True)
     store = ResultStore(results=root / "results", traces=root / "traces")
-    path = store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace)
+    path = store.write(record, trace)
     (finding,) = verify_files(challenge, store, [path], quiet=True)
     return finding.status, "; ".join(finding.faults)
 

@@ -185,7 +185,7 @@ def test_a_player_that_goes_back_when_the_quota_is_used_up_has_no_place_and_meet
             )  # fmt: skip
             played = outcomes if len(pair) == 2 else "dd"
             fields = {"beacon": beacon, "runtime_digest": runtime, "key": wanted.key(), "at": at}
-            record_store(board.path).write_duel(make.duel(players[0], players[-1], played, on=rules.games[0], **fields))
+            record_store(board.path).write(make.duel(players[0], players[-1], played, on=rules.games[0], **fields))
 
     def state() -> tuple[list[str], list[str]]:
         """Who has a place, and which duels are planned."""

@@ -396,9 +396,9 @@ def test_a_script_that_asks_for_too_much_before_it_played_anything_is_invalid() 
     tries="Lets its own registry or host of weights fail in all tries when its seeds are bad ones.",
 )  # fmt: skip
 @pytest.mark.parametrize("fault", [RegistryFault, lambda words: AgentFault(Verdict.INTERNAL_ERROR, words)])
-@pytest.mark.parametrize("answering", [False, True])
+@pytest.mark.parametrize("owner_liable", [False, True])
 def test_whose_files_failed_in_every_try_is_late(
-    fault: Callable[[str], AgentFault], answering: bool, tmp_path: Path
+    fault: Callable[[str], AgentFault], owner_liable: bool, tmp_path: Path
 ) -> None:
     """It cost neither a try nor a quota, whose seeds its owner knew from the merge on."""
 
@@ -408,10 +408,10 @@ def test_whose_files_failed_in_every_try_is_late(
     wanted = order_of(write_agent(tmp_path / "a", "class Agent:\n    pass\n"))
 
     result = evaluate_agent(
-        replace(wanted, answering=answering), SandboxKind.DOCKER, opener, lambda: datetime.now(UTC), lambda done: None
+        replace(wanted, owner_liable=owner_liable), SandboxKind.DOCKER, opener, lambda: datetime.now(UTC), lambda done: None
     ).result
 
-    is_late = answering and fault is RegistryFault
+    is_late = owner_liable and fault is RegistryFault
     assert result.verdict is (Verdict.TIMEOUT if is_late else Verdict.INTERNAL_ERROR)
     assert result.first_attempt is not None
     assert "status 503" in result.message
@@ -433,7 +433,7 @@ def test_who_could_not_be_fetched_in_all_tries_but_the_last_answers_for_that(mes
     (item,) = missing_work(make.challenge(), [entry], failed, context, [])
 
     assert isinstance(item, WorkItem)
-    assert item.answering == answers
+    assert item.owner_liable == answers
 
 
 class Heavy(Open):

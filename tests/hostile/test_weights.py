@@ -503,7 +503,7 @@ def test_the_second_in_which_files_arrive_tells_an_agent_nothing(
 
     def opener(spec: sandbox.SandboxSpec) -> sandbox.Sandbox:
         started.append(clock.now)
-        assert spec.is_paced
+        assert spec.waits_for_slot
         raise AgentFault(Verdict.CRASHED, "that is all")
 
     def started_after(delay: float) -> float:
@@ -564,7 +564,7 @@ def test_the_times_of_its_files_do_not_tell_an_agent_when_they_arrived(
     "is to start: that one reads in the clock how to play its final draw.",
 )  # fmt: skip
 @pytest.mark.parametrize(
-    ("url", "page", "is_paced"),
+    ("url", "page", "waits_for_slot"),
     [
         ("https://models.example/net.bin", overloaded, True),
         ("https://models.example/net.bin", gives(CONTENT[:-1] + b"x"), True),
@@ -574,7 +574,7 @@ def test_the_times_of_its_files_do_not_tell_an_agent_when_they_arrived(
     ],
 )  # fmt: skip
 def test_the_second_in_which_files_fail_tells_the_next_agent_nothing(
-    server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, page: Answer, is_paced: bool
+    server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, page: Answer, waits_for_slot: bool
 ) -> None:
     clock = Clock()
     monkeypatch.setattr(sandbox, "time", clock)
@@ -598,7 +598,7 @@ def test_the_second_in_which_files_fail_tells_the_next_agent_nothing(
 
     ends = {ended_after(delay) for delay in (1.0, 7.0, 90.0)}
 
-    assert (len(ends) == 1, {end % sandbox.PACE_SECONDS for end in ends} == {0.0}) == (is_paced, is_paced)
+    assert (len(ends) == 1, {end % sandbox.START_SLOT_SECONDS for end in ends} == {0.0}) == (waits_for_slot, waits_for_slot)
 
 
 @pytest.mark.attack(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scripts.github.official.check_shards import MANIFESTS, write_manifests
+from scripts.github.official.check_shards import HASH_LISTS, write_hash_lists
 from tests.github.world import WorkflowRun, World
 from tests.workflows.actions import Actions
 from tests.workflows.remote import Remote
@@ -68,8 +68,8 @@ def test_more_subjects_than_can_be_attested_are_refused_and_our_lists_are_not(ac
     (machine.temp / "results").mkdir()
     for path in paths:
         path.write_text(path.name)
-    assert write_manifests(paths, machine.temp) == 3
-    lists = sorted((machine.temp / MANIFESTS).iterdir())
+    assert write_hash_lists(paths, machine.temp) == 3
+    lists = sorted((machine.temp / HASH_LISTS).iterdir())
     for path in lists:
         actions.attest(machine, {"subject-checksums": str(path)})
     (machine.temp / "all").write_text("".join(path.read_text() for path in lists))

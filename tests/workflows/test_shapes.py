@@ -144,7 +144,7 @@ def test_names_of_jobs_and_artifacts_hold_nothing_that_was_typed(name: str) -> N
     named += [str(step["with"]["name"]) for _, step in steps(name) if "name" in step.get("with", {})]
     expressions = {part for one in named for part in re.findall(r"\$\{\{ *(.*?) *\}\}", one)}
 
-    assert expressions <= {"matrix.shard", "matrix.manifest", "matrix.python", "matrix.part"}
+    assert expressions <= {"matrix.shard", "matrix.list", "matrix.python", "matrix.part"}
 
 
 @pytest.mark.attack(

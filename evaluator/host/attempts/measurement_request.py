@@ -50,7 +50,7 @@ def sandbox_spec(
     *,
     wall_seconds: float | None = None,
     gpus: int = 0,
-    is_paced: bool = False,
+    waits_for_slot: bool = False,
 ) -> SandboxSpec:
     """The sandbox for an agent whose files were copied to `staged`."""
     submission = folder.submission
@@ -63,7 +63,7 @@ def sandbox_spec(
         extras=submission.needs,
         loopback=submission.connects_to_itself,
         image=folder.image,
-        is_paced=is_paced,
+        waits_for_slot=waits_for_slot,
         wall_seconds=wall_seconds,
         gpus=gpus,
     )

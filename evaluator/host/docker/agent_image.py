@@ -81,9 +81,9 @@ def ensure_agent_image(
                 sum(image.size for image in engine.stored(AGENT_REPOSITORY) if image.name == name), image_mib, "unpacked"
             )
         except AgentFault:
-            engine.forget(name)
+            engine.remove_image(name)
             raise
-        engine.rename(image_id, name)
+        engine.tag(image_id, name)
     return image_id
 
 
@@ -95,7 +95,7 @@ def trim_images(engine: Engine, kept_mib: int = KEPT_IMAGES_MIB) -> list[str]:
         excess = sum(sizes.values()) - kept_mib * MIB
         for name, size in sizes.items():
             if excess > 0:
-                engine.forget(name)
+                engine.remove_image(name)
                 removed.append(name)
                 excess -= size
     return removed
@@ -141,7 +141,7 @@ def _fetch(engine: Engine, reference: ImageReference, image_mib: int, wait: Call
             return engine.load(image_archive(layers, document, name), name, LOAD_SECONDS)
         except EngineError as error:
             with contextlib.suppress(EngineError):
-                engine.forget(name)
+                engine.remove_image(name)
             if error.refused:
                 raise cannot_start(error) from error
             raise

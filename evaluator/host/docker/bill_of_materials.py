@@ -48,7 +48,7 @@ def bill_of_materials(engine: Engine, reference: str, locks: Iterable[str]) -> d
     with engine.exported(reference) as tar:
         files = installed_files(tar)
     python = next(
-        (value for value in engine.description(reference)["Config"].get("Env") or () if value.startswith(_PYTHON)), ""
+        (value for value in engine.inspect_image(reference)["Config"].get("Env") or () if value.startswith(_PYTHON)), ""
     )
     hashes = {key: value for lock in locks for key, value in locked_hashes(lock).items()}
     return document(image_digest(engine, reference), files, python.removeprefix(_PYTHON), hashes)

@@ -30,7 +30,7 @@ from evaluator.host.docker.engine_errors import (
     build_failure,
     digest_of,
     engine_warnings,
-    is_of_an_image,
+    is_image_fault,
     no_answer,
     pushed_digest,
 )
@@ -177,16 +177,16 @@ class Engine:
 
     def image_id(self, reference: str) -> str | None:
         """The id of a local image; None where there is none."""
-        image = self._look_at(reference)
+        image = self._find_image(reference)
         return str(image["Id"]) if image else None
 
-    def description(self, reference: str) -> dict[str, Any]:
+    def inspect_image(self, reference: str) -> dict[str, Any]:
         """What the engine says of a local image; raises EngineError where there is none."""
-        if (image := self._look_at(reference)) is None:
+        if (image := self._find_image(reference)) is None:
             raise EngineError(f"there is no image {reference} here")
         return image
 
-    def _look_at(self, reference: str) -> dict[str, Any] | None:
+    def _find_image(self, reference: str) -> dict[str, Any] | None:
         with _engine_errors(f"look at image {reference}"):
             try:
                 return dict(self._api.inspect_image(reference))  # type: ignore[no-untyped-call]
@@ -219,7 +219,7 @@ class Engine:
             for event in client.load_image(archive, quiet=True):  # type: ignore[no-untyped-call]
                 if reason := event.get("error") or event.get("message"):
                     words = " ".join(str(reason).split())
-                    raise EngineError(f"could not unpack the image: {words[:200]}", refused=is_of_an_image(words))
+                    raise EngineError(f"could not unpack the image: {words[:200]}", refused=is_image_fault(words))
         image_id = self.image_id(name)
         if image_id is None:
             raise EngineError("could not unpack the image: the engine took it and does not have it")
@@ -229,19 +229,19 @@ class Engine:
         """The images of a repository, the longest unused one first."""
         with _engine_errors("look at the images"):
             names = [name for image in self._api.images(repository) for name in image["RepoTags"] or ()]
-        images = [(name, image) for name in names if (image := self._look_at(name)) is not None]
+        images = [(name, image) for name in names if (image := self._find_image(name)) is not None]
         stored = [
             StoredImage(name=name, size=int(image["Size"]), used=str(image.get("Metadata", {}).get("LastTagTime", "")))
             for name, image in images
         ]
         return sorted(stored, key=lambda image: (image.used, image.name))
 
-    def rename(self, image: str, name: str) -> None:
+    def tag(self, image: str, name: str) -> None:
         """Name an image, which also marks it as used now."""
         with _engine_errors("name an image"):
             self._name(image, name)
 
-    def forget(self, name: str) -> None:
+    def remove_image(self, name: str) -> None:
         """Remove an image, unless a container uses it."""
         with _engine_errors("remove an image", but=_REMOVED_STATUS):
             self._api.remove_image(name)
@@ -267,7 +267,7 @@ class Engine:
                 if "error" in event:
                     raise EngineError(build_failure(arguments, output, event["error"]))
 
-    def fetch(self, reference: str, name: str, credentials: dict[str, str] | None) -> str:
+    def pull(self, reference: str, name: str, credentials: dict[str, str] | None) -> str:
         """Pull an image and name it `name`; returns its digest."""
         with _engine_errors(f"fetch {reference}"):
             self._api.pull(reference, auth_config=credentials)
@@ -413,7 +413,7 @@ def _engine_errors(doing: str, but: tuple[int, ...] = ()) -> Iterator[None]:
         status = error.status_code if isinstance(error, docker.errors.APIError) else None
         if status in but:
             return
-        refused = status == requests.codes.bad_request or is_of_an_image(str(error))
+        refused = status == requests.codes.bad_request or is_image_fault(str(error))
         raise EngineError(f"could not {doing}: {_short(error)}", refused=refused) from error
 
 

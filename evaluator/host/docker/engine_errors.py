@@ -23,13 +23,13 @@ _VERSIONS = re.compile(r"\(from versions: ([^,)]+),[^)]*, ([^,)]+)\)")
 # What the engine reports as its own failure though the image is at fault: a WORKDIR that leads nowhere, layers that it
 # cannot unpack, and places to mount at that lead in circles, into /proc, or in place of a device. The same messages may end
 # with what a machine lacks.
-_OF_AN_IMAGE = re.compile(
+_IMAGE_FAULT = re.compile(
     r"Cannot mkdir|too many links|mkdir /.*: (read-only|file exists)|tar file\(exit status 1\)|unhandled tar"
     r"|lstat /.*: not a directory|too many levels of symbolic links|file name too long|inside /proc|duplicates of file paths"
     r"|archive/tar: |ApplyLayer exit status 1|reopening /dev/null|rootfs at \W*/sbin/docker-init"
 )
 # Only at the end: before it stand names of the image's own files.
-_OF_THE_MACHINE = re.compile(
+_MACHINE_FAULT = re.compile(
     r"(no space left on device|disk quota exceeded|input/output error|cannot allocate memory|too many open files"
     r'( in system)?)(: unknown)?("\))?$'
 )
@@ -56,9 +56,9 @@ class StoredImage:
     """When it was last named; sorts by time."""
 
 
-def is_of_an_image(error: str) -> bool:
-    """Whether it is an image's fault what an engine that works reports as its own failure."""
-    return bool(_OF_AN_IMAGE.search(error)) and not _OF_THE_MACHINE.search(error)
+def is_image_fault(error: str) -> bool:
+    """Whether an error that an engine reports as its own failure is an image's fault, and the engine works."""
+    return bool(_IMAGE_FAULT.search(error)) and not _MACHINE_FAULT.search(error)
 
 
 def no_answer(error: str) -> str:

@@ -104,7 +104,7 @@ def rebuilt_digest(engine: Engine, base: str, tell: Callable[[str], None], extra
         engine.build(build_archive(extras), name, _arguments(base, extras), tell, cached=False)
         return image_digest(engine, name)
     finally:
-        engine.forget(name)
+        engine.remove_image(name)
 
 
 def image_digest(engine: Engine, reference: str) -> str:
@@ -112,7 +112,7 @@ def image_digest(engine: Engine, reference: str) -> str:
 
     This is the image's id where the engine took our configuration.
     """
-    return f"sha256:{hashlib.sha256(_config(engine.description(reference))).hexdigest()}"
+    return f"sha256:{hashlib.sha256(_config(engine.inspect_image(reference))).hexdigest()}"
 
 
 def _without_time(engine: Engine, name: str, tell: Callable[[str], None]) -> str:
@@ -121,7 +121,7 @@ def _without_time(engine: Engine, name: str, tell: Callable[[str], None]) -> str
     The engine has the layers already, so they are not sent. Containerd's image store wants them: there the id is another one
     each time, and the layers are the same.
     """
-    description = engine.description(name)
+    description = engine.inspect_image(name)
     layers = [None] * len(description["RootFS"]["Layers"])
     try:
         return engine.load(image_archive(layers, _config(description), name), name, _CONFIG_SECONDS)

@@ -27,7 +27,7 @@ from evaluator.model.config.image_reference import ImageReference, TaggedImage
 from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 
-MANIFESTS = (
+MANIFEST_TYPES = (
     "application/vnd.oci.image.index.v1+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
     "application/vnd.oci.image.manifest.v1+json",
@@ -62,7 +62,7 @@ class _Answer(http.client.HTTPResponse):
             del self.headers[name]
 
 
-class _Clock:
+class _ConnectionDeadline:
     """Hangs up all connections when the time is over: a read that waits for all of its bytes would never see the end."""
 
     def __init__(self, seconds: float) -> None:
@@ -131,10 +131,10 @@ class Registry:
         self._token: str | None = None
         self._session = requests.Session()
         self._session.auth = lambda request: request  # so that this machine's .netrc is not used
-        clock = _Clock(seconds)
-        weakref.finalize(self, clock.end)
+        deadline = _ConnectionDeadline(seconds)
+        weakref.finalize(self, deadline.end)
         for scheme in ("http://", "https://"):
-            self._session.mount(scheme, clock.adapter(None if self._is_here else self._public_address))
+            self._session.mount(scheme, deadline.adapter(None if self._is_here else self._public_address))
 
     def manifest(self, digest: str) -> bytes:
         """The manifest with this digest; raises as `blob` does."""
@@ -195,7 +195,7 @@ class Registry:
 
     def _follow(self, url: str) -> requests.Response:
         for _ in range(_MAX_REDIRECTS):
-            response = self._get(url, ", ".join(MANIFESTS))
+            response = self._get(url, ", ".join(MANIFEST_TYPES))
             if response.status_code == _UNAUTHORISED and self._token is None:
                 self._token = self._anonymous_token(response.headers.get("www-authenticate", ""))
             elif response.status_code in _REDIRECTS:

@@ -79,7 +79,7 @@ class DuelRequest(MeasurementRequest):
     contenders: Contenders
     """The players as `order_sides` puts them; the same one twice is its validation."""
     game: PettingZooGame
-    answering: Side | None = None
+    liable_side: Side | None = None
     """The side whose registry or web host failed in all tries before: it forfeits if that fails again."""
 
     @property
@@ -162,7 +162,7 @@ def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgr
         except MachineFault as fault:
             return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=clean_text(str(fault)), is_final=True)
         failed = [side for side in duels.SIDES if isinstance(players[side].fault, RegistryFault)]
-        if failed and failed != [request.answering]:
+        if failed and failed != [request.liable_side]:
             message = clean_text(str(players[failed[0]].fault))
             unfetched = failed[0] if len(failed) == 1 else None
             return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=message, unfetched=unfetched)

@@ -27,7 +27,7 @@ from evaluator.host.sandboxes.sandbox import (
     SandboxSpec,
     exit_fault,
     handed_processors,
-    wait_for_pace,
+    wait_for_start_slot,
 )
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
@@ -131,7 +131,7 @@ class DockerSandbox:
             return
         reference = spec.image.reference
         # Also where it fails: what is played next would else begin in a second that the owner chose.
-        wait = wait_for_pace if spec.is_paced and not is_common(reference.host) else None
+        wait = wait_for_start_slot if spec.waits_for_slot and not is_common(reference.host) else None
         image = agent_image.ensure_agent_image(config.engine, reference, spec.image.image_mib, wait)
         self.image_digest = f"sha256:{reference.digest}"
         try:

@@ -52,12 +52,12 @@ def shared_processor(pin_sandbox: Pin) -> Iterator[None]:
 
 # Whoever serves an agent's files by a host of its own knows the seeds by then, and chooses the second in which they arrive.
 # An agent that reads the clock could be told by it how to play; so it starts at a full multiple of this.
-PACE_SECONDS = 600.0
+START_SLOT_SECONDS = 600.0
 
 
-def wait_for_pace() -> None:
-    """Wait until the next full multiple of `PACE_SECONDS` of the clock."""
-    time.sleep(-time.time() % PACE_SECONDS)
+def wait_for_start_slot() -> None:
+    """Wait until the next full multiple of `START_SLOT_SECONDS` of the clock."""
+    time.sleep(-time.time() % START_SLOT_SECONDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +78,8 @@ class SandboxSpec:
     image: OwnImage | None = None
     """The agent's own image; none of our code runs in it."""
     gpus: int = 0
-    is_paced: bool = False
-    """Whether it waits for the pace before it starts, if its image was fetched from its owner's own registry."""
+    waits_for_slot: bool = False
+    """Whether it starts at a full multiple of `START_SLOT_SECONDS`, if its image is from its owner's own registry."""
     wall_seconds: float | None = None
     """Overrides the wall limit of `limits`: a player of a duel also waits for its opponent."""
 

@@ -21,7 +21,7 @@ from evaluator.host.loading.submission_folder import fetch_weights, stage
 from evaluator.host.machine import machine_digest
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
-from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, wait_for_pace
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, wait_for_start_slot
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.host.solo.make_result import Evaluation, custom_metrics, make_evaluation
 from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, evaluator_code
@@ -72,7 +72,7 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
             try:
                 return _in_sandbox(request, opener, Path(name), callbacks)
             except AgentFault as fault:  # such as an agent's image that cannot be fetched
-                if request.answering and isinstance(fault, RegistryFault):
+                if request.owner_liable and isinstance(fault, RegistryFault):
                     words = f"it could not be started in any try: {fault}"
                     return EvaluationEnd(verdict=Verdict.TIMEOUT, message=words, sandbox=kind)
                 is_final = isinstance(fault, MachineFault)
@@ -90,13 +90,13 @@ def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, staged: Path
         asked_owner = fetch_weights(request.folder)
     except AgentFault as fault:
         if fault.asked_owner and is_official:
-            wait_for_pace()  # What this machine plays next would else begin in a second that the owner chose.
+            wait_for_start_slot()  # What this machine plays next would else begin in a second that the owner chose.
         raise
     if asked_owner and is_official:
-        wait_for_pace()
+        wait_for_start_slot()
     stage(request.folder, staged)  # Only now: an agent reads in the times of its files when they were written.
     gpus = len(request.gpus.cards) if request.gpus else 0
-    sandbox = opener(sandbox_spec(request.folder, staged, request.limits, gpus=gpus, is_paced=is_official))
+    sandbox = opener(sandbox_spec(request.folder, staged, request.limits, gpus=gpus, waits_for_slot=is_official))
     try:
         played = _run_script if request.folder.submission.kind is SubmissionKind.SCRIPT else _play_episodes
         end = played(request, sandbox, callbacks)

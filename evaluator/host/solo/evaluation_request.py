@@ -27,8 +27,8 @@ class EvaluationRequest(MeasurementRequest):
     """In a sealed season: where the seeds come from."""
     gpus: Devices | None = None
     """The graphics cards that it is handed, where the leaderboard wants some."""
-    answering: bool = False
-    """Whether its owner answers for a registry or host of weights that fails: it failed in all tries but the last one."""
+    owner_liable: bool = False
+    """Whether its owner is liable for a registry or host of weights that fails: it failed in all tries but the last one."""
 
     def wanted(self) -> WantedResult:
         """What the result depends on."""

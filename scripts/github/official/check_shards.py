@@ -31,30 +31,30 @@ from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
 from scripts.verification.verify_records import VerificationJob, verify_jobs
 
-MANIFESTS = "manifests"
+HASH_LISTS = "hash-lists"
 # Limits of actions/attest: subjects, and bytes of their list.
 SUBJECTS, SUBJECT_BYTES = 1024, 512 * 1024
 # GitHub's limit for a matrix is 256 jobs, each of which attests one list.
 ATTESTED_LISTS = 256
 
 
-def write_manifests(paths: Iterable[Path], place: Path) -> int:
+def write_hash_lists(paths: Iterable[Path], place: Path) -> int:
     """Write the hash lists of files below a folder, as 0.sha256 and so on; returns their number.
 
     Traces need not be listed: each result contains the hash of its trace.
     """
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(place)}\n".encode() for path in paths]
-    lists = list(_manifest_lists(sorted(lines)))
-    (place / MANIFESTS).mkdir(parents=True, exist_ok=True)
+    lists = list(_hash_lists(sorted(lines)))
+    (place / HASH_LISTS).mkdir(parents=True, exist_ok=True)
     for number, content in enumerate(lists[:ATTESTED_LISTS]):
-        write_atomically(place / MANIFESTS / f"{number}.sha256", content)
+        write_atomically(place / HASH_LISTS / f"{number}.sha256", content)
     if len(lists) > ATTESTED_LISTS:
         left = sum(content.count(b"\n") for content in lists[ATTESTED_LISTS:])
         say(f"{left} results are not attested: one run can attest {ATTESTED_LISTS} lists of {SUBJECTS}.")
     return min(len(lists), ATTESTED_LISTS)
 
 
-def _manifest_lists(lines: Sequence[bytes]) -> Iterator[bytes]:
+def _hash_lists(lines: Sequence[bytes]) -> Iterator[bytes]:
     part: list[bytes] = []
     size = 0
     for line in lines:
@@ -118,9 +118,9 @@ class CheckedShards:
     """A line, safe to log, for everything that is not accepted."""
     lost: tuple[int, ...]
     """Shards without usable results; the next round plays them again."""
-    manifests: int = 0
+    hash_lists: int = 0
     """Number of hash lists to attest, from 0.sha256 on."""
-    late: int = 0
+    unreplayed: int = 0
     """Results that there was no time to replay; the next round plays them again."""
 
 
@@ -136,27 +136,27 @@ def check_shards(
     received = receive_shards(assignment, work, paths)
     files, secret = received.files, season_secret(official.secret, work.challenge)
     facts = gather_facts(official, work, [file.item for file in files])
-    check = ExpectedRound(official=official, work=work, facts=facts, now=now)
+    expected = ExpectedRound(official=official, work=work, facts=facts, now=now)
     with scratch_folder("opened") as place:
         if secret:
             files = decrypted_copies(files, Path(place), secret)
-        records, lines = _replay(check, [(file, _faults_of(check, file)) for file in files], secret)
+        records, lines = _replay(expected, [(file, _faults_of(expected, file)) for file in files], secret)
     amended = list(amended_records(official, work, assignment.results_sha, facts, secret))
-    manifests = _write_accepted(records, amended, accepted)
+    hash_lists = _write_accepted(records, amended, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
     refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
     return CheckedShards(
-        accepted=tuple(record for record, _ in records), refused=refusals, lost=lost, manifests=manifests,
-        late=len(files) - len(records),
+        accepted=tuple(record for record, _ in records), refused=refusals, lost=lost, hash_lists=hash_lists,
+        unreplayed=len(files) - len(records),
     )  # fmt: skip
 
 
-def _faults_of(check: ExpectedRound, file: ShardFile) -> tuple[str, ...]:
+def _faults_of(expected: ExpectedRound, file: ShardFile) -> tuple[str, ...]:
     """The faults of a shard's file before any replay."""
     if file.fault:
         return (file.fault,)
     try:
-        return tuple(check.mismatches(file.item, parse_for_item(file.item, file.result.read_bytes())))
+        return tuple(expected.mismatches(file.item, parse_for_item(file.item, file.result.read_bytes())))
     except READ_ERRORS as error:  # Only this file is lost.
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return (f"{why}{error_in_words(error, 300)}",)
@@ -167,13 +167,13 @@ RecordAndTrace = tuple[Result | Duel, bytes | None]
 
 
 def _replay(
-    check: ExpectedRound, inspected: Sequence[tuple[ShardFile, tuple[str, ...]]], secret: SeasonSecret | None
+    expected: ExpectedRound, inspected: Sequence[tuple[ShardFile, tuple[str, ...]]], secret: SeasonSecret | None
 ) -> tuple[list[RecordAndTrace], list[str]]:
     """Replay what is not refused yet; returns what is accepted, and lines about the rest.
 
     A refused file becomes an internal error, so that it is not tried for ever. Files without time for a replay are left out.
     """
-    challenge, sound = check.work.challenge, [file for file, faults in inspected if not faults]
+    challenge, sound = expected.work.challenge, [file for file, faults in inspected if not faults]
     jobs = [VerificationJob(challenge=challenge, result=file.result, trace=file.trace, secret=secret) for file in sound]
     findings = {finding.path: finding for finding in verify_jobs(jobs, quiet=True, seconds=REPLAY_SECONDS)}
     accepted: list[RecordAndTrace] = []
@@ -186,37 +186,37 @@ def _replay(
         if finding and finding.status is VerificationStatus.VERIFIED:
             record = parse_for_item(file.item, file.result.read_bytes())
             traced = isinstance(record, Result) and record.trace_sha256
-            passed = check.with_facts(file.item, record), file.trace.read_bytes() if traced else None
+            passed = expected.with_facts(file.item, record), file.trace.read_bytes() if traced else None
         else:
             faults = faults or (finding.faults if finding else ())
             # A fault's text could reveal a sealed season's episode, and the log is public.
             refused.append(f"{file.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
-            passed = _failed_record(check, file, faults[0]), None
+            passed = _failed_record(expected, file, faults[0]), None
         if secret:
-            plain, passed = passed, _sealed_again(check, secret, file, passed)
+            plain, passed = passed, _sealed_again(expected, secret, file, passed)
             unsealed += [f"{file.path}: cannot be sealed"] if plain[0].verdict != passed[0].verdict else []
         accepted.append(passed)
     return accepted, [*refused, *unsealed]
 
 
-def _failed_record(check: ExpectedRound, file: ShardFile, fault: str) -> Result | Duel:
+def _failed_record(expected: ExpectedRound, file: ShardFile, fault: str) -> Result | Duel:
     """The internal error for a refused file; the fault may quote the file, so it is cleaned."""
-    return check.failed_record(file.item, f"publish refused it: {escape_commands(fault)}")
+    return expected.failed_record(file.item, f"publish refused it: {escape_commands(fault)}")
 
 
-def _sealed_again(check: ExpectedRound, secret: SeasonSecret, file: ShardFile, accepted: RecordAndTrace) -> RecordAndTrace:
+def _sealed_again(
+    expected: ExpectedRound, secret: SeasonSecret, file: ShardFile, accepted: RecordAndTrace
+) -> RecordAndTrace:
     """An accepted record, sealed; an internal error if it cannot be."""
     try:
-        return sealed_record(check.work.challenge, secret, *accepted)
+        return sealed_record(expected.work.challenge, secret, *accepted)
     except ValueError:
-        failed = _failed_record(check, file, "it cannot be sealed")
-        return sealed_record(check.work.challenge, secret, failed, None)
+        failed = _failed_record(expected, file, "it cannot be sealed")
+        return sealed_record(expected.work.challenge, secret, failed, None)
 
 
 def _write_accepted(records: Sequence[RecordAndTrace], amended: list[AmendedRecord], accepted: Path) -> int:
     """Write what passed to a folder, with hash lists to attest; returns their number."""
     store = record_store(accepted)
-    paths = [
-        store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace) for record, trace in records
-    ]
-    return write_manifests([*paths, *write_amended(amended, accepted)], accepted)
+    paths = [store.write(record, trace) for record, trace in records]
+    return write_hash_lists([*paths, *write_amended(amended, accepted)], accepted)

@@ -38,14 +38,14 @@ _FACTS_FRAGMENT = """fragment facts on Commit {
 class CommitFacts:
     """GitHub's facts about a commit."""
 
-    verified: bool
+    is_signed: bool
     """Whether GitHub made the commit: it has a good signature by GitHub's own key."""
     login_id: int | None
     """Account id of the author of the pull requests that it merged; None unless there is exactly one."""
     login: str | None = None
     """The login of that account."""
 
-    def number_of(self, login: str) -> int | None:
+    def login_id_of(self, login: str) -> int | None:
         """The account id if the pull request is that login's own.
 
         Who changes agents of others would be taken for their owner otherwise, and all of them for one person.
@@ -91,7 +91,7 @@ def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
             if known is None or known.login_id is None:
                 login = side.login if side.login_id is not None else None
                 facts[record.beacon] = CommitFacts(
-                    verified=bool(record.beacon_verified), login_id=side.login_id, login=login
+                    is_signed=bool(record.beacon_verified), login_id=side.login_id, login=login
                 )
     return facts
 
@@ -129,8 +129,8 @@ def _parse_commit(repository: dict[str, Any], name: str, sha: str) -> CommitFact
     login_id, login = authors.pop() if len(authors) == 1 else (None, None)
     signature = commit.get("signature") or {}
     # Whoever signs with a key of their own can try out hashes.
-    verified = bool(signature.get("isValid") and signature.get("wasSignedByGitHub"))
-    return CommitFacts(verified=verified, login_id=login_id, login=login)
+    is_signed = bool(signature.get("isValid") and signature.get("wasSignedByGitHub"))
+    return CommitFacts(is_signed=is_signed, login_id=login_id, login=login)
 
 
 def _stop_reason(answer: dict[str, Any]) -> str:

@@ -24,8 +24,6 @@ from scripts.repository.layout import LOCAL
 # By how much the clocks of a run's machines may differ.
 CLOCK_SLACK = timedelta(minutes=10)
 
-"""The record in a file of the results branch."""
-
 
 def parse_for_item(item: WorkloadItem, content: bytes) -> Result | Duel:
     """The record that was handed in for an item.
@@ -122,12 +120,12 @@ class ExpectedRound:
     def _login_id(self, entry: Entry) -> int | None:
         """None for examples, which belong to no account."""
         commit = None if entry.login == LOCAL else self.facts.get(self.work.version_commits[entry.version])
-        return commit.number_of(entry.login) if commit else None
+        return commit.login_id_of(entry.login) if commit else None
 
     def _signed(self, item: WorkloadItem) -> bool | None:
         """Whether all commits are signed; None if GitHub was not asked about one of them."""
         commits, facts = _item_commits(self.work, item), self.facts
-        return all(facts[sha].verified for sha in commits) if all(sha in facts for sha in commits) else None
+        return all(facts[sha].is_signed for sha in commits) if all(sha in facts for sha in commits) else None
 
     def failed_record(self, item: WorkloadItem, message: str) -> Result | Duel:
         """The record of an internal error, which is no agent's fault."""

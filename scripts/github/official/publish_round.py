@@ -76,9 +76,9 @@ def _check(
     for line in checked.refused:
         say(f"Refused: {line}")
     say(f"{len(checked.accepted)} results passed; {len(checked.lost)} shards handed in nothing usable.")
-    if checked.late:
-        say(f"There was no time to replay {checked.late} results; the next round plays them again.")
-    write_output(environment.output_path, "manifests", list(range(checked.manifests)))
+    if checked.unreplayed:
+        say(f"There was no time to replay {checked.unreplayed} results; the next round plays them again.")
+    write_output(environment.output_path, "hash_lists", list(range(checked.hash_lists)))
 
 
 def weights_to_keep(

@@ -22,7 +22,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import quarantine_of
 from leaderboard.core.parallel import run_in_background
-from leaderboard.core.store import RESULT, RETRY, TRACE, ResultStore, write_atomically
+from leaderboard.core.store import RESULT, TRACE, TRY_INFIX, ResultStore, write_atomically
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_unasked
@@ -58,7 +58,7 @@ def amended_records(
 def _with_facts(
     work: Workload, record: Result | Duel, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
 ) -> Result | Duel:
-    signed = all(facts[sha].verified for sha in work.unasked[record.path()])
+    signed = all(facts[sha].is_signed for sha in work.unasked[record.path()])
     if isinstance(record, Duel):
         players = [
             {**player.model_dump(mode="json"), "login_id": _login_id(work, player, facts)} for player in record.players
@@ -76,16 +76,13 @@ def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, C
     if side.login == LOCAL:
         return None
     commit = work.version_commits.get(side.version) or (side.beacon if isinstance(side, Result) else "")
-    return facts[commit].number_of(side.login)
+    return facts[commit].login_id_of(side.login)
 
 
 def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:
     """Write the records and the names of the objects that they replace to the accepted folder; returns the files."""
     store = record_store(accepted)
-    files = [
-        store.write_duel(amendment.record) if isinstance(amendment.record, Duel) else store.write(amendment.record, None)
-        for amendment in records
-    ]
+    files = [store.write(amendment.record) for amendment in records]
     replaced = {amendment.record.path() + RESULT: amendment.replaced for amendment in records}
     write_atomically(accepted / REPLACED_FILE, json.dumps(replaced, indent=1, sort_keys=True).encode() + b"\n")
     return files
@@ -247,7 +244,7 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
         if record.verdict is not Verdict.INTERNAL_ERROR:
             fresh.append((file, record, path + RESULT))
             continue
-        tries = [f"{path}{RETRY}{number}{RESULT}" for number in range(1, INTERNAL_ERROR_TRIES + 1)]
+        tries = [f"{path}{TRY_INFIX}{number}{RESULT}" for number in range(1, INTERNAL_ERROR_TRIES + 1)]
         name = object_name(file.read_bytes())
         free = next((at for at in tries if at not in existing), None)
         if free and not any(existing.get(at) == name for at in tries):

@@ -18,7 +18,7 @@ from evaluator.model.records.result import result_path
 from evaluator.model.records.trace import MAX_TRACE_BYTES
 from leaderboard.core.store import RESULT, TRACE
 from leaderboard.planning.missing import DuelWorkItem
-from scripts.github.official.shard_jobs import CLAIM_FILE, ShardAssignment, ShardManifest
+from scripts.github.official.shard_jobs import CLAIM_FILE, ShardAssignment, ShardClaim
 from scripts.github.official.workload import Workload, WorkloadItem
 
 # Of a script's record most are its episodes; sealed it is padded to a power of two, in base64.
@@ -28,7 +28,7 @@ READ_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeErr
 _SHARD_NAME = re.compile(r"(?:.*-)?shard-(\d{1,3})")
 
 
-class ShardManifestError(Exception):
+class ShardClaimError(Exception):
     """A folder does not hold what its shard should hand in; one line says why."""
 
 
@@ -93,18 +93,18 @@ def read_shard(folder: Path, assignment: ShardAssignment, work: Workload) -> tup
     """The requested results in a shard's folder, and lines about what else is there, of which nothing is read.
 
     Raises:
-        ShardManifestError: it is of another round or another shard.
+        ShardClaimError: it is of another round or another shard.
     """
     number, count = shard_number(folder), len(work.packing.shards)
     if number >= count:
-        raise ShardManifestError(f"there are {count} shards in this round")
+        raise ShardClaimError(f"there are {count} shards in this round")
     items = {item_path(item): item for item in work.shard(number)}
     expected = replace(assignment, shards=count, shard=number).claim(tuple(item.wanted.key() for item in items.values()))
     traced = (path for path, item in items.items() if not isinstance(item, DuelWorkItem))
     results, traces = (f"results/{path}{RESULT}" for path in items), (f"traces/{path}{TRACE}" for path in traced)
     files, strange = _survey(folder, {CLAIM_FILE, *results, *traces})
     if _read_claim(folder, files) != expected:
-        raise ShardManifestError(f"{CLAIM_FILE} is not what shard {number} of this round was asked")
+        raise ShardClaimError(f"{CLAIM_FILE} is not what shard {number} of this round was asked")
     shard_files = []
     for path, item in items.items():
         if (result := f"results/{path}{RESULT}") in files:
@@ -152,15 +152,15 @@ def _file_fault(path: str, status: os.stat_result) -> str:
     return f"{path!r} is too large: {status.st_size:,} bytes, more than {most:,}" if status.st_size > most else ""
 
 
-def _read_claim(folder: Path, files: dict[str, str]) -> ShardManifest:
+def _read_claim(folder: Path, files: dict[str, str]) -> ShardClaim:
     if CLAIM_FILE not in files:
-        raise ShardManifestError(f"{CLAIM_FILE} is missing")
+        raise ShardClaimError(f"{CLAIM_FILE} is missing")
     if files[CLAIM_FILE]:
-        raise ShardManifestError(files[CLAIM_FILE])
+        raise ShardClaimError(files[CLAIM_FILE])
     try:
-        return ShardManifest.model_validate(canonical_json.parse_strict((folder / CLAIM_FILE).read_bytes()))
+        return ShardClaim.model_validate(canonical_json.parse_strict((folder / CLAIM_FILE).read_bytes()))
     except (ValueError, OSError) as error:
-        raise ShardManifestError(f"{CLAIM_FILE} is not a shard's claim: {error_in_words(error, 150)}") from error
+        raise ShardClaimError(f"{CLAIM_FILE} is not a shard's claim: {error_in_words(error, 150)}") from error
 
 
 @dataclass(kw_only=True)
@@ -186,7 +186,7 @@ def receive_shards(assignment: ShardAssignment, work: Workload, paths: Sequence[
             continue
         try:
             files, strange = read_shard(folder, assignment, work)
-        except ShardManifestError as error:
+        except ShardClaimError as error:
             received.refused.append(f"shard {number}: {error}")
             continue
         received.files += files

@@ -16,7 +16,7 @@ from evaluator.host.attempts.attempt import ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelRequest
 from evaluator.host.errors import SandboxError
-from evaluator.host.sandboxes.sandbox import PACE_SECONDS
+from evaluator.host.sandboxes.sandbox import START_SLOT_SECONDS
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
@@ -30,7 +30,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem, work_in_words
-from leaderboard.planning.plan_round import minutes
+from leaderboard.planning.plan_round import round_minutes
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import results_commit
@@ -56,7 +56,7 @@ STEP_SECONDS = 320 * 60.0
 MAX_DEFERRED_LINES = 200
 
 
-class ShardManifest(Frozen):
+class ShardClaim(Frozen):
     """shard.json: what a shard says it was asked to play."""
 
     schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
@@ -78,9 +78,9 @@ class ShardAssignment:
     shards: int
     shard: int = 0
 
-    def claim(self, keys: tuple[str, ...]) -> ShardManifest:
+    def claim(self, keys: tuple[str, ...]) -> ShardClaim:
         """The claim that the shard writes."""
-        return ShardManifest.model_validate(
+        return ShardClaim.model_validate(
             {
                 "schema": 1, "shard": self.shard, "shards": self.shards, "sha": self.sha,
                 "results_sha": self.results_sha or None, "keys": keys,
@@ -148,7 +148,7 @@ def plan_shards(official: OfficialRun) -> PlannedShards:
         results_sha=results_sha,
         labels=runners.labels,
         at_once=runners.at_once,
-        expected_minutes=minutes(work.packing, runners.at_once),
+        expected_minutes=round_minutes(work.packing, runners.at_once),
         plan_context=work.plan_context.serialised(),
         unasked=len(work.unasked),
         deferred=tuple(f"{work_in_words(one.item)}: {reason_in_words(one.reason)}" for one in work.deferred),
@@ -175,7 +175,7 @@ def is_more_wanted(official: OfficialRun, now: datetime) -> bool:
 
 def evaluate_shard(
     official: OfficialRun,
-    bench: Evaluator,
+    evaluator: Evaluator,
     assignment: ShardAssignment,
     out: Path,
     clock: Callable[[], float] = time.monotonic,
@@ -186,19 +186,19 @@ def evaluate_shard(
     Raises:
         CommandError: the shard does not exist, or the runtime here is not the planned one.
     """
-    work = _assigned_work(official, bench, assignment)
+    work = _assigned_work(official, evaluator, assignment)
     is_sealed = work.challenge.sealed is not None
     items = work.shard(assignment.shard)
     _write_claim(out, assignment, items)
     store = record_store(out)
-    begun, runner = clock(), DuelRunner(evaluator=bench)
+    begun, runner = clock(), DuelRunner(evaluator=evaluator)
 
     def may_start(batch: Sequence[WorkloadItem], index: int) -> bool:
         longest = longest_seconds(work.challenge.limits, is_duel=isinstance(batch[index], DuelWorkItem))
         # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
         return clock() - begun <= max(STEP_SECONDS - longest, work.challenge.runners.shard_seconds)
 
-    _warm_images(bench, items)
+    _warm_images(evaluator, items)
     number = 0
     if is_sealed:
         at_once = 1  # All play the same episodes: who runs beside another could be told of them, by timing alone.
@@ -238,12 +238,12 @@ def in_batches(items: Iterable[WorkloadItem]) -> list[list[WorkloadItem]]:
     return [list(batch) for _, batch in groupby(sorted(items, key=order), key=order)]
 
 
-def _assigned_work(official: OfficialRun, bench: Evaluator, assignment: ShardAssignment) -> Workload:
+def _assigned_work(official: OfficialRun, evaluator: Evaluator, assignment: ShardAssignment) -> Workload:
     """The round that an assignment is of, if it can be played here."""
     work = read_workload(official, assignment.sha, assignment.results_sha)
     if len(work.packing.shards) != assignment.shards or not 0 <= assignment.shard < assignment.shards:
         raise CommandError(OUR_FAULT, f"shard {assignment.shard} of {assignment.shards} does not exist; plan again")
-    if bench.runtime_digest != official.runtime_digest:
+    if evaluator.runtime_digest != official.runtime_digest:
         raise CommandError(OUR_FAULT, "the sandbox here is not the one that was planned with; pin the base image by digest")
     season_secret(official.secret, work.challenge)  # Before anything is played.
     return work
@@ -255,12 +255,12 @@ def _write_claim(out: Path, assignment: ShardAssignment, items: Sequence[Workloa
     write_atomically(out / CLAIM_FILE, json.dumps(claim.model_dump(mode="json", by_alias=True)).encode() + b"\n")
 
 
-def _warm_images(bench: Evaluator, items: Iterable[WorkloadItem]) -> None:
+def _warm_images(evaluator: Evaluator, items: Iterable[WorkloadItem]) -> None:
     """Read all files of the images that these agents run in: which are in memory would tell what an agent has read."""
     submissions = [entry.submission for item in items for entry in item.players]
     for needs in sorted({s.needs for s in submissions if s.kind is not SubmissionKind.IMAGE}):
         try:
-            bench.sandbox.warm(needs)
+            evaluator.sandbox.warm(needs)
         except SandboxError as error:
             say(escape_commands(f"Which files of the image are in memory may tell one agent what another has read: {error}"))
 
@@ -270,7 +270,7 @@ def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
     starts = ATTEMPTS * (PULL_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
     if is_duel:
         return starts + WALL_FACTOR * limits.wall_seconds + WALL_SPARE
-    return starts + ATTEMPTS * PACE_SECONDS + limits.wall_seconds
+    return starts + ATTEMPTS * START_SLOT_SECONDS + limits.wall_seconds
 
 
 def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: WorkloadItem) -> ParallelJob[Played]:
@@ -290,7 +290,7 @@ def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: Worklo
 def _record(store: ResultStore, played: Played) -> str:
     """Record what was played; returns a line about its outcome."""
     if isinstance(played, Duel):
-        store.write_duel(played)
+        store.write(played)
         return duel_line(played)
     result, trace = played
     store.write(result, trace)
@@ -313,19 +313,19 @@ def _failure_message(verdict: Verdict, message: str) -> str:
     return f": {escape_commands(message.splitlines()[0])}" if verdict is Verdict.INTERNAL_ERROR and message else ""
 
 
-def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
-    request = bench.request(_agent(official, work, item.entry), work.task(item), item.wanted.beacon)
+def _evaluation_request(official: OfficialRun, evaluator: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
+    request = evaluator.request(_agent(official, work, item.entry), work.task(item), item.wanted.beacon)
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
     return replace(
-        request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret, answering=item.answering
+        request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret, owner_liable=item.owner_liable
     )
 
 
 def _duel_request(official: OfficialRun, runner: DuelRunner, work: Workload, item: DuelWorkItem) -> DuelRequest:
     one, other = (_agent(official, work, entry) for entry in item.entries)
     request = runner.request(one, other, work.task(item), item.wanted.beacon)
-    return replace(request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, answering=item.answering)
+    return replace(request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, liable_side=item.liable_side)
 
 
 def _agent(official: OfficialRun, work: Workload, entry: Entry) -> AgentFolder:

@@ -28,7 +28,7 @@ from leaderboard.planning.plan_round import (
     expected_bytes,
     expected_seconds,
     machine_parts,
-    pack_each_alone,
+    pack_by_group,
     pack_shards,
 )
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
@@ -153,8 +153,8 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     challenge, moderation = read_rules(clone, sha)
     standing, entries_sha, origin, measurement = _standing_entries(official, sha, challenge, moderation)
     commits = {e.version: origin.versions[e.spelled_name].sha for e in standing}
-    aside: dict[str, bytes] = {}
-    every_result, every_duel = read_recorded(clone, results_sha, aside)
+    root_files: dict[str, bytes] = {}
+    every_result, every_duel = read_recorded(clone, results_sha, root_files)
     results = without_quarantined(every_result, moderation, only_replayed=True)
     duels = without_quarantined(every_duel, moderation, only_replayed=True)
     refuse_changed_seeds(challenge, results)
@@ -162,7 +162,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     admission = admission_at(plan_context.now, origin, plan_context.members)
     admitted = admit_work(challenge, standing, results, duels, measurement, admission, [*every_result, *every_duel])
     items = in_turns(admitted.items)
-    if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
+    if SEASON_FILE in root_files and (over := parse_seasons(root_files[SEASON_FILE]).over(challenge.season)):
         say(f"Nothing is planned: {over}.")
         items = []
     runners = challenge.runners
@@ -170,7 +170,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     seconds, sizes = expected_seconds(items, results, duels), expected_bytes(items, results)
     if challenge.sealed:
         # All play the same episodes, and the kernel of a machine keeps what one agent left for the next to read.
-        packing = pack_each_alone(seconds, capacity, [item.players[0].name for item in items], sizes)
+        packing = pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
     else:
         packing = pack_shards(seconds, capacity, sizes, machine_parts(items, challenge.limits))
     records: list[Result | Duel] = [*results, *duels]

@@ -8,7 +8,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import phase_refusal, refused_entries
-from leaderboard.planning.evaluation_quota import OwnerAccounts
+from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.planning.refusal_reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc
 from scripts.git.version_origins import VersionOrigins, admission_at
@@ -43,7 +43,7 @@ def rules_before_merge(
 
 def _quotas(recorded: OfficialLeaderboard, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
     challenge = recorded.challenge
-    accounts = OwnerAccounts(challenge, recorded.entries, recorded.every_record)
+    accounts = QuotaAccounts(challenge, recorded.entries, recorded.every_record)
     tasks = [task.id for task in challenge.tasks]
     for login in logins:
         for account in accounts.of(login, tasks):
@@ -75,7 +75,7 @@ def rules_after_merge(
     members = members_of(challenge, [entry.login for entry in mine], lookup)
     admission = admission_at(now, origins, members)
     refused = refused_entries(challenge, recorded.entries, admission)
-    accounts = OwnerAccounts(challenge, recorded.entries, recorded.every_record)
+    accounts = QuotaAccounts(challenge, recorded.entries, recorded.every_record)
     deferred: dict[tuple[AgentName, str], Reason] = {}
     for entry in mine:
         for task in challenge.tasks:
@@ -89,7 +89,7 @@ def rules_after_merge(
     return deferred, (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
 
 
-def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, beacon: str, now: datetime) -> QuotaExhausted | None:
+def _waits(accounts: QuotaAccounts, entry: Entry, task_id: str, beacon: str, now: datetime) -> QuotaExhausted | None:
     draw = (entry.login.casefold(), entry.digest, beacon)
     for account in accounts.of(entry.login, [task_id]):
         if draw not in account.first and (full := account.exhausted(now)):

@@ -15,7 +15,7 @@ from scripts.console import OUR_FAULT, USAGE, CommandError
 MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
 # The end of a job is public, and an agent can be slow on purpose to signal something: jobs end at full multiples of this.
-JOB_PACE_SECONDS = 600.0
+JOB_SLOT_SECONDS = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,4 +110,4 @@ def refuse_secret(text: str) -> None:
 
 def seconds_to_wait(elapsed: float) -> float:
     """Seconds until a job that has run for `elapsed` seconds may end."""
-    return -elapsed % JOB_PACE_SECONDS
+    return -elapsed % JOB_SLOT_SECONDS

@@ -94,17 +94,17 @@ def test_a_duel_that_is_written_is_read_and_is_no_result(store: ResultStore) -> 
     one, alone = duel(entry("bob"), entry("Alice"), "wl"), result(entry("alice"), [1.0, 2.0])
     store.write(alone, None)
 
-    path = store.write_duel(one)
+    path = store.write(one)
 
     assert store.read_duels() == ([one], [])
     assert store.read() == ([alone], [])
-    assert path == store.duel_path_of(one) == store.results / "game" / "Alice+agent--bob+agent" / f"{one.key[:12]}.json"
+    assert path == store.path_of(one) == store.results / "game" / "Alice+agent--bob+agent" / f"{one.key[:12]}.json"
     assert list(store.duel_files()) == [path]
 
 
 def test_an_agent_that_is_named_like_a_file_is_no_duel(store: ResultStore) -> None:
     single, one = result(entry("alice", agent="m.json"), [1.0]), duel(entry("bob"), entry("Alice"), "wl")
-    own, path = store.write(single, None), store.write_duel(one)
+    own, path = store.write(single, None), store.write(one)
 
     assert own.parent.is_dir()
     assert own.parent.name == "m.json"
@@ -153,7 +153,7 @@ def _leaf(**fields: object) -> dict[str, object]:
 )
 def test_whatever_lies_where_a_duel_would_is_named_as_damaged(store: ResultStore, content: bytes) -> None:
     one = duel(entry("alice"), entry("bob"), "wl")
-    damaged = store.write_duel(one).with_name("ffffffffffff.json")
+    damaged = store.write(one).with_name("ffffffffffff.json")
     damaged.write_bytes(content)
 
     records, faults = store.read_duels()

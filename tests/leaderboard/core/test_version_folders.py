@@ -9,7 +9,7 @@ from evaluator.model.config.submission import Submission
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import person_index
-from leaderboard.core.version_folders import version_folders, without_twins
+from leaderboard.core.version_folders import version_folders, without_duplicates
 from tests.leaderboard import make
 
 TASK = make.task()
@@ -43,18 +43,18 @@ def test_another_owner_takes_nothing_over() -> None:
 
 
 def test_one_version_stands_in_one_folder_of_its_login() -> None:
-    twin = replace(ALICE, login="Alice", agent="a-first")
+    duplicate = replace(ALICE, login="Alice", agent="a-first")
     other = replace(ALICE, login="bob")
-    kept, twins = without_twins([ALICE, other, twin, BOB])
+    kept, duplicates = without_duplicates([ALICE, other, duplicate, BOB])
 
-    assert (kept, twins) == ([other, twin, BOB], [(ALICE, twin)])
-    assert version_folders([ALICE, other, twin]).of(make.result(ALICE, [1.0])) == ("alice", "a-first")
+    assert (kept, duplicates) == ([other, duplicate, BOB], [(ALICE, duplicate)])
+    assert version_folders([ALICE, other, duplicate]).of(make.result(ALICE, [1.0])) == ("alice", "a-first")
 
 
 def test_examples_may_be_alike() -> None:
     examples = [make.entry("local", agent="a"), replace(make.entry("local", agent="a"), agent="b")]
 
-    assert without_twins(examples) == (examples, [])
+    assert without_duplicates(examples) == (examples, [])
     assert version_folders(examples).of(make.result(examples[0], [1.0])) == ("local", "a")
 
 

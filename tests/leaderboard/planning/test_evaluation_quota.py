@@ -7,8 +7,8 @@ import pytest
 
 from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.records.result import PREVIEW_BEACON, Result
-from leaderboard.core.version_folders import without_twins
-from leaderboard.planning.evaluation_quota import OwnerAccounts, apply_quotas
+from leaderboard.core.version_folders import without_duplicates
+from leaderboard.planning.evaluation_quota import QuotaAccounts, apply_quotas
 from leaderboard.planning.missing import MeasurementContext, missing_work
 from leaderboard.planning.refusal_reasons import reason_in_words
 from tests.leaderboard.make import challenge, digest, duel, entry, game, result, task
@@ -25,7 +25,7 @@ def rules(quota=None, **fields):
 def held(season, entries, results, *, arrived=None, now=NOW, beacons=None, beacon="test"):
     where = MeasurementContext(runtime_digest=digest("runtime"), beacon=beacon, beacons=beacons or {})
     items = missing_work(season, entries, results, where, [])
-    accounts = OwnerAccounts(season, entries, results)
+    accounts = QuotaAccounts(season, entries, results)
     kept, waiting = apply_quotas(season, items, accounts, arrived or {}, now)
     return [(i.entry.shown, i.task_id) for i in kept], [
         (h.item.entry.shown, h.item.task_id, reason_in_words(h.reason)) for h in waiting
@@ -168,7 +168,7 @@ def test_baselines_and_hosts_have_no_quota() -> None:
 
 
 def test_what_is_left_is_said_with_when_it_renews() -> None:
-    accounts = OwnerAccounts(rules(Quota(per_day=2, total=9)), [], [old("ann", "1", MORNING)])
+    accounts = QuotaAccounts(rules(Quota(per_day=2, total=9)), [], [old("ann", "1", MORNING)])
 
     assert accounts.of("Ann", ["a"])[0].remaining(NOW) == (
         "quota: 1 of 2 versions left today, renews 2026-03-02 00:00 UTC; 8 of 9 versions left this season, does not renew"
@@ -180,7 +180,7 @@ def test_a_player_s_version_counts_once_however_many_duels_it_plays() -> None:
     ann, bob, cy = (entry(name) for name in ("ann", "bob", "cy"))
     duels = [duel(ann, on=chess, at=MORNING), *(duel(ann, other, on=chess, at=MORNING) for other in (bob, cy))]
 
-    account = OwnerAccounts(challenge(chess).model_copy(update={"quota": Quota(per_day=2)}), [], duels).of("ann", ["a"])[0]
+    account = QuotaAccounts(challenge(chess).model_copy(update={"quota": Quota(per_day=2)}), [], duels).of("ann", ["a"])[0]
 
     assert account.windows(NOW)[0].used == 1
 
@@ -205,7 +205,7 @@ def test_a_team_pays_for_what_a_member_used_under_an_earlier_login() -> None:
     used = [result(entry("ann", version=str(i)), [1.0], on=A, at=LAST_MONTH, login_id=7) for i in range(2)]
     renamed = result(entry("anna", version="now"), [1.0], on=A, at=MORNING, login_id=7)
     team = [entry("anna", authors=("@bob",)), entry("bob", authors=("@anna",))]
-    accounts = OwnerAccounts(rules(Quota(total=9, of="team")), team, [*used, renamed, old("bob", "1", MORNING)])
+    accounts = QuotaAccounts(rules(Quota(total=9, of="team")), team, [*used, renamed, old("bob", "1", MORNING)])
 
     for login in ("anna", "bob"):
         account = accounts.of(login, ["a"])[0]
@@ -216,14 +216,14 @@ def test_a_login_that_was_registered_anew_does_not_pay_for_who_had_it() -> None:
     before = result(entry("ann", version="1"), [1.0], on=A, at=LAST_MONTH, login_id=7)
     now = result(entry("ann", version="2"), [1.0], on=A, at=MORNING, login_id=8)
 
-    account = OwnerAccounts(rules(Quota(total=9)), [], [before, now]).of("ann", ["a"])[0]
+    account = QuotaAccounts(rules(Quota(total=9)), [], [before, now]).of("ann", ["a"])[0]
 
     assert account.windows(NOW)[0].used == 1
 
 
 def test_twenty_folders_of_one_version_cost_one_and_are_evaluated_once() -> None:
     folders = [replace(entry("ann", version="1"), agent=f"a{number}") for number in range(20)]
-    kept, waiting = held(rules(Quota(total=1)), [without_twins(folders)[0][0]], [])
+    kept, waiting = held(rules(Quota(total=1)), [without_duplicates(folders)[0][0]], [])
 
-    assert len(without_twins(folders)[0]) == 1
+    assert len(without_duplicates(folders)[0]) == 1
     assert ({name for name, _ in kept}, waiting) == ({"ann/a0"}, [])

@@ -292,4 +292,4 @@ def test_whose_registry_failed_in_all_tries_but_the_last_answers_for_that(
 
     (again,) = duels_of(missing_work(GAMES, [ALICE, BOB], [], WHERE, [*duels, *failed]))
 
-    assert again.answering == side
+    assert again.liable_side == side

@@ -19,9 +19,9 @@ from leaderboard.planning.plan_round import (
     expected_bytes,
     expected_seconds,
     machine_parts,
-    minutes,
-    pack_each_alone,
+    pack_by_group,
     pack_shards,
+    round_minutes,
 )
 from tests.leaderboard import make
 from tests.leaderboard.make import challenge, entry, result
@@ -50,7 +50,7 @@ def test_no_shard_is_given_more_than_its_time(seconds: list[float], shards: int)
 @given(st.lists(st.tuples(st.floats(0, 2000), st.integers(0, 30)), max_size=200), st.integers(1, 40))
 def test_whoever_must_be_alone_shares_no_shard(work: list[tuple[float, int]], shards: int) -> None:
     owners = [owner for _, owner in work]
-    packing = pack_each_alone([each for each, _ in work], Capacity(shards=shards), owners)
+    packing = pack_by_group([each for each, _ in work], Capacity(shards=shards), owners)
     packed = [index for shard in packing.shards for index in shard]
 
     assert sorted([*packed, *packing.left]) == list(range(len(work)))
@@ -79,7 +79,7 @@ def test_shards_are_even(agents: int) -> None:
 def test_one_agent_does_not_wait_for_many_machines() -> None:
     assert len(pack_shards([4.0] * 8, CAPACITY).shards) == 1
     assert len(pack_shards([60.0] * 80, CAPACITY).shards) == 20
-    assert minutes(pack_shards([60.0] * 80, CAPACITY), 20) == pytest.approx(6)
+    assert round_minutes(pack_shards([60.0] * 80, CAPACITY), 20) == pytest.approx(6)
 
 
 def test_rounds_take_everything_in_the_end() -> None:
@@ -120,7 +120,7 @@ def test_an_evaluation_longer_than_a_shard_has_one_of_its_own() -> None:
 def test_nothing_wanted_is_no_shards() -> None:
     packing = pack_shards([], CAPACITY)
 
-    assert (packing.shards, packing.left, minutes(packing, 20)) == ((), (), 0.0)
+    assert (packing.shards, packing.left, round_minutes(packing, 20)) == ((), (), 0.0)
 
 
 @pytest.mark.parametrize(

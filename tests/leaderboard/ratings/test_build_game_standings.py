@@ -144,7 +144,7 @@ def test_in_final_ranks_the_best_live_rating_of_an_owner_holds_its_place():
     ]  # fmt: skip
     assert ranked.rows[2].rating.elo > ranked.rows[0].rating.elo
     assert (ranked.rows[0].since, ranked.rows[1].versions_tried) == (make.NOON, 2)
-    assert ranked.place_holders == {other.name: "alice/agent"}
+    assert ranked.superseded == {other.name: "alice/agent"}
 
 
 def test_in_final_ranks_a_player_without_a_live_rating_holds_no_place_before_one_with_one():
@@ -153,9 +153,9 @@ def test_in_final_ranks_a_player_without_a_live_rating_holds_no_place_before_one
     last = [duel for one in (ALICE, other, BOB) for duel in admitted(one, beacon="final", at=LATE)]
     last += [make.duel(who, BOB, "wwll", beacon="final", at=LATE) for who in (ALICE, other)]
 
-    assert final_board([ALICE, other, BOB], [*live, *last]).place_holders == {other.name: "alice/agent"}
+    assert final_board([ALICE, other, BOB], [*live, *last]).superseded == {other.name: "alice/agent"}
     # Without any duel before the end the first by name is as good as another.
-    assert final_board([ALICE, other, BOB], last).place_holders == {ALICE.name: "alice/a-newer"}
+    assert final_board([ALICE, other, BOB], last).superseded == {ALICE.name: "alice/a-newer"}
 
 
 def final_board(entries, duels):

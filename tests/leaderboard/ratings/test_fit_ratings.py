@@ -159,12 +159,12 @@ def test_uncertainty_of_the_core_is_carried_over():
 
 
 @pytest.mark.parametrize("others", [[], [PairedTotals(0, 4, 60, 0, 0)], [PairedTotals(0, 4, 40, 20, 0)]])
-def test_a_silent_player_has_the_spread_of_its_matches_whatever_others_are_silent(others):
+def test_a_passive_player_has_the_spread_of_its_matches_whatever_others_are_passive(others):
     """Beside a core of so many matches that its strengths are known."""
     core = [PairedTotals(0, 1, 6e8, 4e8, 0), PairedTotals(1, 2, 7e8, 3e8, 0), PairedTotals(0, 2, 8e8, 2e8, 0)]
-    silent = [PairedTotals(opponent, 3, 36, 24, 0) for opponent in range(3)]
+    passive = [PairedTotals(opponent, 3, 36, 24, 0) for opponent in range(3)]
 
-    ratings = fit_ratings([*core, *silent, *others], 5, 0, silent=[3, 4])
+    ratings = fit_ratings([*core, *passive, *others], 5, 0, passive=[3, 4])
 
     chance = 1 / (1 + np.exp(ratings.theta[:3] - ratings.theta[3]))
     assert float(chance.sum()) == pytest.approx(1.2, abs=1e-9)

@@ -71,7 +71,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     both: dict[str, Any] = {"season": "test"}
     store.write(result(alice, [100.0, 120.0], on=task, at=BEFORE, image_digest=GOOD, **both), None)
     store.write(result(bob, [300.0, 320.0], on=task, at=DURING, image_digest=BAD, **both), None)
-    store.write_duel(duel(alice, bob, "wlwd", on=game, at=DURING, image_digest=GOOD, **both))
+    store.write(duel(alice, bob, "wlwd", on=game, at=DURING, image_digest=GOOD, **both))
     git(board, "init", "-q", "-b", "main")
     git(board, "add", "-A")
     git(board, "commit", "-q", "-m", "A board", date="2026-05-02T00:00:00Z")

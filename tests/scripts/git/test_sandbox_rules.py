@@ -68,8 +68,8 @@ def test_a_season_is_closed_without_what_the_process_sandbox_measured(moved: tup
     paths = season_files(Checkout(clone.path))
 
     store = Checkout(clone.path).store
-    assert store.result_path(kept) in paths
-    assert store.result_path(left) not in paths
+    assert store.path_of(kept) in paths
+    assert store.path_of(left) not in paths
 
 
 def test_a_tournament_in_the_process_sandbox_rates_nobody_officially(moved: tuple[Clone, str, str], tmp_path: Path) -> None:

@@ -34,14 +34,14 @@ def open_run(clone: Clone, signed: Callable[[str], bool] = lambda sha: True) -> 
 
 def answers(signed: Callable[[str], bool] = lambda sha: True) -> AskGitHub:
     """GitHub says of every commit whether it is signed, and that Alice, number 11, opened its pull request."""
-    return lambda shas: {sha: CommitFacts(verified=signed(sha), login_id=11, login="Alice") for sha in shas}
+    return lambda shas: {sha: CommitFacts(is_signed=signed(sha), login_id=11, login="Alice") for sha in shas}
 
 
 ALONE = record_results.PushRetries(tries=1, pause=no_pause)
 
 
 @functools.cache
-def bench(root: Path) -> Evaluator:
+def evaluator_of(root: Path) -> Evaluator:
     """The process sandbox on a clone whose challenge.yml is checked out."""
     return open_evaluator(Checkout(root), "process")
 
@@ -63,7 +63,7 @@ class Round:
         return self.place / f"shard-{shard}"
 
     def evaluate(self, shard: int = 0) -> Path:
-        shard_jobs.evaluate_shard(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
+        shard_jobs.evaluate_shard(self.run, evaluator_of(self.clone.path), self.assignment(shard), self.folder(shard))
         return self.folder(shard)
 
     def check(self, *folders: Path, run: OfficialRun | None = None) -> check_shards.CheckedShards:

@@ -167,7 +167,7 @@ def enter_game(root: Path, logins: tuple[str, ...], pairs: Iterable[tuple[str, s
     for second, (one, other) in enumerate(met):
         outcomes, at = "wl" if one == other else "ww", f"2026-01-02T00:00:{second:02}Z"
         duel = make.duel(players[one], players[other], outcomes, on=checkout.challenge.tasks[1], season="2026", at=at)
-        ResultStore(results=root / "results", traces=root / "traces").write_duel(duel)
+        ResultStore(results=root / "results", traces=root / "traces").write(duel)
 
 
 def is_erased_from_a_game(root: Path, login: str, others: tuple[str, ...], pairs: list[tuple[str, str]]) -> None:

@@ -74,12 +74,12 @@ def play(root: Path, place: Path, drawn_from: str | None = None) -> None:
         board = Checkout(root)
         path = root / "submissions" / "alice" / "pole"
         outcome = AgentFolder(login="alice", agent="pole", path=path, folder=read_folder(path, board.challenge.submissions))
-        bench = open_evaluator(board, "process")
-        order = bench.request(outcome, board.challenge.tasks[0], drawn_from or SECRET.beacon)
+        evaluator = open_evaluator(board, "process")
+        order = evaluator.request(outcome, board.challenge.tasks[0], drawn_from or SECRET.beacon)
         commit = GitRepository(root).resolve("HEAD")
         secret = None if drawn_from else SECRET
         order = dataclasses.replace(order, secret=secret, tier=Tier.OFFICIAL, commit=commit)
-        result, trace = bench.run(order, ignore_progress)
+        result, trace = evaluator.run(order, ignore_progress)
     held = Result.with_self_hash({**result.document(), "sandbox": SandboxKind.DOCKER})
     store = ResultStore(results=place / "results", traces=place / "traces")
     store.write(*(seal_result(board.challenge, secret, held, trace) if secret else (held, trace)))

@@ -206,11 +206,11 @@ def test_an_agent_that_repeats_itself_and_never_did_what_is_recorded_is_refuted(
     here = open_checkout(board)
     left, random = (here.find(board / submit(board, name, source, "[CartPole-v1]")) for name, source in
                     (("left", LEFT), ("random", REPEATABLE["random"])))  # fmt: skip
-    bench, task = open_evaluator(here, "process"), here.challenge.task("CartPole-v1")
+    evaluator, task = open_evaluator(here, "process"), here.challenge.task("CartPole-v1")
     assert task is not None
-    order = bench.request(left, task)
+    order = evaluator.request(left, task)
     disguised = dataclasses.replace(left.folder, blobs=random.folder.blobs)
-    here.store.write(*bench.run(dataclasses.replace(order, folder=disguised), ignore_progress))
+    here.store.write(*evaluator.run(dataclasses.replace(order, folder=disguised), ignore_progress))
 
     assert standings(board)[:2] == (0, {"left": ("verified",)})
     assert standings(board, "--rerun", *IN_PROCESS)[:2] == (1, {"left": ("refuted", NOT_REPRODUCED)})
@@ -219,15 +219,15 @@ def test_an_agent_that_repeats_itself_and_never_did_what_is_recorded_is_refuted(
 def test_an_agent_that_cannot_be_played_here_is_not_accused(board: Path) -> None:
     run(board, "evaluate", submit(board, "left", LEFT, "[CartPole-v1]"), *IN_PROCESS)
     here = open_checkout(board)
-    bench = open_evaluator(here, "process")
+    evaluator = open_evaluator(here, "process")
 
     def broken(cell: SandboxSpec) -> ProcessSandbox:
         raise OSError("no room")
 
-    broken_bench = dataclasses.replace(bench, sandbox=dataclasses.replace(bench.sandbox, opener=broken))
+    broken_evaluator = dataclasses.replace(evaluator, sandbox=dataclasses.replace(evaluator.sandbox, opener=broken))
     findings = verify_files(here.challenge, here.store, here.store.files(), quiet=True)
 
-    assert rerun(broken_bench, findings, quiet=True) == findings
+    assert rerun(broken_evaluator, findings, quiet=True) == findings
 
 
 def test_what_was_played_in_another_season_or_under_other_limits_is_played_so_again(board: Path) -> None:

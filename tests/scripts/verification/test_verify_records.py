@@ -23,7 +23,7 @@ def store(tmp_path: Path) -> ResultStore:
     outcome = ResultStore(results=tmp_path / "results", traces=tmp_path / "traces")
     evaluation = evaluated(ANGLE_RULE, POLE)
     outcome.write(evaluation.result, evaluation.trace)
-    outcome.write_duel(duelled(RANDOM_PLAYER, FIRST_LEGAL, GAME))
+    outcome.write(duelled(RANDOM_PLAYER, FIRST_LEGAL, GAME))
     return outcome
 
 
@@ -47,7 +47,7 @@ def test_a_forged_duel_is_refuted_among_honest_files(store: ResultStore) -> None
     matches = duels[0].document()["matches"]
     decided = next(index for index, match in enumerate(matches) if match["winner"] is not None)
     matches[decided]["winner"] = 1 - matches[decided]["winner"]
-    store.write_duel(Duel.with_self_hash({**duels[0].document(), "matches": matches}))
+    store.write(Duel.with_self_hash({**duels[0].document(), "matches": matches}))
 
     findings = {f.path: f for f in verify_files(CHALLENGE, store, both(store), quiet=True)}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.docker.engine_errors import engine_warnings, is_of_an_image, no_answer
+from evaluator.host.docker.engine_errors import engine_warnings, is_image_fault, no_answer
 
 SECCOMP = {"SecurityOptions": ["name=apparmor", "name=seccomp,profile=default"]}
 
@@ -30,10 +30,10 @@ def test_an_engine_that_is_too_old_is_named(versions: dict[str, str], says: list
 def test_what_a_machine_lacks_is_not_the_images_fault() -> None:
     unpacking = "Error processing tar file(exit status 1): write /a: "
 
-    assert is_of_an_image(unpacking + "file exists")
-    assert not is_of_an_image(unpacking + "no space left on device")
-    assert not is_of_an_image("could not start the sandbox: cannot allocate memory")
-    assert not is_of_an_image('500 Server Error ("runc failed: mkdir /a: read-only: cannot allocate memory: unknown")')
+    assert is_image_fault(unpacking + "file exists")
+    assert not is_image_fault(unpacking + "no space left on device")
+    assert not is_image_fault("could not start the sandbox: cannot allocate memory")
+    assert not is_image_fault('500 Server Error ("runc failed: mkdir /a: read-only: cannot allocate memory: unknown")')
 
 
 @pytest.mark.attack(
@@ -60,7 +60,7 @@ def test_what_a_machine_lacks_is_not_the_images_fault() -> None:
     ],
 )
 def test_an_image_does_not_name_its_own_faults_as_the_machines(error: str) -> None:
-    assert is_of_an_image(error)
+    assert is_image_fault(error)
 
 
 @pytest.mark.parametrize("info", [{}, {"SecurityOptions": None}, {"SecurityOptions": ["name=apparmor"]}])

@@ -46,7 +46,7 @@ class Store(Engine):
         self.images[name] = "sha256:" + hashlib.sha256(config).hexdigest()
         return self.images[name]
 
-    def description(self, reference: str) -> dict[str, Any]:
+    def inspect_image(self, reference: str) -> dict[str, Any]:
         if reference not in self.images:
             raise EngineError(f"could not look at image {reference}")
         top = len(self.built) if self.unstable_layers else 2
@@ -56,7 +56,7 @@ class Store(Engine):
             "RootFS": {"Type": "layers", "Layers": ["sha256:" + "1" * 64, f"sha256:{top:064}"]},
         }  # fmt: skip
 
-    def forget(self, name: str) -> None:
+    def remove_image(self, name: str) -> None:
         del self.images[name]
 
 

@@ -64,7 +64,7 @@ def test_answers_of_both_stores_are_there() -> None:
 def test_the_digest_of_a_fetched_image_is_the_registrys(one: dict[str, Any], name: str) -> None:
     kept = case(one, name)
 
-    assert engine(kept["inspected"][-1], []).fetch(kept["reference"], LOCAL, None) == kept["registry"]
+    assert engine(kept["inspected"][-1], []).pull(kept["reference"], LOCAL, None) == kept["registry"]
 
 
 @pytest.mark.parametrize("one", ENGINES, ids=NAMES)
@@ -73,7 +73,7 @@ def test_of_several_names_the_references_own_is_read(one: dict[str, Any]) -> Non
     image = dict(kept["inspected"][-1])
     image["RepoDigests"] = [f"{REGISTRY}/another@{other}", f"registry.example@{other}", *image["RepoDigests"]]
 
-    assert engine(image, []).fetch(kept["reference"], LOCAL, None) == kept["registry"]
+    assert engine(image, []).pull(kept["reference"], LOCAL, None) == kept["registry"]
 
 
 def test_an_image_that_the_registry_does_not_know_by_digest_has_none() -> None:
@@ -81,7 +81,7 @@ def test_an_image_that_the_registry_does_not_know_by_digest_has_none() -> None:
     local = [each for each in kept["inspected"][-1]["RepoDigests"] if not each.startswith(REGISTRY)]
 
     with pytest.raises(EngineError, match="no digest"):
-        engine({**kept["inspected"][-1], "RepoDigests": local}, []).fetch(kept["reference"], LOCAL, None)
+        engine({**kept["inspected"][-1], "RepoDigests": local}, []).pull(kept["reference"], LOCAL, None)
 
 
 @pytest.mark.parametrize("name", PUSHED)

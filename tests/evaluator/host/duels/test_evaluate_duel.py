@@ -292,8 +292,8 @@ def test_whose_registry_failed_alone_is_recorded() -> None:
 
 
 def test_nobody_is_blamed_if_both_registries_failed() -> None:
-    for answering in (None, 0, 1):
-        order = duel_order(RANDOM_PLAYER, FIRST_LEGAL, TASK, answering=answering)
+    for liable_side in (None, 0, 1):
+        order = duel_order(RANDOM_PLAYER, FIRST_LEGAL, TASK, liable_side=liable_side)
         duel = held(order, failing_registry(RANDOM_PLAYER, FIRST_LEGAL))
 
         assert duel.verdict is Verdict.INTERNAL_ERROR
@@ -305,7 +305,7 @@ def test_nobody_is_blamed_if_both_registries_failed() -> None:
     tries="Lets its own registry fail whenever its image is fetched for a duel that it would lose.",
 )  # fmt: skip
 def test_a_player_whose_registry_failed_in_every_try_forfeits_and_its_opponent_does_not() -> None:
-    order = duel_order(RANDOM_PLAYER, FIRST_LEGAL, TASK, answering=0)
+    order = duel_order(RANDOM_PLAYER, FIRST_LEGAL, TASK, liable_side=0)
     duel = held(order, failing_registry(RANDOM_PLAYER))
 
     assert [(player.verdict, player.cost.steps) for player in duel.players] == [(Verdict.TIMEOUT, 0), (Verdict.OK, 0)]

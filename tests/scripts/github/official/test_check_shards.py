@@ -88,7 +88,7 @@ def test_first_use_creates_both_branches_with_one_commit_for_all_results(begun: 
 def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: Round) -> None:
     begun.check()
     accepted = begun.place / "accepted"
-    (manifest,) = (accepted / check_shards.MANIFESTS).iterdir()
+    (manifest,) = (accepted / check_shards.HASH_LISTS).iterdir()
     named = dict(reversed(line.split("  ")) for line in manifest.read_text().splitlines())
 
     assert set(named) == {str(path.relative_to(accepted)) for path in (accepted / "results").rglob("*.json")}
@@ -610,7 +610,7 @@ def test_what_there_is_no_time_to_replay_is_left_for_the_next_round_and_counts_a
     checked = begun.check()
     published = begun.record()
 
-    assert (checked.late, len(checked.accepted), len(published.recorded), checked.lost) == (3, 1, 1, ())
+    assert (checked.unreplayed, len(checked.accepted), len(published.recorded), checked.lost) == (3, 1, 1, ())
     assert kept(checked) == []
     assert len(checked.refused) == 1
     assert plan_round(begun.clone, tmp_path / "next").planned.count == 4

@@ -62,9 +62,9 @@ def test_who_signed_a_commit_and_who_brought_it(ask: Asking, standin: GitHubStan
     standin.world.unverified.add(sha(2))
 
     assert ask([sha(1), sha(2), sha(3)]) == {
-        sha(1): CommitFacts(verified=True, login_id=11, login="alice"),
-        sha(2): CommitFacts(verified=False, login_id=66, login="eve"),
-        sha(3): CommitFacts(verified=True, login_id=None),
+        sha(1): CommitFacts(is_signed=True, login_id=11, login="alice"),
+        sha(2): CommitFacts(is_signed=False, login_id=66, login="eve"),
+        sha(3): CommitFacts(is_signed=True, login_id=None),
     }
     assert queried(standin) == [3]
 
@@ -77,7 +77,7 @@ def test_a_signature_of_somebody_else_than_github_proves_nothing_of_a_beacon(ask
     merge(standin, sha(1), 1, author="eve")
     standin.world.signed_by_people.add(sha(1))
 
-    assert ask([sha(1)]) == {sha(1): CommitFacts(verified=False, login_id=66, login="eve")}
+    assert ask([sha(1)]) == {sha(1): CommitFacts(is_signed=False, login_id=66, login="eve")}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_pull_request_that_says_nothing_of_the_owner(
     for name, value in change.items():
         setattr(made, name, value)
 
-    assert ask([sha(1)]) == {sha(1): CommitFacts(verified=True, login_id=None)}, why
+    assert ask([sha(1)]) == {sha(1): CommitFacts(is_signed=True, login_id=None)}, why
 
 
 @pytest.mark.attack(
@@ -140,7 +140,7 @@ def test_a_pull_request_that_our_token_may_not_see_leaves_no_question_open(ask: 
     theirs.forbidden = True
     standin.world.commits.clear()
     standin.world.elsewhere[sha(1)] = [theirs]
-    assert ask([sha(1)]) == {sha(1): CommitFacts(verified=True, login_id=None)}
+    assert ask([sha(1)]) == {sha(1): CommitFacts(is_signed=True, login_id=None)}
 
     merge(standin, sha(1), 2)
     assert ask([sha(1)])[sha(1)].login_id == 11
@@ -149,7 +149,7 @@ def test_a_pull_request_that_our_token_may_not_see_leaves_no_question_open(ask: 
 def test_a_commit_that_github_has_not_is_not_signed(ask: Asking, standin: GitHubStandIn) -> None:
     standin.world.gone.add(sha(1))
 
-    assert ask([sha(1)]) == {sha(1): CommitFacts(verified=False, login_id=None)}
+    assert ask([sha(1)]) == {sha(1): CommitFacts(is_signed=False, login_id=None)}
 
 
 def test_graphql_answers_beside_the_api_or_where_the_runner_says(standin: GitHubStandIn) -> None:
@@ -157,7 +157,7 @@ def test_graphql_answers_beside_the_api_or_where_the_runner_says(standin: GitHub
     named = GitHub("bot-token", standin.address, f"{OWNER}/{NAME}", graphql_url=f"{standin.address}/api/graphql", pace=0)
 
     for each in (enterprise, named):
-        assert commit_facts.ask_github(each.query, f"{OWNER}/{NAME}", [sha(1)])[sha(1)].verified
+        assert commit_facts.ask_github(each.query, f"{OWNER}/{NAME}", [sha(1)])[sha(1)].is_signed
     assert [call.path for call in standin.calls] == ["/api/graphql", "/api/graphql"]
 
 
@@ -372,7 +372,7 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
         old, new = (parse_result(one).document() for one in (before[name], content))
         assert {k: v for k, v in old.items() if k not in filled} == {k: v for k, v in new.items() if k not in filled}
     assert origin_branch(begun.clone, "traces-1") == traces
-    manifest = (later.place / "accepted" / "manifests" / "0.sha256").read_text()
+    manifest = (later.place / "accepted" / "hash-lists" / "0.sha256").read_text()
     assert sorted(line.split("  results/")[1] for line in manifest.splitlines()) == sorted(after)
     assert following(begun, tmp_path / "last").planned.unasked == 0
     lines = git(begun.clone.path.parent / "origin.git", "log", "--format=%B", RESULTS_BRANCH).splitlines()
@@ -466,4 +466,4 @@ def test_of_several_peoples_records_of_one_commit_the_one_with_a_number_tells_wh
 
     for records in ([hers, his], [his, hers]):
         fact = commit_facts.known_facts(records)[sha(1)]
-        assert (fact.number_of("Alice"), fact.number_of("bob")) == (11, None)
+        assert (fact.login_id_of("Alice"), fact.login_id_of("bob")) == (11, None)

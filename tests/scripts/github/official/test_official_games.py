@@ -92,7 +92,7 @@ def test_a_newcomer_costs_its_own_duels_only(board: Clone, tmp_path: Path, monke
     before = names(board)
     board.commit(entered("zoe", FIRST + b"# hers\n"))
     board.push()
-    facts = CommitFacts(verified=True, login_id=12, login="zoe")
+    facts = CommitFacts(is_signed=True, login_id=12, login="zoe")
     monkeypatch.setattr(rounds, "answers", lambda signed: lambda shas: dict.fromkeys(shas, facts))
     counts = [len(whole_round(board, tmp_path / f"after-{number}").recorded) for number in range(3)]
 
@@ -336,7 +336,7 @@ def test_too_large_a_duel_costs_that_duel_alone(begun: Round) -> None:
 
 def test_the_accepted_files_are_listed_and_published_once(begun: Round) -> None:
     begun.check()
-    lines = (begun.place / "accepted" / check_shards.MANIFESTS / "0.sha256").read_text().splitlines()
+    lines = (begun.place / "accepted" / check_shards.HASH_LISTS / "0.sha256").read_text().splitlines()
     assert len(lines) == 3
     assert len(begun.record().recorded) == 3
     again = begun.record()

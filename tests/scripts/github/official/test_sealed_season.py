@@ -39,7 +39,7 @@ from scripts.git.data_branches import export_files, results_commit
 from scripts.github.official import check_shards, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.preview_artifact import ArtifactError, read_artifact
-from scripts.github.workflow.plan_context import JOB_PACE_SECONDS, seconds_to_wait
+from scripts.github.workflow.plan_context import JOB_SLOT_SECONDS, seconds_to_wait
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.season_file import RevealedSecret, SeasonFile
@@ -47,7 +47,7 @@ from scripts.standings.recorded_standings import recorded_standings
 from scripts.verification.verify_records import VerificationJob, verify_file, verify_files
 from tests.leaderboard import make
 from tests.scripts.github.remotes import Clone, agent_files, git, make_board, origin_branch
-from tests.scripts.github.rounds import Round, bench, open_run
+from tests.scripts.github.rounds import Round, evaluator_of, open_run
 
 SECRET = SeasonSecret(bytes(range(32)))
 CHALLENGE = f"""title: Test
@@ -215,7 +215,7 @@ def test_sealed_evaluations_are_played_one_after_the_other(
     begun, asked = plan_sealed(board, tmp_path / "in"), []
     monkeypatch.setattr(shard_jobs, "run_jobs", lambda jobs, at_once, **options: asked.append(at_once) or iter(()))
 
-    shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), tmp_path / "out", at_once=4)
+    shard_jobs.evaluate_shard(begun.run, evaluator_of(board.path), begun.assignment(), tmp_path / "out", at_once=4)
 
     assert asked == [1 if rules is CHALLENGE else 4]
 
@@ -239,7 +239,7 @@ def test_sealed_agents_share_no_machine(rules: bytes, sizes: list[int], tmp_path
 
 
 def test_a_job_ends_at_full_multiples_only() -> None:
-    assert [seconds_to_wait(elapsed) for elapsed in (1.0, JOB_PACE_SECONDS, 2.5 * JOB_PACE_SECONDS)] == [599.0, 0.0, 300.0]
+    assert [seconds_to_wait(elapsed) for elapsed in (1.0, JOB_SLOT_SECONDS, 2.5 * JOB_SLOT_SECONDS)] == [599.0, 0.0, 300.0]
 
 
 def test_publish_seals_anew_with_what_only_github_tells(played: Round) -> None:
@@ -272,7 +272,7 @@ def test_a_wrong_secret_is_refused_before_anything_is_played_or_believed(
     out = tmp_path / "out"
 
     with pytest.raises(CommandError, match=why):
-        shard_jobs.evaluate_shard(run, bench(played.clone.path), played.assignment(), out)
+        shard_jobs.evaluate_shard(run, evaluator_of(played.clone.path), played.assignment(), out)
     with pytest.raises(CommandError, match=why):
         check_shards.check_shards(run, played.assignment(), [played.place], tmp_path / "accepted", datetime.now(UTC))
     assert not out.exists()

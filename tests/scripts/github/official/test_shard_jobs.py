@@ -23,7 +23,7 @@ from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment
 from scripts.github.official.workload import planned_runtime_digest, read_workload
 from scripts.github.workflow.plan_context import parse_plan_context
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, make_board
-from tests.scripts.github.rounds import RUN, bench, open_run, plan_round, whole_round
+from tests.scripts.github.rounds import RUN, evaluator_of, open_run, plan_round, whole_round
 
 BROKEN = b"class Agent:\n    def act(self, observation):\n        raise ValueError('no')\n"
 EXCLUDED = b"""exclusions:
@@ -146,14 +146,16 @@ def test_a_shard_that_was_not_planned_is_refused(board: Clone, tmp_path: Path) -
     for shard, shards in ((2, 2), (0, 3), (-1, 2)):
         wrong = ShardAssignment(sha=board.head, results_sha="", shards=shards, shard=shard)
         with pytest.raises(CommandError, match="does not exist"):
-            shard_jobs.evaluate_shard(begun.run, bench(board.path), wrong, tmp_path / "out")
+            shard_jobs.evaluate_shard(begun.run, evaluator_of(board.path), wrong, tmp_path / "out")
 
 
 def test_what_time_does_not_allow_is_left_for_the_next_round(board: Clone, tmp_path: Path) -> None:
     begun = plan_round(board, tmp_path)
     clock = iter([0.0, 1.0, 1e9, 1e9])
 
-    done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+    done = shard_jobs.evaluate_shard(
+        begun.run, evaluator_of(board.path), begun.assignment(), begun.folder(), lambda: next(clock)
+    )
 
     assert done == 1
     assert len(begun.check().accepted) == 1
@@ -165,14 +167,16 @@ def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path)
     # An evaluation may take 3,000 seconds by the default limits, and two starts of an image before.
     clock = chain([0.0, 1.0], repeat(STEP_SECONDS - 3000.0))
 
-    done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+    done = shard_jobs.evaluate_shard(
+        begun.run, evaluator_of(board.path), begun.assignment(), begun.folder(), lambda: next(clock)
+    )
 
     assert done == 1
 
 
 def test_all_files_of_an_image_are_read_before_anything_is_played_in_it(board: Clone, tmp_path: Path) -> None:
     begun, calls = plan_round(board, tmp_path), []
-    here = bench(board.path)
+    here = evaluator_of(board.path)
     sandbox = replace(here.sandbox, warm=calls.append)
 
     shard_jobs.evaluate_shard(begun.run, replace(here, sandbox=sandbox), begun.assignment(), begun.folder())
@@ -221,7 +225,9 @@ def test_limits_beyond_a_job_leave_a_shard_the_work_that_it_was_packed_with(boar
     begun = plan_round(board, tmp_path)
     clock = chain([0.0, 1.0], repeat(39 * 60.0))
 
-    done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+    done = shard_jobs.evaluate_shard(
+        begun.run, evaluator_of(board.path), begun.assignment(), begun.folder(), lambda: next(clock)
+    )
 
     assert done == 2
 
@@ -250,7 +256,7 @@ def test_what_ends_one_evaluation_keeps_no_other_from_being_played(
     monkeypatch.setattr(shard_jobs, "run_jobs", first_fails)
 
     with pytest.raises(CommandError, match="its process was killed"):
-        shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder())
+        shard_jobs.evaluate_shard(begun.run, evaluator_of(board.path), begun.assignment(), begun.folder())
 
     assert len(list((begun.folder() / "results").rglob("*.json"))) == 1  # of two
 
@@ -269,6 +275,6 @@ def test_a_result_that_the_disk_does_not_take_keeps_no_other_from_being_recorded
     monkeypatch.setattr(ResultStore, "write", first_is_full)
 
     with pytest.raises(CommandError, match=r"cannot be written \(No space left on device\)"):
-        shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder())
+        shard_jobs.evaluate_shard(begun.run, evaluator_of(board.path), begun.assignment(), begun.folder())
 
     assert len(list((begun.folder() / "results").rglob("*.json"))) == 1  # of two

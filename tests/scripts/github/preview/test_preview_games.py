@@ -49,9 +49,9 @@ class GamePreviewBoard(PreviewBoard):
         entries = {agent.login: agent.entry() for agent in board.read_all()[0] if agent.agent in ("a", "first")}
         store = ResultStore(results=self.main.path / "results", traces=self.main.path / "traces")
         for entry in entries.values():
-            store.write_duel(made(entry, on=game, at="2026-01-01T00:00:00Z"))
+            store.write(made(entry, on=game, at="2026-01-01T00:00:00Z"))
         for login, outcomes in strengths.items():
-            store.write_duel(made(entries[login], entries["local"], outcomes, on=game))
+            store.write(made(entries[login], entries["local"], outcomes, on=game))
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def record(scene: Scene, names: list[tuple[str, str, str]], **fields: object) ->
     for number, (first, second, outcomes) in enumerate(names):
         provenance = {"provenance": {"evaluated_at": "2026-01-01T00:00:00Z", "run_url": RUN}}
         made = duel(entries[first], entries[second], outcomes, on=board.challenge.tasks[0], **provenance, **fields)
-        path = store.duel_path_of(made)
+        path = store.path_of(made)
         path.parent.mkdir(parents=True, exist_ok=True)
         place = path if outcomes else path.with_name(f"{path.stem}.try{number + 1}.json")
         place.write_bytes(made.serialised())

@@ -73,7 +73,7 @@ def _owner_and_name(address: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PullSteps:
+class SubmitSteps:
     """What is left to do."""
 
     commands: tuple[str, ...]
@@ -84,13 +84,13 @@ class PullSteps:
     """What the pull request would do besides, or why there is none; empty for neither."""
 
 
-def pull_steps(checkout: Checkout, entry: AgentFolder, state: CloneState) -> PullSteps:
+def submit_steps(checkout: Checkout, entry: AgentFolder, state: CloneState) -> SubmitSteps:
     """What is left to do until the pull request with an agent is open, by the state of the clone."""
     folder = f"{SUBMISSIONS}/{entry.login}/{entry.agent}"
     is_changed = any(path.startswith(f"{folder}/") for path in state.uncommitted)
     is_committed = folder in state.guarded.agents
     if not is_changed and not is_committed:
-        return PullSteps(commands=(), address=None, note=f"{state.base} has this version: there is nothing to submit.")
+        return SubmitSteps(commands=(), address=None, note=f"{state.base} has this version: there is nothing to submit.")
     others = [each for each in (*state.guarded.agents, *state.guarded.removed) if each != folder]
     begins = not is_committed and (state.branch in (None, MAIN_BRANCH) or bool(others))
     is_new = begins or state.branch in (None, MAIN_BRANCH)
@@ -115,7 +115,7 @@ def pull_steps(checkout: Checkout, entry: AgentFolder, state: CloneState) -> Pul
         note = f"The pull request would change {', '.join(others)} as well, which this branch has, too."
     elif remote is None and not checkout.challenge.repository:
         note = "This clone has no remote to push to, and challenge.yml names no repository: add your fork as a remote."
-    return PullSteps(commands=tuple(commands), address=_address(checkout, entry.login, state, remote, branch), note=note)
+    return SubmitSteps(commands=tuple(commands), address=_address(checkout, entry.login, state, remote, branch), note=note)
 
 
 def _free_branch(agent: str, state: CloneState) -> str:

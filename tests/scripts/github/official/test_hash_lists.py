@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scripts.github.official import check_shards
-from scripts.github.official.check_shards import MANIFESTS, SUBJECT_BYTES, SUBJECTS, write_manifests
+from scripts.github.official.check_shards import HASH_LISTS, SUBJECT_BYTES, SUBJECTS, write_hash_lists
 
 
 def files(place: Path, count: int) -> list[Path]:
@@ -18,7 +18,7 @@ def files(place: Path, count: int) -> list[Path]:
 
 
 def listed(place: Path) -> list[list[str]]:
-    lists = sorted((place / MANIFESTS).iterdir(), key=lambda path: int(path.stem))
+    lists = sorted((place / HASH_LISTS).iterdir(), key=lambda path: int(path.stem))
     return [path.read_text().splitlines() for path in lists]
 
 
@@ -27,7 +27,7 @@ def listed(place: Path) -> list[list[str]]:
 )
 def test_no_list_is_longer_than_can_be_attested(tmp_path: Path, count: int, lengths: list[int]) -> None:
     paths = files(tmp_path, count)
-    wrote = write_manifests(paths, tmp_path)
+    wrote = write_hash_lists(paths, tmp_path)
 
     assert [len(lines) for lines in listed(tmp_path)] == lengths
     assert wrote == len(lengths)
@@ -39,11 +39,11 @@ def test_no_list_is_longer_than_can_be_attested(tmp_path: Path, count: int, leng
 def test_no_list_has_more_bytes_than_can_be_attested(tmp_path: Path) -> None:
     place = tmp_path / "accepted"
     deep = place.joinpath(*["d" * 200] * 4)
-    wrote = write_manifests([*files(deep, 700)], place)
+    wrote = write_hash_lists([*files(deep, 700)], place)
 
     assert wrote == 2
     assert sum(len(lines) for lines in listed(place)) == 700
-    assert max(path.stat().st_size for path in (place / MANIFESTS).iterdir()) <= SUBJECT_BYTES
+    assert max(path.stat().st_size for path in (place / HASH_LISTS).iterdir()) <= SUBJECT_BYTES
 
 
 def test_what_is_beyond_all_lists_is_told(
@@ -51,6 +51,6 @@ def test_what_is_beyond_all_lists_is_told(
 ) -> None:
     monkeypatch.setattr(check_shards, "ATTESTED_LISTS", 2)
 
-    assert write_manifests(files(tmp_path, 2 * SUBJECTS + 3), tmp_path) == 2
+    assert write_hash_lists(files(tmp_path, 2 * SUBJECTS + 3), tmp_path) == 2
     assert len(listed(tmp_path)) == 2
     assert "3 results are not attested" in capsys.readouterr().err

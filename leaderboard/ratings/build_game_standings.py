@@ -117,7 +117,7 @@ def build_game_standings(
     played = counting_duels(task, season, duels, entries, official=official)
     counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
     last, since = newest_duels(counted_duels), _since(played)
-    groups, zero = owner_groups(entries, (counted.duel for counted in played)), anchor_candidates(task, baselines)
+    groups, zero = owner_groups(entries, duels), anchor_candidates(task, baselines)
     tried = counting_duels(task, season, _validations(duels), entries, official=official, any_settings=True)
     by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(tried, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}

@@ -45,8 +45,6 @@ TAIL = INTERVAL_QUANTILES[0]
 MIN_EQUAL_VALUES = 10
 # Of fewer values more than a quarter may be so low that the error is as large as what they cost.
 MANY_VALUES = 50
-# Of fewer values more than half may be.
-FEW_VALUES = 64
 # Above this many degrees of freedom the expansion's relative error is below 10⁻¹² (10⁻¹³ at 97.5 %).
 MANY_DEGREES = 500
 # After a step this short only rounding errors are left. They differ between processors, so quantiles are rounded.
@@ -154,8 +152,8 @@ class EstimateArrays(NamedTuple):
     """Centre and error without very low values, then without very high ones; shape (entries, 2 sides, 2 depths, 2).
 
     Of a mean the lowest quarter is raised to the next value, of an interquartile mean or few values the lowest half. Of a
-    median the error is that of the resamples above it. The second depth is, of few values, the mean of which three quarters
-    are raised, else the first one again. For what is no score over episodes all are the centre and the error.
+    median the error is that of the resamples above it. The second depth is the mean of which three quarters are raised. For
+    what is no score over episodes all are the centre and the error.
     """
 
 
@@ -281,8 +279,7 @@ def _without_tails(
             first = sign * centre, medians.mirrored_below if side else medians.mirrored_above
         else:
             first = _raised(values, task)
-        second = _raised_mean(values, 3 * count // 4) if count < FEW_VALUES else first
-        for depth, (value, its_error) in enumerate((first, second)):
+        for depth, (value, its_error) in enumerate((first, _raised_mean(values, 3 * count // 4))):
             without_tails[:, side, depth] = np.stack([sign * value, its_error], axis=1)
     without_tails[~np.isfinite(error), ..., 1] = np.inf
     return without_tails

@@ -21,7 +21,6 @@ from leaderboard.core.arrays import Bools, Floats, Indices
 from leaderboard.core.standings import TaskRow
 from leaderboard.scoring.bootstrap import Scoring, trim_count
 from leaderboard.scoring.intervals import (
-    FEW_VALUES,
     INTERVAL_QUANTILES,
     MIN_EQUAL_VALUES,
     EstimateArrays,
@@ -262,7 +261,7 @@ def compare_paired(
 
 
 def _paired_without_tails(values: Floats, winsorized: Floats, ordered: Floats, scoring: Scoring) -> list[_PairedValues]:
-    """The entries without very low values, as in `EstimateArrays.without_tails`: once, or twice of few episodes."""
+    """The entries without very low values, as in `EstimateArrays.without_tails`."""
     count = values.shape[1]
     cut, depth = trim_count(count, scoring), tail_depth(count, scoring)
     lowest = ordered[:, depth, None]
@@ -270,8 +269,6 @@ def _paired_without_tails(values: Floats, winsorized: Floats, ordered: Floats, s
     raised = _PairedValues.of(without_tail, np.maximum(ordered, lowest)[:, cut : count - cut].mean(axis=1))
     if depth == count // 2:
         raised = raised._replace(squares=mirrored_squares(without_tail))
-    if count >= FEW_VALUES:
-        return [raised]
     most = np.maximum(values, ordered[:, 3 * count // 4, None])
     return [raised, _PairedValues.of(most, most.mean(axis=1))._replace(squares=mirrored_squares(most))]
 

@@ -353,6 +353,25 @@ def test_a_change_of_the_settings_makes_nobodys_tries_forgotten() -> None:
     assert {row.entry.login: len(row.pooled_results) for row in rows} == {"alice": 1, "bob": 1}
 
 
+def test_a_change_of_the_settings_makes_no_tries_of_a_team_forgotten() -> None:
+    """Also of a mate who is not validated under the new ones: the mate's number stands in the old records alone."""
+    short, long = make.game(max_plies=7), make.game()
+    player, mate = make.entry("alice", authors=("@carol",)), make.entry("carol", authors=("@alice",))
+    numbers = {"alice": 1, "bob": 2, "carol": 3}
+    before = [make.duel(make.entry("carol", version=str(n)), on=short, beacon=f"merge{n}") for n in range(6)]
+    now = [make.duel(player, on=long), make.duel(OPPONENT, on=long), make.duel(player, OPPONENT, "wwwl", on=long)]
+    duels = [
+        duel.model_copy(
+            update={"players": tuple(side.model_copy(update={"login_id": numbers[side.login]}) for side in duel.players)}
+        )
+        for duel in [*before, *now]
+    ]
+
+    board = build_standings(make.challenge(long), [player, mate, OPPONENT], [], official=True, duels=duels).games[0]
+
+    assert {row.entry.login: row.tries for row in board.rows} == {"alice": 7, "bob": 1}
+
+
 def planned(board: Clone) -> Workload:
     board.repository.run("fetch", "-q", "origin", "results")
     tip = board.repository.resolve("FETCH_HEAD")

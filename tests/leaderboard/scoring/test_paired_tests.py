@@ -80,6 +80,13 @@ def test_who_throws_more_than_half_of_few_episodes_away_is_not_tied_with_the_lea
     assert compare_paired(values, scoring).better[-1] > 15
 
 
+def test_many_tries_of_the_leader_do_not_tie_it_with_who_throws_episodes_away_here_either() -> None:
+    values = np.random.default_rng(1).normal([[280], [-40]], 30, size=(2, 64))
+    values[-1, :33] = -1e9
+
+    assert compare_paired(values, "iqm", tries=[16, 1]).better[-1] == 1
+
+
 def test_luck_that_all_share_does_not_hide_a_difference() -> None:
     luck = np.random.default_rng(3).normal(0, 100, 50).tolist()
     better = [x + 1 + 0.1 * (i % 3) for i, x in enumerate(luck)]

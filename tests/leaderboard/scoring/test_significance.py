@@ -145,6 +145,17 @@ def test_who_throws_many_episodes_away_is_not_tied_with_the_leader(score, episod
     assert compared.better[-1] > 15
 
 
+@pytest.mark.parametrize(("score", "episodes", "thrown_away", "tries"), [("iqm", 64, 33, 16), ("mean", 64, 17, 75)])
+def test_many_tries_of_the_leader_do_not_tie_it_with_who_throws_episodes_away(score, episodes, thrown_away, tries):
+    drawn = np.random.default_rng(1).normal([[280], [-40]], 30, size=(2, episodes))
+    drawn[-1, :thrown_away] = -1e9
+    how = EpisodeMetric(id="task", score=score, bounds=None)
+
+    compared = compare_all(estimates(drawn.tolist(), how, [tries, 1]))
+
+    assert compared.better[-1] == 1
+
+
 def test_returns_that_are_good_by_luck_make_nobody_worse():
     honest = np.random.default_rng(1).normal(size=(2, 100))
     honest[0, :2] += 1e4

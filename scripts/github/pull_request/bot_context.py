@@ -41,6 +41,8 @@ class BotContext:
     """Members by organisation or team, as the plan job saw them; None without a plan."""
     asked: dict[tuple[str, str], bool] = field(default_factory=dict)
     """What GitHub said of logins and teams: hundreds of pull requests may be of one login."""
+    merged_by: dict[str, tuple[PullRequest, ...]] = field(default_factory=dict)
+    """The merged pull requests of commits of main that GitHub was asked about."""
 
     def is_member(self, login: str, team: str) -> bool:
         """Whether a login is in an organisation or team, as the plan job saw it, else as our own token sees it."""
@@ -50,6 +52,12 @@ class BotContext:
         if asked not in self.asked:
             self.asked[asked] = self.github.is_member(login, team)
         return self.asked[asked]
+
+    def merged_pulls_of(self, sha: str) -> tuple[PullRequest, ...]:
+        """The merged pull requests of a commit of main."""
+        if sha not in self.merged_by:
+            self.merged_by[sha] = tuple(merged for merged in self.github.pulls_of_commit(sha) if merged.merged)
+        return self.merged_by[sha]
 
     @cached_property
     def results(self) -> list[Result]:

@@ -11,6 +11,7 @@ from evaluator.model.records.result import Result
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
+from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.visibility import hidden_tasks, with_host_flags
 
 
@@ -43,3 +44,8 @@ class OfficialLeaderboard:
     def hidden(self) -> frozenset[str]:
         """The tasks whose leaderboards are not shown."""
         return frozenset(task.id for task in hidden_tasks(self.challenge, self.at)) if self.at else frozenset()
+
+    @cached_property
+    def accounts(self) -> QuotaAccounts:
+        """What of the quotas is used, by every record."""
+        return QuotaAccounts(self.challenge, self.entries, self.every_record)

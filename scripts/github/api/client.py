@@ -36,6 +36,8 @@ DESCRIPTION_CHARACTERS = 140
 REQUEST_TRIES = 8
 LONGEST_WAIT = 300.0
 PAGE_ENTRIES = PAGES_READ = 100
+# All that GitHub lists of the runs of a branch: a stranger's may come before ours.
+FILTERED_RUNS = 1000
 ARTIFACT_PAGES = 10
 # Ten thousand comments would cost a hundred of an hour's thousand requests whenever their pull request is told something.
 COMMENTS_LISTED = 500
@@ -185,7 +187,7 @@ class GitHub:
     def runs_of_workflow(self, workflow: str, branch: str | None, at_most: int) -> Iterator[WorkflowRun]:
         """The latest runs of a workflow file on a branch of ours, or on any, newest first; pages are read as needed."""
         path = f"/actions/workflows/{url_segment(workflow)}/runs"
-        listed = self._all(path, at_most=max(at_most, PAGE_ENTRIES), branch=branch)
+        listed = self._all(path, at_most=max(at_most, FILTERED_RUNS), branch=branch)
         runs = map(responses.parse_run, listed)
         # The branch of a pull request's run is the fork's, and may have the name of ours.
         return islice((run for run in runs if branch is None or not run.event.startswith("pull_request")), at_most)

@@ -42,11 +42,9 @@ def rules_before_merge(
 
 
 def _quotas(recorded: OfficialLeaderboard, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
-    challenge = recorded.challenge
-    accounts = QuotaAccounts(challenge, recorded.entries, recorded.every_record)
-    tasks = [task.id for task in challenge.tasks]
+    tasks = [task.id for task in recorded.challenge.tasks]
     for login in logins:
-        for account in accounts.of(login, tasks):
+        for account in recorded.accounts.of(login, tasks):
             full = account.exhausted(now) if waits else None
             yield f"{reason_in_words(full)}; a new version merged now waits until then" if full else account.remaining(now)
 
@@ -75,14 +73,13 @@ def rules_after_merge(
     members = members_of(challenge, [entry.login for entry in mine], lookup)
     admission = admission_at(now, origins, members)
     refused = refused_entries(challenge, recorded.entries, admission)
-    accounts = QuotaAccounts(challenge, recorded.entries, recorded.every_record)
     deferred: dict[tuple[AgentName, str], Reason] = {}
     for entry in mine:
         for task in challenge.tasks:
             if entry.submission.plays(task):
                 periods = origins.tasks.get((entry.spelled_name, task.id))
                 beacon = challenge.sealed_beacon or (periods[-1].sha if periods else "")
-                reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, beacon, now)
+                reason = refused.get((entry.name, task.id)) or _waits(recorded.accounts, entry, task.id, beacon, now)
                 if reason:
                     deferred[entry.name, task.id] = reason
     logins = sorted({entry.login.casefold() for entry in mine})

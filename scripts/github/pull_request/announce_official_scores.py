@@ -9,13 +9,11 @@ from leaderboard.comments.comment_standings import official_state
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.planning.admission import authors_by_owner, tasks_by_name
 from leaderboard.planning.refusal_reasons import Reason, SubmissionsEnded, reason_in_words
 from scripts.console import OK, say
 from scripts.git.main_entries import entries_of_logins
 from scripts.git.path_guard import by_casefold, check_paths
 from scripts.git.tree_diff import UnreadableError, tree_changes
-from scripts.git.version_origins import known_origins
 from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, merged_pulls, read_pulls
 from scripts.github.api.responses import IssueComment, PullRequest
@@ -204,11 +202,7 @@ def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[Ag
     challenge = context.checkout.challenge
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return {}, ()
-    entries, main = context.recorded.entries, context.final.beacon if context.final else context.main
-    digests = {entry.spelled_name: entry.digest for entry in entries}
-    tasks, authors = tasks_by_name(challenge, entries), authors_by_owner(challenge, entries)
-    origins = known_origins(context.clone, main, digests, tasks, authors)
-    return rules_after_merge(context.recorded, origins, current, context.now, context.is_member)
+    return rules_after_merge(context.recorded, context.origins, current, context.now, context.is_member)
 
 
 def _after_the_end(context: BotContext, merge: MergedPull, brought: Mapping[AgentName, Entry]) -> tuple[str, ...]:

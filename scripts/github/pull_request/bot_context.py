@@ -11,9 +11,11 @@ from leaderboard.comments.states import CommentContext
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.official_leaderboard import OfficialLeaderboard
+from leaderboard.planning.admission import authors_by_owner, tasks_by_name
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import KnownFolders, read_entries
+from scripts.git.version_origins import VersionOrigins, known_origins
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment
@@ -37,12 +39,25 @@ class BotContext:
     """Agents' folders that were read at some commit."""
     members: Mapping[str, frozenset[str]] | None = None
     """Members by organisation or team, as the plan job saw them; None without a plan."""
+    asked: dict[tuple[str, str], bool] = field(default_factory=dict)
+    """What GitHub said of logins and teams: hundreds of pull requests may be of one login."""
+    merged_by: dict[str, tuple[PullRequest, ...]] = field(default_factory=dict)
+    """The merged pull requests of commits of main that GitHub was asked about."""
 
     def is_member(self, login: str, team: str) -> bool:
         """Whether a login is in an organisation or team, as the plan job saw it, else as our own token sees it."""
-        if self.members is None:
-            return self.github.is_member(login, team)
-        return login.casefold() in self.members.get(team, ())
+        if self.members is not None:
+            return login.casefold() in self.members.get(team, ())
+        asked = login.casefold(), team
+        if asked not in self.asked:
+            self.asked[asked] = self.github.is_member(login, team)
+        return self.asked[asked]
+
+    def merged_pulls_of(self, sha: str) -> tuple[PullRequest, ...]:
+        """The merged pull requests of a commit of main."""
+        if sha not in self.merged_by:
+            self.merged_by[sha] = tuple(merged for merged in self.github.pulls_of_commit(sha) if merged.merged)
+        return self.merged_by[sha]
 
     @cached_property
     def results(self) -> list[Result]:
@@ -111,6 +126,14 @@ class BotContext:
             results=tuple(self.results), duels=tuple(self.duels), every_record=tuple(self.checkout.every_record),
             final_beacon=final.beacon if final else None,
         )  # fmt: skip
+
+    @cached_property
+    def origins(self) -> VersionOrigins:
+        """Where the versions of the official leaderboard come from; all files of all agents are read for that."""
+        challenge, entries = self.checkout.challenge, self.recorded.entries
+        digests = {entry.spelled_name: entry.digest for entry in entries}
+        tasks, authors = tasks_by_name(challenge, entries), authors_by_owner(challenge, entries)
+        return known_origins(self.clone, self.final.beacon if self.final else self.main, digests, tasks, authors)
 
     @property
     def repository_url(self) -> str:

@@ -189,9 +189,13 @@ def _write_status(context: BotContext, delivery: Delivery, snapshot: PullSnapsho
     pull, outcome, status = delivery.pull, delivery.outcome, snapshot.status
     is_ours = status is not None and status.creator == context.workflow.bot
     if status is None or not is_ours or (status.state, status.description) != (outcome.status, outcome.words):
-        address = f"{context.repository_url}/pull/{pull.number}#{context.main}"
-        context.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
+        context.github.set_status(pull.head_sha, outcome.status, outcome.words, judged_address(context, pull))
     say(f"#{pull.number}: {outcome.words}")
+
+
+def judged_address(context: BotContext, pull: PullRequest) -> str:
+    """The address of a commit's status: its pull request, and the commit of main that it was judged by."""
+    return f"{context.repository_url}/pull/{pull.number}#{context.main}"
 
 
 def bot_status(github: GitHub, sha: str, bot: str) -> CommitStatus | None:

@@ -111,7 +111,7 @@ def _merged_author_ids(context: BotContext, pull: PullRequest) -> frozenset[int]
     """
     ids: set[int] = set()
     for sha in _folder_commits(context.clone, context.main, pull.author):
-        pulls = [merged for merged in context.github.pulls_of_commit(sha) if merged.merged]
+        pulls = context.merged_pulls_of(sha)
         exact = [merged for merged in pulls if merged.merge_commit_sha == sha]
         ids |= {merged.author_id for merged in exact or pulls}
         if pull.author_id in ids:

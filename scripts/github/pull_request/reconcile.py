@@ -15,9 +15,11 @@ from scripts.github.pull_request.judge_preview import PreviewCase, guard_pull, r
 from scripts.github.pull_request.label_and_status import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
 from scripts.github.pull_request.report_previews import (
     HOURLY_READING_SECONDS,
+    REQUESTS_RESERVED,
     PreviewRuns,
     ReadingTime,
     find_backlog,
+    is_short,
     isolated,
     outdated_outcomes,
     settle_ended,
@@ -48,6 +50,8 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
     outcomes: list[tuple[PullRequest, Outcome]] = []
     reading = ReadingTime(HOURLY_READING_SECONDS)
     for pull in reading.turns(backlog.unstarted, lambda pull: pull):
+        if is_short(context, REQUESTS_RESERVED):
+            break
         with isolated(pull, trouble):
             if outcome := _unstarted_outcome(context, pull):
                 outcomes.append((pull, outcome))

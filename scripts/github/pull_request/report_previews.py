@@ -22,7 +22,13 @@ from scripts.github.api.client import GitHub, RequestLimit
 from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, recent_pulls
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes
+from scripts.github.pull_request.deliver import (
+    DELIVERED_AT_ONCE,
+    Delivery,
+    bot_status,
+    deliver_outcomes,
+    judged_address,
+)
 from scripts.github.pull_request.find_pull import (
     PREVIEW_WORKFLOW,
     WORKFLOW_DISPATCH,
@@ -70,6 +76,10 @@ PREVIEW_FILE = PREVIEW_WORKFLOW.rpartition("/")[2]
 AUTHOR_SECONDS, READING_SECONDS, HOURLY_READING_SECONDS = 30.0, 1200.0, 150.0
 
 
+PassedPull = tuple[PullRequest, CommitStatus]
+"""A pull request whose commit was found good, and the status that says so."""
+
+
 @dataclass(kw_only=True)
 class Backlog:
     """The pull requests that are to be told something new."""
@@ -78,7 +88,7 @@ class Backlog:
     """Their preview ended, or waits for an approval."""
     unstarted: list[PullRequest] = field(default_factory=list)
     """None of their preview runs is known."""
-    passed: list[PullRequest] = field(default_factory=list)
+    passed: list[PassedPull] = field(default_factory=list)
     """They were found good, and main has changed files of their author's since; or another one at their commit was."""
     playing: int = 0
 
@@ -205,7 +215,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
     own_run = context.workflow.event.get("workflow_run")
     own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
     backlog = Backlog()
-    passed: list[tuple[PullRequest, CommitStatus]] = []
+    passed: list[PassedPull] = []
     for number, page in enumerate(recent_pulls(context.github, MAIN_BRANCH), 1):
         is_any_waiting = False
         for snapshot in page:
@@ -226,7 +236,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
     return backlog
 
 
-def _to_be_judged_again(context: BotContext, passed: Sequence[tuple[PullRequest, CommitStatus]]) -> list[PullRequest]:
+def _to_be_judged_again(context: BotContext, passed: Sequence[PassedPull]) -> list[PassedPull]:
     """Of pull requests with a good status, those whose author's files main has changed since, and those it was not said of.
 
     By main's order: what time a commit names, its author chooses.
@@ -246,7 +256,7 @@ def _to_be_judged_again(context: BotContext, passed: Sequence[tuple[PullRequest,
         return REVIEW_LABEL not in pull.labels  # Else it was told already.
 
     return [
-        pull
+        (pull, status)
         for pull, status, at in judged
         if is_of_another(pull, status) or ((sha := changed.get(pull.author.casefold())) and age[sha] < at)
     ]
@@ -255,13 +265,18 @@ def _to_be_judged_again(context: BotContext, passed: Sequence[tuple[PullRequest,
 def outdated_outcomes(
     context: BotContext, backlog: Backlog, reading: "ReadingTime", faults: list[str]
 ) -> list[tuple[PullRequest, Outcome]]:
-    """Refusals of pull requests with a good status that is of another, or whose merge could change another file by now."""
+    """Refusals of pull requests with a good status that is of another, or whose merge could change another file by now.
+
+    The status of the others names the commit of main by which they were judged: a later run does not fetch them again.
+    """
     outcomes = []
-    for pull in reading.turns(backlog.passed, lambda pull: pull):
+    for pull, status in reading.turns(backlog.passed, lambda one: one[0]):
         with isolated(pull, faults):
             paths = guard_pull(context, pull)
             if paths.faults or (paths.outside and paths.touches_agents):
                 outcomes.append((pull, refused_outcome(pull, paths)))
+            elif not is_short(context, REQUESTS_RESERVED) and _own_status_now(context, pull) == status:
+                context.github.set_status(pull.head_sha, status.state, status.description, judged_address(context, pull))
     return outcomes
 
 
@@ -273,10 +288,15 @@ def _own_status(context: BotContext, snapshot: PullSnapshot) -> CommitStatus | N
     """
     status = snapshot.status
     if not snapshot.is_status_read or (status is not None and status.creator != context.workflow.bot):
-        status = bot_status(context.github, snapshot.pull.head_sha, context.workflow.bot)
+        status = _own_status_now(context, snapshot.pull)
     if status is not None and status.pull not in (None, snapshot.pull.number) and status.state != StatusState.SUCCESS:
         return None
     return status
+
+
+def _own_status_now(context: BotContext, pull: PullRequest) -> CommitStatus | None:
+    """The bot's latest status as it is now: another job may have said something meanwhile."""
+    return bot_status(context.github, pull.head_sha, context.workflow.bot)
 
 
 def _sort_in(

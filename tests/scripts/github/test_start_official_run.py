@@ -223,7 +223,7 @@ def test_what_cannot_be_told_is_due(quiet: Scene, monkeypatch: pytest.MonkeyPatc
 def ran(scene: Scene, *conclusions: str | None, hours_ago: float = 1) -> None:
     """Official runs, the latest first."""
     at = (NOW - timedelta(hours=hours_ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    for number, conclusion in zip(range(90, 0, -1), conclusions, strict=False):
+    for number, conclusion in zip(range(300, 0, -1), conclusions, strict=False):
         scene.world.runs[number] = WorkflowRun(
             number, scene.clone.head, event="push", path=".github/workflows/official.yml", head_branch="main",
             conclusion=conclusion, status="completed" if conclusion else "in_progress", created_at=at,
@@ -269,8 +269,9 @@ def test_a_strangers_runs_of_the_official_workflow_keep_none_from_beginning(
     assert look(scene)
 
 
-def test_a_run_under_way_is_seen_behind_a_strangers(scene: Scene) -> None:
-    ran(scene, *["action_required"] * 60, None)
+@pytest.mark.parametrize("count", [60, 250])
+def test_a_run_under_way_is_seen_behind_a_strangers(scene: Scene, count: int) -> None:
+    ran(scene, *["action_required"] * count, None)
     for number, run in scene.world.runs.items():
         run.event = "push" if number == min(scene.world.runs) else "pull_request"
 

@@ -9,6 +9,7 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import CommandError
+from scripts.git import version_origins
 from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce_official_scores
 from scripts.github.pull_request.admission_notes import rules_before_merge
@@ -265,3 +266,29 @@ def test_outlook_tells_what_merging_now_would_mean(scene: Scene) -> None:
     assert [line.split(":")[0] for line in member] == ["quota"]
     assert "1 of 1 versions left today, renews" in member[0]
     assert "mallory may not take part: ran a miner" in ban
+
+
+@pytest.mark.attack(
+    "merges_that_are_never_done", family="bot", outcome="what all share is read once",
+    tries="Has a hundred merges wait for a quota or a team for ever; for each, all agents' files are read in every hour.",
+)  # fmt: skip
+@pytest.mark.parametrize("rule", [QUOTA, TEAM])
+def test_merges_that_wait_have_the_agents_read_and_github_asked_once(
+    scene: Scene, rule: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the check whether something is due, and the plan, would outlast their jobs: no official run begins."""
+    put(scene.clone, rule)
+    scene.clone.push()
+    for number in (7, 8, 9):
+        scene.bring(number, "alice", f"a{number}", b"x = %d\n" % number)
+        scene.merge(number)
+    walks = []
+    original = version_origins.FolderHistory.digests
+    monkeypatch.setattr(version_origins.FolderHistory, "digests", lambda *given: walks.append(given) or original(*given))
+    announce_official_scores.announce_merged(scene.context("push"))
+    walks.clear()
+    before = len(scene.standin.made())
+
+    assert list(announce_official_scores.pulls_with_news(scene.context("schedule", run_id=501))) == []
+    assert len([names for _, names in walks if names]) == 1
+    assert len([line for line in scene.standin.made()[before:] if "/memberships/" in line]) <= 1

@@ -5,6 +5,7 @@ import pytest
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.pull_request import report_previews
 from scripts.github.pull_request.judge_preview import guard_pull
+from scripts.github.pull_request.reconcile import reconcile_pulls
 from tests.leaderboard import make
 from tests.scripts.github.remotes import agent_files
 from tests.scripts.github.scenes import POLE, Scene, completed, previewed
@@ -54,6 +55,28 @@ def test_the_same_account_costs_one_request(scene: Scene) -> None:
 
     assert judge(scene, 9).is_clean
     assert [one for one in scene.standin.made() if "/commits/" in one] == [f"GET /commits/{sha}/pulls"]
+
+
+@pytest.mark.attack(
+    "pull_requests_that_each_ask_who_brought_a_folder", family="bot", outcome="asked once for all, and requests are left",
+    tries="Opens many pull requests for a folder whose commits no merge brought, of which GitHub starts no run.",
+)  # fmt: skip
+def test_whose_a_folder_is_is_asked_once_for_many_pull_requests(scene: Scene) -> None:
+    """Else each costs six requests in every hour, of a thousand for all jobs: then no official run can be started."""
+    for number in range(3):
+        scene.clone.commit(agent_files("alice", "early", b"x = %d\n" % number))
+    scene.clone.push()
+    for number in (7, 8, 9):
+        scene.bring(number, agent=f"a{number}", source=b"x = 1%d\n" % number)
+
+    reconcile_pulls(scene.context())
+    asked = [one for one in scene.standin.made() if "/commits/" in one and one.endswith("/pulls")]
+    assert len(asked) == len(set(asked)) == 3
+
+    scene.world.left["core"] = report_previews.REQUESTS_RESERVED + 1
+    scene.standin.calls.clear()
+    reconcile_pulls(scene.context())
+    assert len([one for one in scene.standin.made() if one.startswith("GET /pulls/")]) <= 1
 
 
 def test_who_has_no_folder_and_who_has_a_result_costs_none(scene: Scene) -> None:

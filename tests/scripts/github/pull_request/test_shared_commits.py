@@ -220,6 +220,43 @@ def test_a_loss_is_found_whatever_its_commit_says_of_time(scene: Scene, at: str)
     assert scene.statuses(sha)[-1][0] == "failure"
 
 
+@pytest.mark.attack(
+    "good_pull_requests_that_are_judged_for_ever", family="bot", outcome="judged once after each merge of their author's",
+    tries="Has large pull requests found good and one of them merged: each report fetches and judges all others again.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_hourly", [False, True])
+def test_what_stays_good_is_judged_again_once(scene: Scene, is_hourly: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each report lasts as long as all these heads take, and everybody else's preview waits for its end."""
+    began = scene.clone.head
+    for number in (7, 8, 9):
+        scene.clone.switch(began)
+        sha = scene.bring(number, "alice", source=b"x = %d\n" % number)
+        scene.ran(30 + number, number, content=previewed(scene, sha))
+        tell(scene, 30 + number)
+    scene.clone.switch(began)
+    scene.merge(7)
+    judged = []
+    original = report_previews.guard_pull
+    monkeypatch.setattr(
+        report_previews, "guard_pull", lambda context, pull: judged.append(pull.number) or original(context, pull)
+    )
+
+    def look() -> None:
+        if is_hourly:
+            reconcile_pulls(scene.context())
+        else:
+            tell(scene, 39)
+
+    look()
+    assert sorted(judged) == [8, 9]
+    assert scene.statuses(sha)[-1] == SCORED
+    look()
+    assert sorted(judged) == [8, 9]
+    scene.clone.commit({"submissions/alice/b/agent.py": b"x = 7\n"})
+    look()
+    assert sorted(judged) == [8, 8, 9, 9]
+
+
 def test_the_hourly_run_judges_it_again_too(scene: Scene) -> None:
     scene.clone.commit(agent_files("alice"))
     scene.clone.push()

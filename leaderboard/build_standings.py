@@ -52,8 +52,8 @@ def build_standings(
     """
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
-    results = list(results)
-    tried, groups = _by_task(challenge, results, version_folders(entries)), owner_groups(entries, results)
+    results, duels = list(results), list(duels)
+    tried, groups = _by_task(challenge, results, version_folders(entries)), owner_groups(entries, [*results, *duels])
     recorded = {task.id: _under_its_settings(task, tried[task.id]) for task in challenge.solo_tasks}
     final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon) if final_beacon else None
     partitioned = [

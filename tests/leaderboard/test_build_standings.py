@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.model.config.moderation import Moderation
+from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON, Result
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Excluded
@@ -368,3 +369,14 @@ def test_entries_without_a_place_are_listed_by_their_scores_not_by_their_dates()
 
     assert [row.entry.login for row in found.tasks[0].rows] == ["rule", "random", "none"]
     assert [row.entry.login for row in found.overall] == ["rule", "random", "none"]
+
+
+def test_an_account_number_that_only_a_duel_has_joins_the_tries_of_both_logins():
+    old, new = make.entry("ann"), make.entry("anna")
+    results = [make.result(old, [1.0], login_id=7), make.result(new, [1.0])]
+    document = make.duel(new).document()
+    duel = Duel.with_self_hash({**document, "players": [{**one, "login_id": 7} for one in document["players"]]})
+
+    standings = build_standings(make.challenge(), [old, new], results, official=True, duels=[duel])
+
+    assert [row.tries for row in standings.tasks[0].rows] == [2, 2]
